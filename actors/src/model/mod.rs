@@ -1,0 +1,18 @@
+//! The vocabulary of live tracking: ids, instants, fixes, fences, events.
+//!
+//! Owns the words every other module speaks. Knows nothing of geometry, actors, SQL or HTTP;
+//! it reads no clock and draws no random number.
+
+mod event;
+mod fence;
+mod fix;
+mod ids;
+mod time;
+mod vehicle;
+
+pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
+pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
+pub use fix::{Fix, FuelReading, Place};
+pub use ids::{DriverId, EventId, GeofenceId, OrganizationId, TrackerId, VehicleId, VisitId};
+pub use time::{InvalidTimestamp, Timestamp};
+pub use vehicle::{Vehicle, VehicleLimits};

@@ -1,0 +1,172 @@
+//! Instants: microseconds since 1970 UTC, RFC 3339 outside.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+/// An instant, to the microsecond. RFC 3339 with milliseconds and `Z` when written.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
+pub struct Timestamp(i64);
+
+/// A text or number that is no instant Waypost accepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an RFC 3339 date-time with an offset, such as 2026-05-01T12:00:00Z")]
+pub struct InvalidTimestamp;
+
+impl Timestamp {
+    /// Later than any instant that can be parsed.
+    pub const MAX: Self = Self(i64::MAX);
+    /// Earlier than any instant that can be parsed.
+    pub const MIN: Self = Self(i64::MIN);
+    /// 9999-12-31T23:59:59.999999Z, the last instant RFC 3339 can write.
+    const LAST_MICROS: i64 = 253_402_300_799_999_999;
+    /// 0000-01-01T00:00:00Z.
+    const FIRST_MICROS: i64 = -62_167_219_200_000_000;
+
+    /// The instant so many microseconds after 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub const fn from_micros(micros: i64) -> Self {
+        Self(micros)
+    }
+
+    /// The instant so many milliseconds after 1970-01-01T00:00:00Z, if RFC 3339 can write it.
+    pub fn from_millis(millis: i64) -> Result<Self, InvalidTimestamp> {
+        let micros = millis.checked_mul(1000).ok_or(InvalidTimestamp)?;
+        Self::in_range(micros)
+    }
+
+    /// Parses RFC 3339: date, `T`, time with seconds, and `Z` or an offset. Fractions finer
+    /// than a microsecond are cut.
+    pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
+        if !is_rfc3339(text.as_bytes()) {
+            return Err(InvalidTimestamp);
+        }
+        let parsed: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
+        // Nanoseconds floor to microseconds, before 1970 too.
+        let micros = parsed.as_nanosecond().div_euclid(1000);
+        Self::in_range(i64::try_from(micros).map_err(|_| InvalidTimestamp)?)
+    }
+
+    /// Microseconds since 1970-01-01T00:00:00Z.
+    #[must_use]
+    pub const fn as_micros(self) -> i64 {
+        self.0
+    }
+
+    /// Milliseconds since 1970-01-01T00:00:00Z, rounded down.
+    #[must_use]
+    pub const fn as_millis(self) -> i64 {
+        self.0.div_euclid(1000)
+    }
+
+    /// Seconds from `earlier` to this instant; negative when this one is the earlier.
+    #[must_use]
+    pub fn seconds_since(self, earlier: Self) -> f64 {
+        self.0.saturating_sub(earlier.0) as f64 / 1e6
+    }
+
+    /// This instant moved by so many seconds, to the nearest microsecond.
+    #[must_use]
+    pub fn plus_seconds(self, seconds: f64) -> Self {
+        Self(self.0.saturating_add((seconds * 1e6).round() as i64))
+    }
+
+    fn in_range(micros: i64) -> Result<Self, InvalidTimestamp> {
+        if (Self::FIRST_MICROS..=Self::LAST_MICROS).contains(&micros) {
+            Ok(Self(micros))
+        } else {
+            Err(InvalidTimestamp)
+        }
+    }
+}
+
+/// The shape `YYYY-MM-DDTHH:MM:SS[.f…](Z|±HH:MM)`; the calendar itself is jiff's to check.
+fn is_rfc3339(text: &[u8]) -> bool {
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    let fits = |(byte, want): (&u8, &u8)| match want {
+        b'd' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b't'),
+        literal => byte == literal,
+    };
+    if text.len() <= shape.len() || !text.iter().zip(shape).all(fits) {
+        return false;
+    }
+    let mut rest = &text[shape.len()..];
+    if rest[0] == b'.' {
+        let digits = rest[1..].iter().take_while(|b| b.is_ascii_digit()).count();
+        if digits == 0 {
+            return false;
+        }
+        rest = &rest[1 + digits..];
+    }
+    match rest {
+        [b'Z' | b'z'] => true,
+        [b'+' | b'-', h1, h2, b':', m1, m2] => [h1, h2, m1, m2].iter().all(|b| b.is_ascii_digit()),
+        _ => false,
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let clamped = self.0.clamp(Self::FIRST_MICROS, Self::LAST_MICROS);
+        let instant = jiff::Timestamp::from_microsecond(clamped).map_err(|_| fmt::Error)?;
+        write!(f, "{}", instant.strftime("%Y-%m-%dT%H:%M:%S"))?;
+        write!(f, ".{:03}Z", clamped.rem_euclid(1_000_000) / 1000)
+    }
+}
+
+impl fmt::Debug for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rfc_3339_in_and_milliseconds_out() {
+        for (text, want) in [
+            ("2016-03-22T19:24:35-05:00", "2016-03-23T00:24:35.000Z"),
+            ("2026-01-02t03:04:05.6789z", "2026-01-02T03:04:05.678Z"),
+            ("1901-12-13T20:45:52.2073437Z", "1901-12-13T20:45:52.207Z"),
+        ] {
+            assert_eq!(Timestamp::parse(text).map(|t| t.to_string()), Ok(want.to_owned()), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_rfc_3339_is_refused() {
+        for text in [
+            "",
+            "2026-01-02",
+            "2026-01-02T03:04:05",
+            "2026-01-02T03:04Z",
+            "2026-01-02 03:04:05Z",
+            "2026-02-30T03:04:05Z",
+            "12026-01-02T03:04:05Z",
+            "2026-01-02T03:04:05Z[UTC]",
+            "2026-01-02T03:04:05.Z",
+            "2026-01-02T03:04:05+0100",
+        ] {
+            assert_eq!(Timestamp::parse(text), Err(InvalidTimestamp), "{text}");
+        }
+        assert_eq!(Timestamp::from_millis(i64::MAX), Err(InvalidTimestamp));
+    }
+}

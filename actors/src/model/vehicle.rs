@@ -1,0 +1,34 @@
+//! What the engine must know of a vehicle.
+
+use serde::{Deserialize, Serialize};
+
+use super::{OrganizationId, VehicleId};
+
+/// A vehicle as the live core knows it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vehicle {
+    /// The vehicle.
+    pub id: VehicleId,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Its name today.
+    pub name: String,
+    /// What makes one of its fixes implausible.
+    pub limits: VehicleLimits,
+}
+
+/// What makes a fix implausible. `None` = off.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleLimits {
+    /// A fix that implies a higher speed waits for the next one to confirm it. km/h.
+    pub max_speed_kmh: Option<f64>,
+    /// A fix less accurate than this is stored but not evaluated. Metres.
+    pub max_accuracy_meters: Option<f64>,
+}
+
+impl Default for VehicleLimits {
+    fn default() -> Self {
+        Self { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) }
+    }
+}

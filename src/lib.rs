@@ -1,0 +1,3 @@
+//! Waypost: a real-time fleet tracking server. The library behind the binary and its tests.
+
+pub mod store;

@@ -1,0 +1,2 @@
+//! Waypost
+fn main() {}

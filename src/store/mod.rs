@@ -1,0 +1,7 @@
+//! The only SQL and the only Redis. Every query of tenant data takes a scope.
+//!
+//! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
+
+pub mod open;
+pub mod sql;
+pub mod time;

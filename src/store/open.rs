@@ -1,0 +1,137 @@
+//! Opening a store: connections, migrations, and the refusal of a store that would not keep its word.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use sqlx::migrate::Migrator;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+
+use super::sql::Db;
+
+static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
+static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// Where the data is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A PostgreSQL server, by its URL.
+    Postgres(String),
+    /// A SQLite file in a data directory.
+    Embedded(PathBuf),
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The database did not answer or refused.
+    #[error("the database cannot be used")]
+    Database(#[from] sqlx::Error),
+    /// A migration failed.
+    #[error("the database's tables cannot be brought up to date")]
+    Migration(#[from] sqlx::migrate::MigrateError),
+    /// The data directory cannot be made or written.
+    #[error("the data directory {0} cannot be written")]
+    Directory(PathBuf, #[source] std::io::Error),
+    /// The database would acknowledge what it has not stored.
+    #[error(
+        "PostgreSQL runs with {0} = off: an acknowledgement would not mean stored. Turn it on (postgresql.conf)"
+    )]
+    NotDurable(&'static str),
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where.
+    pub location: Location,
+    /// Connections at most (readers, for SQLite).
+    pub connections: u32,
+    /// A statement that runs longer is cancelled (PostgreSQL).
+    pub statement_timeout: Duration,
+}
+
+impl Options {
+    /// The usual options for a place.
+    #[must_use]
+    pub const fn new(location: Location) -> Self {
+        Self { location, connections: 8, statement_timeout: Duration::from_secs(5) }
+    }
+}
+
+/// Opens the store and brings its tables up to date; several processes may start at once.
+pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
+    let db = open(options).await?;
+    migrate(&db).await?;
+    Ok(db)
+}
+
+/// Opens the store as it is.
+pub async fn open(options: &Options) -> Result<Db, OpenError> {
+    match &options.location {
+        Location::Postgres(url) => open_postgres(url, options).await,
+        Location::Embedded(directory) => open_sqlite(directory, options).await,
+    }
+}
+
+async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
+    let millis = options.statement_timeout.as_millis().to_string();
+    let connect: PgConnectOptions = url.parse()?;
+    let connect = connect
+        .application_name("waypost")
+        .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]);
+    let pool = PgPoolOptions::new()
+        .max_connections(options.connections)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect_with(connect)
+        .await?;
+    let db = Db::Postgres(pool);
+    for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
+        let value: String = db.read().sql("select current_setting($1)").bind(setting).scalar().await?;
+        if value == "off" {
+            return Err(OpenError::NotDurable(setting));
+        }
+    }
+    Ok(db)
+}
+
+async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenError> {
+    std::fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.to_owned(), error))?;
+    let connect = SqliteConnectOptions::new()
+        .filename(directory.join("waypost.sqlite"))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        .busy_timeout(Duration::from_secs(5));
+    let writer = SqlitePoolOptions::new()
+        .max_connections(1)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect_with(connect.clone())
+        .await?;
+    let readers = SqlitePoolOptions::new()
+        .max_connections(options.connections)
+        .acquire_timeout(Duration::from_secs(5))
+        .connect_with(connect.create_if_missing(false).read_only(true))
+        .await?;
+    Ok(Db::Sqlite { writer, readers })
+}
+
+/// Brings the tables up to date, under a lock: PostgreSQL's advisory one, or SQLite's write lock.
+pub async fn migrate(db: &Db) -> Result<(), OpenError> {
+    match db {
+        Db::Postgres(pool) => {
+            let mut conn = pool.acquire().await?;
+            sqlx::query("set statement_timeout = 0").execute(&mut *conn).await?;
+            let migrated = POSTGRES_MIGRATIONS.run(&mut *conn).await;
+            conn.detach(); // its timeout is not the pool's
+            migrated?;
+        }
+        Db::Sqlite { writer, .. } => {
+            let mut tx = writer.begin_with("BEGIN IMMEDIATE").await?;
+            SQLITE_MIGRATIONS.run(&mut *tx).await?;
+            tx.commit().await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,325 @@
+//! One SQL text, two engines: the mechanism every query goes through.
+//!
+//! Owns the choice between PostgreSQL and SQLite; no other module knows that there are two,
+//! but for the few statements that truly differ ([`Db::engine`]). Knows no table.
+//!
+//! Rules for the texts (each from a probe that failed): integers are `bigint` and `i64`, floats `f64`;
+//! sums and averages are cast; sorted columns that can be null say `nulls first|last`; `like` has
+//! `escape`; search folds in Rust; no `now()`, arrays or `for update` in shared text; a unique
+//! violation is told by [`is_conflict`], one possible conflict per insert; after an error the
+//! transaction is over.
+
+use futures_util::stream::{self, BoxStream};
+use futures_util::{StreamExt, TryStreamExt};
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow};
+use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
+use sqlx::{Arguments, AssertSqlSafe, Encode, FromRow, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
+
+/// What a statement returns.
+pub type Result<T> = std::result::Result<T, sqlx::Error>;
+
+/// A value both engines accept as a parameter.
+pub trait Param<'q>: Encode<'q, Postgres> + Type<Postgres> + Encode<'q, Sqlite> + Type<Sqlite> {}
+impl<'q, T> Param<'q> for T where T: Encode<'q, Postgres> + Type<Postgres> + Encode<'q, Sqlite> + Type<Sqlite> {}
+
+/// A record both engines can produce: `#[derive(FromRow)]` or a tuple.
+pub trait Record:
+    for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+impl<T> Record for T where
+    T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
+{
+}
+
+/// Which engine a store runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A PostgreSQL server.
+    Postgres,
+    /// The embedded store.
+    Sqlite,
+}
+
+/// A store's connections.
+#[derive(Clone)]
+pub enum Db {
+    /// A pool on a PostgreSQL server.
+    Postgres(PgPool),
+    /// SQLite: exactly one writer, several readers that cannot write.
+    Sqlite {
+        /// The one write connection.
+        writer: SqlitePool,
+        /// Read-only connections.
+        readers: SqlitePool,
+    },
+}
+
+/// An open transaction; dropped without [`Tx::commit`] it rolls back. Inside one, run everything
+/// on [`Tx::on`]: a second write handle would wait for itself on SQLite.
+pub enum Tx {
+    /// On PostgreSQL.
+    Postgres(Transaction<'static, Postgres>),
+    /// On SQLite, begun immediate.
+    Sqlite(Transaction<'static, Sqlite>),
+}
+
+/// Where a statement runs: a pool, or the connection of an open transaction.
+pub enum On<'c> {
+    /// Any connection of a PostgreSQL pool.
+    PgPool(&'c PgPool),
+    /// The connection of a PostgreSQL transaction.
+    PgConn(&'c mut PgConnection),
+    /// Any connection of a SQLite pool.
+    LitePool(&'c SqlitePool),
+    /// The connection of a SQLite transaction.
+    LiteConn(&'c mut SqliteConnection),
+}
+
+enum Row {
+    Pg(PgRow),
+    Lite(SqliteRow),
+}
+
+impl From<PgRow> for Row {
+    fn from(row: PgRow) -> Self {
+        Self::Pg(row)
+    }
+}
+
+impl From<SqliteRow> for Row {
+    fn from(row: SqliteRow) -> Self {
+        Self::Lite(row)
+    }
+}
+
+impl Row {
+    fn read<T: Record>(&self) -> Result<T> {
+        match self {
+            Self::Pg(row) => T::from_row(row),
+            Self::Lite(row) => T::from_row(row),
+        }
+    }
+}
+
+impl Db {
+    /// Which engine this is.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        match self {
+            Self::Postgres(_) => Engine::Postgres,
+            Self::Sqlite { .. } => Engine::Sqlite,
+        }
+    }
+
+    /// For statements that only read.
+    #[must_use]
+    pub fn read(&self) -> On<'_> {
+        match self {
+            Self::Postgres(pool) => On::PgPool(pool),
+            Self::Sqlite { readers, .. } => On::LitePool(readers),
+        }
+    }
+
+    /// For a single statement that writes.
+    #[must_use]
+    pub fn write(&self) -> On<'_> {
+        match self {
+            Self::Postgres(pool) => On::PgPool(pool),
+            Self::Sqlite { writer, .. } => On::LitePool(writer),
+        }
+    }
+
+    /// Opens a transaction that may write.
+    pub async fn begin(&self) -> Result<Tx> {
+        Ok(match self {
+            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
+            Self::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+        })
+    }
+
+    /// Closes every connection and waits for those in use.
+    pub async fn close(&self) {
+        match self {
+            Self::Postgres(pool) => pool.close().await,
+            Self::Sqlite { writer, readers } => {
+                readers.close().await;
+                writer.close().await;
+            }
+        }
+    }
+}
+
+impl Tx {
+    /// Where this transaction's statements run.
+    pub fn on(&mut self) -> On<'_> {
+        match self {
+            Self::Postgres(tx) => On::PgConn(tx),
+            Self::Sqlite(tx) => On::LiteConn(tx),
+        }
+    }
+
+    /// Makes the transaction's writes durable.
+    pub async fn commit(self) -> Result<()> {
+        match self {
+            Self::Postgres(tx) => tx.commit().await,
+            Self::Sqlite(tx) => tx.commit().await,
+        }
+    }
+}
+
+/// Whether a statement failed because a unique key was taken.
+#[must_use]
+pub fn is_conflict(error: &sqlx::Error) -> bool {
+    error.as_database_error().is_some_and(|e| e.is_unique_violation())
+}
+
+enum Target<'c> {
+    PgPool(&'c PgPool, PgArguments),
+    PgConn(&'c mut PgConnection, PgArguments),
+    LitePool(&'c SqlitePool, SqliteArguments),
+    LiteConn(&'c mut SqliteConnection, SqliteArguments),
+}
+
+/// A statement being put together: its text, its values and where it will run.
+pub struct Stmt<'c> {
+    target: Target<'c>,
+    text: String,
+    broken: Option<BoxDynError>,
+}
+
+impl<'c> On<'c> {
+    /// Starts a statement with fixed text; `$1, $2, …` stand for the values bound to it.
+    pub fn sql(self, text: impl SqlSafeStr) -> Stmt<'c> {
+        let target = match self {
+            On::PgPool(pool) => Target::PgPool(pool, PgArguments::default()),
+            On::PgConn(conn) => Target::PgConn(conn, PgArguments::default()),
+            On::LitePool(pool) => Target::LitePool(pool, SqliteArguments::default()),
+            On::LiteConn(conn) => Target::LiteConn(conn, SqliteArguments::default()),
+        };
+        Stmt { target, text: text.into_sql_str().as_str().to_owned(), broken: None }
+    }
+}
+
+/// The one place where a statement meets an engine.
+macro_rules! dispatch {
+    ($stmt:expr, |$query:ident, $conn:ident| $body:expr) => {{
+        let Stmt { target, text, .. } = $stmt;
+        let text = AssertSqlSafe(text);
+        match target {
+            Target::PgPool($conn, args) => {
+                let $query = sqlx::query_with(text, args);
+                $body
+            }
+            Target::PgConn($conn, args) => {
+                let $query = sqlx::query_with(text, args);
+                $body
+            }
+            Target::LitePool($conn, args) => {
+                let $query = sqlx::query_with(text, args);
+                $body
+            }
+            Target::LiteConn($conn, args) => {
+                let $query = sqlx::query_with(text, args);
+                $body
+            }
+        }
+    }};
+}
+
+impl<'c> Stmt<'c> {
+    /// Binds the next value.
+    #[must_use]
+    pub fn bind<'q, T: Param<'q>>(mut self, value: T) -> Self {
+        let done = match &mut self.target {
+            Target::PgPool(_, args) | Target::PgConn(_, args) => args.add(value),
+            Target::LitePool(_, args) | Target::LiteConn(_, args) => Arguments::add(args, value),
+        };
+        self.broken = self.broken.or(done.err());
+        self
+    }
+
+    /// Adds fixed text, for a statement put together from parts.
+    #[must_use]
+    pub fn push(mut self, text: &'static str) -> Self {
+        self.text.push_str(text);
+        self
+    }
+
+    /// Adds a placeholder, in the engine's own spelling, and its value.
+    #[must_use]
+    pub fn push_bind<'q, T: Param<'q>>(self, value: T) -> Self {
+        let mut me = self.bind(value);
+        let written = match &me.target {
+            Target::PgPool(_, args) | Target::PgConn(_, args) => args.format_placeholder(&mut me.text),
+            Target::LitePool(_, args) | Target::LiteConn(_, args) => args.format_placeholder(&mut me.text),
+        };
+        me.broken = me.broken.or(written.err().map(Into::into));
+        me
+    }
+
+    /// `part, part, part`: one for each item.
+    #[must_use]
+    pub fn push_each<I>(
+        self,
+        items: impl IntoIterator<Item = I>,
+        mut part: impl FnMut(Self, I) -> Self,
+    ) -> Self {
+        items.into_iter().enumerate().fold(self, |stmt, (i, item)| {
+            let stmt = if i > 0 { stmt.push(", ") } else { stmt };
+            part(stmt, item)
+        })
+    }
+
+    fn check(&mut self) -> Result<()> {
+        self.broken.take().map_or(Ok(()), |error| Err(sqlx::Error::Encode(error)))
+    }
+
+    /// Runs a statement that returns no rows; answers how many it touched.
+    pub async fn run(mut self) -> Result<u64> {
+        self.check()?;
+        Ok(dispatch!(self, |query, conn| query.execute(conn).await?.rows_affected()))
+    }
+
+    async fn row(mut self) -> Result<Option<Row>> {
+        self.check()?;
+        dispatch!(self, |query, conn| Ok(query.fetch_optional(conn).await?.map(Row::from)))
+    }
+
+    fn rows(mut self) -> BoxStream<'c, Result<Row>> {
+        if let Err(error) = self.check() {
+            return stream::once(async { Err(error) }).boxed();
+        }
+        dispatch!(self, |query, conn| query.fetch(conn).map_ok(Row::from).boxed())
+    }
+
+    /// The rows, as they come.
+    #[must_use]
+    pub fn stream<T: Record>(self) -> BoxStream<'c, Result<T>> {
+        self.rows().map(|row| row?.read()).boxed()
+    }
+
+    /// All rows.
+    pub async fn all<T: Record>(self) -> Result<Vec<T>> {
+        self.rows().map(|row| row?.read()).try_collect().await
+    }
+
+    /// The first row, if there is one.
+    pub async fn optional<T: Record>(self) -> Result<Option<T>> {
+        self.row().await?.as_ref().map(Row::read).transpose()
+    }
+
+    /// The first row; none is an error.
+    pub async fn one<T: Record>(self) -> Result<T> {
+        self.row().await?.ok_or(sqlx::Error::RowNotFound)?.read()
+    }
+
+    /// The first column of the first row.
+    pub async fn scalar<T>(self) -> Result<T>
+    where
+        (T,): Record,
+    {
+        Ok(self.one::<(T,)>().await?.0)
+    }
+}
