@@ -4,5 +4,6 @@
 //! `ports` is what the outside must offer, `actor` the shell of actors around the engine,
 //! and [`live`] the one handle the server holds. Nothing here knows of HTTP or SQL.
 
+pub mod geofence;
 pub mod live;
 pub mod model;
