@@ -38,11 +38,6 @@ impl Source {
         Self { path: path.to_owned(), text: text.to_owned(), module, file, references }
     }
 
-    /// The folder (or file) right below the crate's root that this belongs to: `store`, `live`.
-    pub(crate) fn folder(&self) -> Option<&str> {
-        self.module.as_ref()?.get(1).map(String::as_str)
-    }
-
     /// Its module as a path: `waypost::store::sql`.
     pub(crate) fn module_path(&self) -> String {
         self.module.as_ref().map(|module| module.join("::")).unwrap_or_default()
