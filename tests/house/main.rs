@@ -4,6 +4,7 @@
 //! tree and, beside its definition, on a sample that breaks it. Folders that do not exist yet are ruled too.
 
 mod arrows;
+mod circles;
 mod source;
 mod style;
 
@@ -60,7 +61,7 @@ fn pure_folders_read_no_clock_and_do_no_input_or_output() {
 
 #[test]
 fn no_two_folders_know_each_other() {
-    assert_kept(&arrows::circles(&rust_sources()));
+    assert_kept(&circles::circles(&rust_sources()));
 }
 
 #[test]
