@@ -8,7 +8,7 @@
 //! ```ignore
 //! waypost_test_support::for_each_engine!(a_dropped_transaction_rolls_back);
 //!
-//! async fn a_dropped_transaction_rolls_back(store: TestStore) { … }
+//! async fn a_dropped_transaction_rolls_back(store: TestStore) {}
 //! ```
 //!
 //! cargo then lists `sqlite::a_dropped_…` and `postgres::a_dropped_…`. Where PostgreSQL or Redis is not
