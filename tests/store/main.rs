@@ -1,0 +1,7 @@
+//! The store's mechanism on both engines: one suite, run once per engine.
+
+mod opening;
+mod schema;
+mod statements;
+mod transactions;
+mod values;
