@@ -205,7 +205,11 @@ impl Live {
     /// touches are committed. Marks the version settled.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         let timeline = self.inner.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
-        self.settle(timeline).await
+        let settled = self.settle(&timeline).await;
+        if settled == Err(LiveError::Unavailable) {
+            self.settle_later(timeline);
+        }
+        settled
     }
 
     /// What is known of a vehicle now; `None` for one the core was never told of.
@@ -248,17 +252,31 @@ impl Live {
     async fn settle_known(&self, organization: OrganizationId, fence: GeofenceId) -> Result<(), LiveError> {
         let shelf = self.inner.registry.send(crate::actor::registry::Published(organization, fence)).await;
         match shelf.map_err(|_| LiveError::Stopped)? {
-            Some(timeline) => self.settle(timeline).await,
+            Some(timeline) => self.settle(&timeline).await,
             None => Ok(()),
         }
     }
 
+    /// The change stands, but its records could not be committed: they are when the store is back.
+    fn settle_later(&self, timeline: Arc<FenceTimeline>) {
+        let live = self.clone();
+        actix_rt::spawn(async move {
+            loop {
+                live.permits().available().await;
+                match live.settle(&timeline).await {
+                    Err(LiveError::Unavailable) => {}
+                    _ => return,
+                }
+            }
+        });
+    }
+
     /// Settles a published fence against every vehicle it touches, those without a running actor too.
-    async fn settle(&self, timeline: Arc<FenceTimeline>) -> Result<(), LiveError> {
+    async fn settle(&self, timeline: &Arc<FenceTimeline>) -> Result<(), LiveError> {
         // Whatever was judged by the old snapshot is on its way to its commit: wait until the
         // newest committed states include it. Whatever is judged later sees the new one.
         self.inner.persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)?;
-        let touched = Touched(Arc::clone(&timeline));
+        let touched = Touched(Arc::clone(timeline));
         let touched = self.inner.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
         let fence = timeline.id;
         for vehicle in touched {

@@ -281,7 +281,8 @@ fn a_fence_made_around_a_parked_vehicle_is_an_entry_at_that_instant() {
     let organization_id = script.vehicle.organization_id;
     let id = GeofenceId(uuid::Uuid::from_u128(3));
     script.fences.push(Fence { id, organization_id, name: "F".into(), versions: vec![] });
-    let made = FenceVersion { changed_at: at(100.0), effective_from: Some(at(100.0)), ..version(1, Rules::EXACT) };
+    let made =
+        FenceVersion { changed_at: at(100.0), effective_from: Some(at(100.0)), ..version(1, Rules::EXACT) };
     script.change(made);
     assert_eq!(script.events(), ["entry@100"]);
     assert_eq!(script.effects.events[0].cause, Cause::GeofenceCreated);

@@ -2,8 +2,11 @@
 //!
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
+pub mod cache;
 pub mod event_row;
+pub mod lock;
 pub mod open;
+pub mod partitions;
 mod position_row;
 pub mod rows;
 pub mod sql;

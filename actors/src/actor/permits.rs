@@ -79,9 +79,12 @@ impl Permits {
         self.shared.restored.notify_waiters();
     }
 
-    /// Waits for the next [`Self::restore`].
-    pub(crate) async fn restored(&self) {
-        self.shared.restored.notified().await;
+    /// Waits until the store can be written.
+    pub(crate) async fn available(&self) {
+        let restored = self.shared.restored.notified();
+        if !self.is_available() {
+            restored.await;
+        }
     }
 
     /// No more permits, for ever.
