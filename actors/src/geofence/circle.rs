@@ -1,7 +1,7 @@
 //! Geodesic circles on WGS 84. Never a polygon in disguise.
 
 use super::GeoBox;
-use super::place::{eastward_degrees, geodesic_meters, haversine_meters, meters_per_degree};
+use super::place::{eastward_degrees, geodesic_meters, haversine_meters, interpolate};
 use crate::model::{Circle, Place};
 
 /// The haversine distance is off by at most 0.56 % (E-W at the equator 0.11 %, N-S there 0.56 %,
@@ -25,12 +25,11 @@ struct Probe {
     excess: f64,
 }
 
-/// What is straight in longitude and latitude; longitudes run on beyond 180.
+/// What is straight in longitude and latitude.
 #[derive(Clone, Copy)]
 struct Way {
     from: Place,
-    north: f64,
-    east: f64,
+    to: Place,
 }
 
 impl CircleShape {
@@ -84,7 +83,7 @@ impl CircleShape {
     /// Where the way meets the circle, in no order: shares of the way, good to 0.1 mm. Chords
     /// shorter than a metre (or a 4096th of the way) may go unseen.
     pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) {
-        let way = Way::between(from, to);
+        let way = Way { from, to };
         let length = way.length_bound(0.0, 1.0);
         let radius = self.circle.radius_meters;
         let rough = haversine_meters(self.circle.center, from) + haversine_meters(self.circle.center, to);
@@ -97,7 +96,7 @@ impl CircleShape {
     }
 
     fn probe(&self, way: &Way, share: f64) -> Probe {
-        let meters = geodesic_meters(self.circle.center, way.at(share));
+        let meters = geodesic_meters(self.circle.center, interpolate(way.from, way.to, share));
         Probe { share, excess: meters - self.circle.radius_meters }
     }
 
@@ -147,30 +146,22 @@ impl CircleShape {
 }
 
 impl Way {
-    fn between(from: Place, to: Place) -> Self {
-        Self {
-            from,
-            north: to.latitude - from.latitude,
-            east: eastward_degrees(from.longitude, to.longitude),
-        }
-    }
-
-    fn at(&self, share: f64) -> Place {
-        let longitude = self.from.longitude + share * self.east;
-        Place::new(self.from.latitude + share * self.north, super::place::canonical_degrees(longitude))
+    fn east(&self) -> f64 {
+        eastward_degrees(self.from.longitude, self.to.longitude)
     }
 
     /// Metres that the piece between two shares is not longer than.
     fn length_bound(&self, start: f64, end: f64) -> f64 {
-        let (south, north) = (self.at(start).latitude, self.at(end).latitude);
-        let nearest_equator = if south * north <= 0.0 { 0.0 } else { south.abs().min(north.abs()) };
+        let (latitude, north) = (self.from.latitude, self.to.latitude - self.from.latitude);
+        let (here, there) = (latitude + start * north, latitude + end * north);
+        let nearest_equator = if here * there <= 0.0 { 0.0 } else { here.abs().min(there.abs()) };
         let share = end - start;
-        let east = self.east * share * nearest_equator.to_radians().cos();
-        (self.north * share).hypot(east) * MOST_METERS_PER_DEGREE
+        let east = self.east() * share * nearest_equator.to_radians().cos();
+        (north * share).hypot(east) * MOST_METERS_PER_DEGREE
     }
 
     /// Whether the piece turns so few degrees of longitude that a circle looks round from it.
     fn is_plain(&self, start: f64, end: f64) -> bool {
-        (self.east * (end - start)).abs() < 5.0
+        (self.east() * (end - start)).abs() < 5.0
     }
 }

@@ -23,8 +23,7 @@ impl Shape {
     /// Two cuts of a way closer than this share of it are one.
     const SAME_SHARE: f64 = 1e-12;
 
-    /// Prepares a shape that [`validate`](super::validate) accepts. Another one may be prepared
-    /// too; what it covers is then anybody's guess.
+    /// Prepares a shape, which must be one that [`validate`](super::validate) accepts.
     #[must_use]
     pub fn prepare(spec: &ShapeSpec) -> Self {
         match super::normalise(spec.clone()) {
