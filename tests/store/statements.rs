@@ -104,6 +104,11 @@ fn shared_files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
+/// How often a file starts a statement, by its plain text.
+fn calls_in(file: &Path) -> usize {
+    std::fs::read_to_string(file).expect("a file of the store").matches(".sql(").count()
+}
+
 fn texts_of(store: &Path, file: &Path) -> Vec<Found> {
     let code = std::fs::read_to_string(file).expect("a file of the store");
     let place = file.strip_prefix(store).unwrap_or(file).display().to_string();
