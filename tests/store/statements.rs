@@ -32,6 +32,8 @@ type Shape = (usize, Vec<String>);
 fn every_fixed_statement_prepares_on_both_engines_alike() {
     let store = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
     let found: Vec<Found> = shared_files(&store).iter().flat_map(|file| texts_of(&store, file)).collect();
+    let calls: usize = shared_files(&store).iter().map(|file| calls_in(file)).sum();
+    assert!(found.len() * 2 >= calls, "of {calls} statements only {} were found", found.len());
     let whole: Vec<String> =
         found.iter().filter(|found| !found.grows).map(|found| found.text.clone()).collect();
     let sqlite = shapes(Engine::Sqlite, &whole);
