@@ -12,4 +12,5 @@ pub mod model;
 pub mod ports;
 pub mod report;
 pub mod tracking;
+pub mod view;
 pub mod watch;

@@ -15,10 +15,10 @@ use crate::actor::registry::{GeofenceRegistry, Publish, Shelves};
 use crate::actor::vehicle::{Deactivate, Settle, VehicleActor};
 use crate::clock::Clock;
 use crate::geofence::FenceTimeline;
-use crate::model::{Cause, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId, VisitId};
+use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{Counts, LiveCache, Seeds, StoreError, TrackStore};
 use crate::report::Reporter;
-use crate::tracking::Stay;
+pub use crate::view::{HeldFence, InsideView, VehicleView};
 use crate::watch::{Audience, Watch};
 
 /// Why the live core did not do what was asked.
@@ -66,50 +66,6 @@ impl Default for LiveConfig {
             watch_capacity: 256,
         }
     }
-}
-
-/// A geofence a vehicle is in.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HeldFence {
-    /// Which.
-    pub geofence_id: GeofenceId,
-    /// The stay.
-    pub visit_id: VisitId,
-    /// Since when.
-    pub entered_at: Timestamp,
-    /// Why the stay began.
-    pub cause: Cause,
-}
-
-impl From<&Stay> for HeldFence {
-    fn from(stay: &Stay) -> Self {
-        Self {
-            geofence_id: stay.geofence_id,
-            visit_id: stay.visit_id,
-            entered_at: stay.entered_at,
-            cause: stay.cause,
-        }
-    }
-}
-
-/// What the live core knows of a vehicle now.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VehicleView {
-    /// Its newest fix, if it ever had one.
-    pub fix: Option<Fix>,
-    /// The fences it is in, by entry.
-    pub geofences: Vec<HeldFence>,
-}
-
-/// A vehicle inside a fence now.
-#[derive(Clone, Debug, PartialEq)]
-pub struct InsideView {
-    /// Which.
-    pub vehicle_id: VehicleId,
-    /// The stay.
-    pub held: HeldFence,
-    /// Its newest fix.
-    pub fix: Fix,
 }
 
 /// What the live core is started with.

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
-use crate::live::HeldFence;
 use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
 use crate::tracking::VehicleState;
+use crate::view::HeldFence;
 
 /// Whose vehicles a watcher sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

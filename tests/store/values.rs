@@ -95,16 +95,18 @@ fn instant(text: &str) -> Time {
 async fn instants_come_back(store: TestStore) {
     make_table(&store).await;
     let texts = [
-        "1969-12-31T23:59:59.999999Z",
+        "1969-12-31T23:59:59.999Z",
         "1970-01-01T00:00:00Z",
-        "1999-12-31T23:59:59.000001Z",
-        "2000-01-01T00:00:00.000001Z",
-        "2026-05-01T12:00:00.123456Z",
+        "2026-05-01T12:00:00.123Z",
         "0001-01-01T00:00:00Z",
-        "9999-12-30T21:59:59.999999Z",
+        "9999-12-30T21:59:59.999Z",
     ];
     for text in texts {
         assert_comes_back!(store, "instant", instant(text), Time);
+    }
+    // Finer than Waypost speaks of, as a store may hold it: around 1970, and around PostgreSQL's year 2000.
+    for micros in [-1_500_001, -1, 0, 1, 946_684_799_999_999, 946_684_800_000_001, 1_777_636_800_123_456] {
+        assert_comes_back!(store, "instant", Time(Timestamp::from_micros(micros)), Time);
     }
 }
 
@@ -129,22 +131,19 @@ where
 async fn instants_sort_as_time_does(store: TestStore) {
     make_table(&store).await;
     // As texts, `20Z` sorts after `20.1Z`, and the years before 1970 after everything.
-    let sorted = [
+    let texts = [
         "1950-01-01T00:00:00Z",
         "2026-05-01T12:00:20Z",
-        "2026-05-01T12:00:20.000001Z",
+        "2026-05-01T12:00:20.001Z",
         "2026-05-01T12:00:20.1Z",
     ];
-    for text in [sorted[2], sorted[0], sorted[3], sorted[1]] {
+    let sorted = texts.map(instant);
+    for moment in [sorted[2], sorted[0], sorted[3], sorted[1]] {
         let insert = store.db.write().sql("insert into sample (id, instant) values ($1, $2)");
-        insert.bind(Uuid::now_v7()).bind(instant(text)).run().await.expect("written");
+        insert.bind(Uuid::now_v7()).bind(moment).run().await.expect("written");
     }
-    assert_eq!(
-        column::<Time>(&store, "select instant from sample order by instant").await,
-        sorted.map(instant)
-    );
-    let later =
-        store.db.read().sql("select count(*) from sample where instant > $1").bind(instant(sorted[1]));
+    assert_eq!(column::<Time>(&store, "select instant from sample order by instant").await, sorted);
+    let later = store.db.read().sql("select count(*) from sample where instant > $1").bind(sorted[1]);
     assert_eq!(later.scalar::<i64>().await.expect("read"), 2);
 }
 

@@ -8,10 +8,10 @@ use actix::prelude::*;
 use tokio::sync::mpsc;
 
 use crate::geofence::FenceTimeline;
-use crate::live::{HeldFence, InsideView, VehicleView};
 use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::VehicleState;
+use crate::view::{HeldFence, InsideView, VehicleView};
 use crate::watch::{Audience, CommittedEvent, Update, VehicleUpdate, Watch};
 
 struct Known {
