@@ -86,6 +86,6 @@ fn a_seam_between_parts_is_no_boundary() {
         (rectangle(0.0, 0.0, 1.0, 1.0), vec![]),
         (rectangle(1.0, 0.0, 2.0, 1.0), vec![]),
     ]));
-    assert_eq!(halves.crossings(at(0.5, 0.5), at(1.5, 0.5)), []);
+    assert_eq!(halves.crossings(at(0.5, 0.5), at(1.5, 0.5)), [] as [f64; 0]);
     assert_eq!(halves.crossings(at(-1.0, 0.5), at(3.0, 0.5)), [0.25, 0.75]);
 }
