@@ -3,5 +3,6 @@
 mod opening;
 mod schema;
 mod statements;
+mod track;
 mod transactions;
 mod values;
