@@ -1,3 +1,4 @@
 //! Waypost: a real-time fleet tracking server. The library behind the binary and its tests.
 
 pub mod store;
+pub mod trace;
