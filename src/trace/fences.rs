@@ -69,7 +69,8 @@ pub fn polygons(json: &[u8]) -> Result<Vec<NamedShape>, FenceFileError> {
 /// Reads a list of circles: `id, lat, lon, radius_m`, and `name` where present.
 pub fn circles(json: &[u8]) -> Result<Vec<NamedShape>, FenceFileError> {
     let rows: Vec<CircleRow> = serde_json::from_slice(json)?;
-    let circle = |row: &CircleRow| Circle { center: Place::new(row.lat, row.lon), radius_meters: row.radius_m };
+    let circle =
+        |row: &CircleRow| Circle { center: Place::new(row.lat, row.lon), radius_meters: row.radius_m };
     let shape = |row: CircleRow| NamedShape {
         shape: ShapeSpec::Circle(circle(&row)),
         name: row.name.unwrap_or_else(|| row.id.clone()),

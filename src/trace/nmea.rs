@@ -93,7 +93,11 @@ impl Epochs {
         let done = if same { None } else { self.flush() };
         let epoch = self.open.get_or_insert_with(Epoch::default);
         time.clone_into(&mut epoch.time);
-        if fields[0].ends_with("RMC") { epoch.add_rmc(fields) } else { epoch.add_gga(fields) }
+        if fields[0].ends_with("RMC") {
+            epoch.add_rmc(fields)
+        } else {
+            epoch.add_gga(fields)
+        }
         done
     }
 
@@ -251,6 +255,9 @@ mod tests {
             .into_iter()
             .map(|reading| reading.unwrap().point.recorded_at.to_string())
             .collect();
-        assert_eq!(times, ["2015-06-21T23:59:59.500Z", "2015-06-21T23:59:59.600Z", "2015-06-22T00:00:00.000Z"]);
+        assert_eq!(
+            times,
+            ["2015-06-21T23:59:59.500Z", "2015-06-21T23:59:59.600Z", "2015-06-22T00:00:00.000Z"]
+        );
     }
 }
