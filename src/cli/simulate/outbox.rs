@@ -9,8 +9,8 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::trace::Point;
 
-/// Frames that may wait for their commit until the server says otherwise.
-const FIRST_CREDIT: usize = 8;
+/// Frames that may wait for their commit until a welcome says otherwise.
+const DOCUMENTED_CREDIT: usize = 8;
 
 /// What a server says on a tracker's socket; other members and other types are passed over.
 #[derive(Debug, Deserialize)]
@@ -27,7 +27,7 @@ pub(super) struct ServerMessage {
     /// ack: what is refused, and why.
     #[serde(default)]
     pub rejected: Vec<Rejection>,
-    /// ack: frames that may wait for their commit.
+    /// ack: frames that may still be sent before the next one.
     #[serde(default)]
     pub credit: Option<usize>,
     /// welcome: the limits of this connection.
@@ -101,7 +101,10 @@ pub(super) struct Progress {
 pub(super) struct Outbox {
     next_seq: u64,
     acked: u64,
-    credit: usize,
+    /// The most frames that may wait, by the server's welcome.
+    limit: usize,
+    /// Frames that may wait now.
+    window: usize,
     in_flight: VecDeque<InFlight>,
     refused: BTreeMap<u64, String>,
 }
@@ -113,7 +116,8 @@ impl Outbox {
         Self {
             next_seq: 1,
             acked: 0,
-            credit: FIRST_CREDIT,
+            limit: DOCUMENTED_CREDIT,
+            window: DOCUMENTED_CREDIT,
             in_flight: VecDeque::new(),
             refused: BTreeMap::new(),
         }
@@ -122,7 +126,7 @@ impl Outbox {
     /// Whether the credit allows one more frame. Credit 0 still allows one: somebody must ask.
     #[must_use]
     pub(super) fn has_room(&self) -> bool {
-        self.in_flight.len() < self.credit.max(1)
+        self.in_flight.len() < self.window.max(1)
     }
 
     /// The number up to which everything is committed or refused.
@@ -154,21 +158,23 @@ impl Outbox {
 
     /// Takes an ack, or a welcome that says what the server has already.
     pub(super) fn take(&mut self, message: &ServerMessage) -> Progress {
-        let limit = message.limits.as_ref().and_then(|limits| limits.credit);
-        self.credit = message.credit.or(limit).unwrap_or(self.credit);
+        if let Some(limit) = message.limits.as_ref().and_then(|limits| limits.credit) {
+            (self.limit, self.window) = (limit, limit);
+        }
         for rejection in message.rejected.iter().filter(|rejection| rejection.seq > self.acked) {
             self.refused.insert(rejection.seq, rejection.code.clone());
         }
         let told = message.seq.or(message.acked_seq).unwrap_or(0).min(self.next_seq - 1);
-        if told <= self.acked {
-            return Progress::default();
-        }
-        let mut progress = Progress { acknowledged: told - self.acked, ..Progress::default() };
-        self.acked = told;
-        let later = self.refused.split_off(&(told + 1));
+        let mut progress = Progress { acknowledged: told.saturating_sub(self.acked), ..Progress::default() };
+        self.acked = self.acked.max(told);
+        let later = self.refused.split_off(&(self.acked + 1));
         progress.refused = std::mem::replace(&mut self.refused, later).into_values().collect();
         while let Some(frame) = self.in_flight.pop_front_if(|frame| frame.last_seq <= told) {
             progress.dues.push(frame.due);
+        }
+        // Credit is what may come on top of what the server holds, which is at most what is in flight.
+        if let Some(credit) = message.credit {
+            self.window = self.limit.min(credit + self.in_flight.len());
         }
         progress
     }
@@ -206,7 +212,7 @@ mod tests {
         let now = Instant::now();
         outbox.frame(&points(3), now);
         outbox.frame(&points(3), now);
-        let refusal = r#"{"type":"ack","seq":4,"rejected":[{"seq":2,"code":"nullIsland","detail":"x"},{"seq":5,"code":"outOfRange"}],"credit":8}"#;
+        let refusal = r#"{"type":"ack","seq":4,"rejected":[{"seq":2,"code":"nullIsland","detail":"x"},{"seq":5,"code":"outOfRange"}],"credit":7}"#;
         let first = outbox.take(&ack(refusal));
         assert_eq!(
             (first.acknowledged, first.refused, first.dues.len()),
@@ -223,13 +229,18 @@ mod tests {
     fn credit_bounds_what_waits_and_a_welcome_counts_as_an_ack() {
         let mut outbox = Outbox::new();
         let now = Instant::now();
-        for _ in 0..FIRST_CREDIT {
+        for _ in 0..DOCUMENTED_CREDIT {
             assert!(outbox.has_room());
             outbox.frame(&points(1), now);
         }
         assert!(!outbox.has_room());
+        // One of eight is acknowledged: one more may follow.
+        outbox.take(&ack(r#"{"type":"ack","seq":1,"credit":1}"#));
+        assert!(outbox.has_room());
+        outbox.frame(&points(1), now);
+        assert!(!outbox.has_room());
         let welcome =
-            outbox.take(&ack(r#"{"type":"welcome","ackedSeq":6,"limits":{"maxItems":500,"credit":2}}"#));
+            outbox.take(&ack(r#"{"type":"welcome","ackedSeq":7,"limits":{"maxItems":500,"credit":2}}"#));
         assert_eq!(welcome.acknowledged, 6);
         assert!(!outbox.has_room());
         assert_eq!(outbox.unacknowledged().count(), 2);

@@ -13,8 +13,6 @@ use crate::trace::fences::NamedShape;
 
 /// Requests under way at a time.
 const AT_A_TIME: usize = 4;
-/// Longest `uniqueId` of a tracker.
-const LONGEST_UNIQUE_ID: usize = 64;
 
 /// What was created.
 #[derive(Debug)]
@@ -32,8 +30,9 @@ pub(super) async fn create(api: &Api, options: &Options, source: &Source) -> Res
     // Twelve random digits: several runs may use one server at once.
     let run = Uuid::new_v4().simple().to_string()[..12].to_owned();
     let organization_id = organization(api, options, &run).await?;
-    let vehicles = source.tracks.iter().map(|track| {
-        let body = vehicle_body(&organization_id, &track.vehicle, &run, options.rules);
+    let vehicles = source.tracks.iter().enumerate().map(|(number, track)| {
+        let unique_id = format!("sim-{run}-{number}");
+        let body = vehicle_body(&organization_id, &track.vehicle, &unique_id, options.rules);
         async move { tracker_token(api, &body).await.with_context(|| format!("vehicle {}", track.vehicle)) }
     });
     let tokens = stream::iter(vehicles).buffered(AT_A_TIME).try_collect().await?;
@@ -68,12 +67,10 @@ async fn organization(api: &Api, options: &Options, run: &str) -> Result<String>
     Ok(id)
 }
 
-fn vehicle_body(organization_id: &str, name: &str, run: &str, rules: RuleSet) -> Value {
-    let unique_id: String = format!("sim-{run}-{name}").chars().take(LONGEST_UNIQUE_ID).collect();
+fn vehicle_body(organization_id: &str, name: &str, unique_id: &str, rules: RuleSet) -> Value {
     let mut body = json!({
         "organizationId": organization_id,
         "name": name,
-        "plate": { "number": name },
         "category": "bus",
         "tracker": { "uniqueId": unique_id },
     });

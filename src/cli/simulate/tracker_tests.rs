@@ -32,6 +32,7 @@ enum Answer {
 /// Every fix the server ever read, by seq.
 type Received = Rc<RefCell<BTreeMap<u64, Value>>>;
 
+#[expect(clippy::result_large_err, reason = "the handshake's callback is typed by the library")]
 /// Serves one connection after the other by its script, the last script for ever.
 async fn serve(listener: TcpListener, scripts: Vec<Script>, received: Received) {
     let mut connection = 0;

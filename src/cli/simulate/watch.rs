@@ -24,8 +24,11 @@ const QUIET: Duration = Duration::from_secs(20);
 /// Answers to a subscription come within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
-/// What the feed says, as far as it matters here: `{"type":"event","cursor":…,"event":{…}}`; any message
-/// may carry a cursor.
+/// The name of the one subscription.
+const SUBSCRIPTION: &str = "simulate";
+
+/// What the feed says, as far as it matters here. `subscribed` and `event` carry a cursor, a heartbeat
+/// one per subscription.
 #[derive(Deserialize)]
 struct FeedMessage {
     #[serde(rename = "type")]
@@ -33,7 +36,11 @@ struct FeedMessage {
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
+    cursors: HashMap<String, String>,
+    #[serde(default)]
     event: Option<FeedEvent>,
+    #[serde(default)]
+    code: Option<String>,
     #[serde(default)]
     detail: Option<String>,
 }
@@ -54,6 +61,15 @@ struct Seen {
     resets: u32,
     failure: Option<String>,
     last_event: Option<Instant>,
+    /// The server's last error message: it explains the close that follows.
+    said: Option<String>,
+}
+
+impl Seen {
+    fn fail(&mut self, reason: &str) {
+        let said = self.said.as_deref().unwrap_or("no more said");
+        self.failure = Some(format!("{reason} ({said})"));
+    }
 }
 
 /// What the feed gave, against what is stored.
@@ -120,7 +136,10 @@ pub(super) async fn begin(api: Rc<Api>, plan: Plan) -> Result<Watch, String> {
             return Err(failure);
         }
         let news = timeout(ANSWER_WITHIN, watch.changed.notified()).await;
-        news.map_err(|_| "the feed does not confirm the subscription".to_owned())?;
+        if news.is_err() {
+            let said = watch.seen.borrow().said.clone().unwrap_or_default();
+            return Err(format!("the feed does not confirm the subscription {said}"));
+        }
     }
     Ok(watch)
 }
@@ -180,7 +199,7 @@ async fn follow(api: Rc<Api>, plan: Plan, seen: Rc<RefCell<Seen>>, changed: Rc<N
                 reason
             }
             Err(End::Refused(reason)) => {
-                seen.borrow_mut().failure = Some(reason);
+                seen.borrow_mut().fail(&reason);
                 changed.notify_one();
                 return;
             }
@@ -190,7 +209,7 @@ async fn follow(api: Rc<Api>, plan: Plan, seen: Rc<RefCell<Seen>>, changed: Rc<N
             lost_at = None;
         }
         if lost_at.get_or_insert_with(Instant::now).elapsed() >= plan.reconnect_for {
-            seen.borrow_mut().failure = Some(reason);
+            seen.borrow_mut().fail(&reason);
             changed.notify_one();
             return;
         }
@@ -216,7 +235,7 @@ async fn session(
     let mut socket = connect(&api.socket_url("/v1/ws/live"), &api.token(), None).await?;
     let mut subscribe = json!({
         "type": "subscribe",
-        "id": "simulate",
+        "id": SUBSCRIPTION,
         "topics": ["events", "occupancy"],
         "filter": { "organizationId": plan.organization_id },
     });
@@ -243,15 +262,18 @@ fn take(text: &str, seen: &mut Seen) -> Result<(), End> {
     match message.kind.as_str() {
         "subscribed" => seen.subscribed = true,
         "reset" => seen.resets += 1,
-        "error" => return Err(End::Refused(message.detail.unwrap_or_else(|| text.to_owned()))),
+        "error" => {
+            let [code, detail] = [message.code, message.detail].map(Option::unwrap_or_default);
+            seen.said = Some(format!("{code}: {detail}"));
+        }
         _ => {}
     }
     if let Some(event) = message.event {
         *seen.events.entry((event.id, event.revision)).or_default() += 1;
         seen.last_event = Some(Instant::now());
     }
-    if message.cursor.is_some() {
-        seen.cursor = message.cursor;
+    if let Some(cursor) = message.cursor.or_else(|| message.cursors.get(SUBSCRIPTION).cloned()) {
+        seen.cursor = Some(cursor);
     }
     Ok(())
 }
@@ -274,6 +296,12 @@ mod tests {
             take(&text, &mut seen).unwrap();
         }
         assert_eq!(seen.cursor.as_deref(), Some("c4"));
+        take(
+            r#"{"type":"heartbeat","serverTime":"2026-01-01T00:00:00Z","cursors":{"simulate":"c5"}}"#,
+            &mut seen,
+        )
+        .unwrap();
+        assert_eq!(seen.cursor.as_deref(), Some("c5"));
         let stored = |ids: &[u128]| Events {
             revisions: ids.iter().map(|id| (Uuid::from_u128(*id), (1, 1))).collect(),
             ..Events::default()
