@@ -23,8 +23,8 @@ impl Timestamp {
     pub const MAX: Self = Self(i64::MAX);
     /// Earlier than any instant that can be parsed.
     pub const MIN: Self = Self(i64::MIN);
-    /// 9999-12-31T23:59:59.999999Z, the last instant RFC 3339 can write.
-    const LAST_MICROS: i64 = 253_402_300_799_999_999;
+    /// 9999-12-30T22:00:00Z, the last instant jiff writes; RFC 3339 ends a day later.
+    const LAST_MICROS: i64 = 253_402_207_200_000_000;
     /// 0000-01-01T00:00:00Z.
     const FIRST_MICROS: i64 = -62_167_219_200_000_000;
 
@@ -171,5 +171,11 @@ mod tests {
             assert_eq!(Timestamp::parse(text), Err(InvalidTimestamp), "{text}");
         }
         assert_eq!(Timestamp::from_millis(i64::MAX), Err(InvalidTimestamp));
+    }
+
+    #[test]
+    fn every_instant_can_be_written() {
+        assert_eq!(Timestamp::MAX.to_string(), "9999-12-30T22:00:00.000Z");
+        assert_eq!(Timestamp::MIN.to_string(), "0000-01-01T00:00:00.000Z");
     }
 }
