@@ -1,3 +1,7 @@
 //! Waypost: a real-time fleet tracking server. The library behind the binary and its tests.
 
+pub mod clock;
+pub mod config;
+pub mod domain;
 pub mod store;
+pub mod telemetry;
