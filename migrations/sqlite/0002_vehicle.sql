@@ -3,6 +3,7 @@ create table vehicle (
     id blob not null,
     organization_id blob not null,
     name text not null,
+    search_key text not null default '',
     plate_number text,
     plate_country text,
     plate_key text,

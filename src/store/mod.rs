@@ -2,6 +2,12 @@
 //!
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
+pub mod account;
+pub mod one_time_token;
 pub mod open;
+pub mod organization;
+pub mod session;
+pub mod signing_key;
 pub mod sql;
 pub mod time;
+pub mod tracker;
