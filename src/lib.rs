@@ -3,7 +3,9 @@
 pub mod auth;
 pub mod clock;
 pub mod config;
+pub mod context;
 pub mod domain;
 pub mod http;
+pub mod ops;
 pub mod store;
 pub mod telemetry;

@@ -32,6 +32,7 @@ create table tracker (
     id blob not null,
     organization_id blob not null,
     unique_id text not null,
+    search_key text not null default '',
     model text,
     status text not null,
     token_hash blob,

@@ -254,30 +254,6 @@ pub fn is_email(text: &str) -> bool {
             .all(|label| !label.is_empty() && !label.starts_with('-') && !label.ends_with('-'))
 }
 
-/// A JSON merge that keeps nulls: members of `patch` replace those of `base`, objects merge member
-/// by member, but for the members named in `whole`, which are replaced.
-#[must_use]
-pub fn merged(mut base: Value, patch: &Value, whole: &[&str]) -> Value {
-    merge_into(&mut base, patch, whole);
-    base
-}
-
-fn merge_into(base: &mut Value, patch: &Value, whole: &[&str]) {
-    match (base, patch) {
-        (Value::Object(base), Value::Object(patch)) => {
-            for (name, value) in patch {
-                match base.get_mut(name) {
-                    Some(old) if !whole.contains(&name.as_str()) => merge_into(old, value, whole),
-                    _ => {
-                        base.insert(name.clone(), value.clone());
-                    }
-                }
-            }
-        }
-        (base, patch) => *base = patch.clone(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -309,16 +285,6 @@ mod tests {
             ]
         );
         assert_eq!(problems[4].detail, "is not known; did you mean year?");
-    }
-
-    #[test]
-    fn merging_keeps_absent_members_and_nulls() {
-        let base = json!({ "a": 1, "b": { "c": 2, "d": 3 }, "shape": { "type": "circle", "r": 1 } });
-        let patch = json!({ "b": { "c": null }, "shape": { "type": "polygon" } });
-        assert_eq!(
-            merged(base, &patch, &["shape"]),
-            json!({ "a": 1, "b": { "c": null, "d": 3 }, "shape": { "type": "polygon" } })
-        );
     }
 
     #[test]

@@ -3,11 +3,15 @@
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
 pub mod account;
+pub mod geofence;
+pub mod geofence_event;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;
+mod page;
 pub mod session;
 pub mod signing_key;
 pub mod sql;
 pub mod time;
 pub mod tracker;
+pub mod vehicle;
