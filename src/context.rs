@@ -30,4 +30,10 @@ impl Context {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
         Ok(Self { db, live, auth, clock, settings: Arc::new(settings) })
     }
+
+    /// Why the server cannot do its work now, if it cannot.
+    pub async fn readiness(&self) -> Result<(), &'static str> {
+        let answered: Result<i64, _> = self.db.read().sql("select count(*) from writer").scalar().await;
+        answered.map(drop).map_err(|_| "the database does not answer")
+    }
 }

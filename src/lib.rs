@@ -1,5 +1,6 @@
 //! Waypost: a real-time fleet tracking server. The library behind the binary and its tests.
 
+pub mod app;
 pub mod auth;
 pub mod clock;
 pub mod config;
