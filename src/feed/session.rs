@@ -120,6 +120,7 @@ impl Socket {
         let mut check = every(self.feed.limits.check_every);
         let mut heard_at = Instant::now();
         loop {
+            let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
             let step = tokio::select! {
                 _ = stopping.wait_for(Option::is_some) => {
                     return Stop::Close(Close(1012, "restarting", "the server restarts".to_owned()));
@@ -132,7 +133,7 @@ impl Socket {
                     Some(update) => self.update(index, &update).await,
                     None => self.lagged(index).await,
                 },
-                () = delta_due(&self.subscriptions) => self.deltas().await,
+                () = until(due) => self.deltas().await,
                 _ = heartbeat.tick() => self.heartbeat(heard_at).await,
                 _ = check.tick() => self.check().await,
             };
@@ -247,9 +248,9 @@ async fn next_update(subscriptions: &mut [Subscription]) -> (usize, Option<Arc<U
     .await
 }
 
-/// Waits until some subscription's delta is due.
-async fn delta_due(subscriptions: &[Subscription]) {
-    match subscriptions.iter().filter_map(Subscription::delta_due).min() {
+/// Waits for an instant; for ever without one.
+async fn until(due: Option<Instant>) {
+    match due {
         Some(due) => sleep_until(due).await,
         None => std::future::pending().await,
     }
