@@ -9,7 +9,8 @@ use waypost::demo::{BUNDLED_CIRCLES, BUNDLED_FENCES, BUNDLED_TRACES};
 use waypost::trace::{self, fences};
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
-    EventKind, Fence, FenceVersion, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle, VehicleId, VehicleLimits,
+    EventKind, Fence, FenceVersion, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle, VehicleId,
+    VehicleLimits,
 };
 use waypost_actors::tracking::{self, Context, Effects, Reported, Standing, VehicleState};
 

@@ -21,8 +21,10 @@ const LOG_PAGE: i64 = 500;
 impl Socket {
     pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter, audience: Audience) -> Step {
         let now = self.feed.live.now();
-        let asked_for =
-            asked.cursor.as_deref().and_then(|text| cursor::open(&self.feed.auth.sealer, audience, text, now));
+        let asked_for = asked
+            .cursor
+            .as_deref()
+            .and_then(|text| cursor::open(&self.feed.auth.sealer, audience, text, now));
         let begun = Subscription::begin(asked, filter, audience, &self.feed.live).await;
         let mut subscription = begun.map_err(|_| restarting())?;
         // A number still to be given is no number of this log: the store was set back.
@@ -70,7 +72,8 @@ impl Socket {
             let vehicles = wire::list(shown.iter().map(String::as_str));
             let occupancy = wire::raw(wire::json(&inside));
             let last = part + 1 == parts;
-            self.say(&Say::Snapshot { id: &id, part, last, vehicles: &vehicles, occupancy: &occupancy }).await?;
+            self.say(&Say::Snapshot { id: &id, part, last, vehicles: &vehicles, occupancy: &occupancy })
+                .await?;
         }
         Ok(())
     }
@@ -143,9 +146,10 @@ impl Socket {
             subscription.delta_sent();
             let delta = subscription.changes.take();
             let id = subscription.id.clone();
-            let vehicles = delta.vehicles.iter().map(|update| {
-                update.encoded(|u| wire::vehicle(u.vehicle_id, u.organization_id, &u.state))
-            });
+            let vehicles = delta
+                .vehicles
+                .iter()
+                .map(|update| update.encoded(|u| wire::vehicle(u.vehicle_id, u.organization_id, &u.state)));
             let vehicles = wire::list(vehicles);
             let occupancy = wire::raw(wire::json(&delta.occupancy));
             let say =
@@ -159,5 +163,4 @@ impl Socket {
         let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
         cursor::seal(sealer, subscription.audience, subscription.next_sequence, now)
     }
-
 }

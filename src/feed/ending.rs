@@ -29,10 +29,8 @@ pub(super) async fn goodbye(mut out: Session, stop: Stop) {
     let Stop::Close(Close(code, word, detail)) = stop else { return };
     let error = wire::json(&Say::Error { id: None, code: word, detail: &detail });
     // A close frame carries at most 123 bytes of reason.
-    let reason = CloseReason {
-        code: CloseCode::Other(code),
-        description: Some(detail.chars().take(60).collect()),
-    };
+    let reason =
+        CloseReason { code: CloseCode::Other(code), description: Some(detail.chars().take(60).collect()) };
     let goodbye = async {
         if out.text(error).await.is_ok() {
             let _gone = out.close(Some(reason)).await;

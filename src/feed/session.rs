@@ -189,7 +189,9 @@ impl Socket {
             Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
         };
         let Some(audience) = audience(&self.caller, asked) else {
-            return self.refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization").await;
+            return self
+                .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
+                .await;
         };
         self.subscriptions.retain(|known| known.id != asked.id);
         self.begin(asked, filter, audience).await

@@ -23,7 +23,8 @@ pub(super) async fn sign_in(frames: &mut AggregatedMessageStream, feed: &Feed) -
         }
     };
     let first = timeout(feed.limits.sign_in_within, first).await;
-    let text = first.map_err(|_| Stop::Close(Close(4408, "timeout", "no ticket came in time".to_owned())))??;
+    let text =
+        first.map_err(|_| Stop::Close(Close(4408, "timeout", "no ticket came in time".to_owned())))??;
     match serde_json::from_str(&text) {
         Ok(Heard::Authenticate { ticket }) => feed
             .auth
@@ -43,4 +44,3 @@ pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
         (None, None) => Some(Audience::Everyone),
     }
 }
-
