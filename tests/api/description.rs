@@ -114,3 +114,17 @@ fn the_docs_page_needs_no_other_host() {
         app
     });
 }
+
+#[test]
+fn only_what_must_be_there_is_required_of_a_body() {
+    with_app(async |app| {
+        let document = app.get("/openapi.json", "").await.ok(200);
+        let schemas = &document["components"]["schemas"];
+        let create = schemas["CreateVehicleBody"].to_string();
+        assert!(create.contains(r#""required":["name"]"#), "{create}");
+        assert_eq!(create.matches("\"required\"").count(), 1, "{create}");
+        let update = schemas["UpdateVehicleBody"].to_string();
+        assert!(update.contains("intervalSeconds") && !update.contains("\"required\""), "{update}");
+        app
+    });
+}

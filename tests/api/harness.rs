@@ -19,22 +19,22 @@ use waypost_actors::live::Live;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 /// 2026-05-01T12:00:00Z.
-pub const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
+pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
 /// A password that works.
-pub const PASSWORD: &str = "correct horse battery";
+pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The first superAdmin's address.
-pub const ROOT: &str = "root@example.org";
+pub(crate) const ROOT: &str = "root@example.org";
 
 /// A running server and what tests know of it.
-pub struct App {
+pub(crate) struct App {
     /// Its parts.
-    pub context: Context,
+    pub(crate) context: Context,
     /// What its first start did.
-    pub first_start: FirstStart,
+    pub(crate) first_start: FirstStart,
     /// Where it is.
-    pub url: String,
+    pub(crate) url: String,
     /// The superAdmin's access token; empty without one.
-    pub root: String,
+    pub(crate) root: String,
     now_micros: Arc<AtomicI64>,
     client: Client,
     handle: actix_web::dev::ServerHandle,
@@ -42,37 +42,37 @@ pub struct App {
 }
 
 /// An organization with one user of each role.
-pub struct Org {
-    pub id: String,
-    pub org_admin: String,
-    pub dispatcher: String,
-    pub viewer: String,
+pub(crate) struct Org {
+    pub(crate) id: String,
+    pub(crate) org_admin: String,
+    pub(crate) dispatcher: String,
+    pub(crate) viewer: String,
 }
 
 /// What the server said.
 #[derive(Debug, Clone)]
-pub struct Said {
-    pub status: u16,
-    pub headers: Vec<(String, String)>,
-    pub body: Value,
-    pub bytes: Vec<u8>,
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Said {
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
     /// The body, after checking the status.
     #[track_caller]
-    pub fn ok(&self, status: u16) -> Value {
+    pub(crate) fn ok(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
         self.body.clone()
     }
 
     /// Checks that this is a problem with a code, whole and well-formed.
     #[track_caller]
-    pub fn problem(&self, status: u16, code: &str) -> Value {
+    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
         assert_eq!(self.body["code"], code, "{}", self.body);
         assert_eq!(self.header("content-type"), Some("application/problem+json"));
@@ -83,7 +83,7 @@ impl Said {
     }
 
     /// The pointers of a problem's errors.
-    pub fn pointers(&self) -> Vec<&str> {
+    pub(crate) fn pointers(&self) -> Vec<&str> {
         let errors = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
         errors.iter().filter_map(|error| error["pointer"].as_str()).collect()
     }
@@ -91,7 +91,7 @@ impl Said {
 
 impl App {
     /// With a superAdmin who is signed in.
-    pub async fn start() -> Self {
+    pub(crate) async fn start() -> Self {
         let mut app = Self::start_with(|settings| {
             settings.admin_email = Some(ROOT.into());
             settings.admin_password = Some(waypost::config::Secret::new(PASSWORD.into()));
@@ -102,7 +102,7 @@ impl App {
         app
     }
 
-    pub async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
+    pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings {
             listen: "127.0.0.1:0".parse().unwrap(),
@@ -130,15 +130,15 @@ impl App {
         app
     }
 
-    pub async fn stop(self) {
+    pub(crate) async fn stop(self) {
         self.handle.stop(false).await;
     }
 
-    pub fn pass(&self, seconds: i64) {
+    pub(crate) fn pass(&self, seconds: i64) {
         self.now_micros.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
     }
 
-    pub async fn send(
+    pub(crate) async fn send(
         &self,
         method: &str,
         path: &str,
@@ -170,26 +170,26 @@ impl App {
         self.send(method, path, &headers, body.to_string()).await
     }
 
-    pub async fn get(&self, path: &str, token: &str) -> Said {
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
         let bearer = format!("Bearer {token}");
         self.send("GET", path, &[("authorization", bearer.as_str())], "").await
     }
 
-    pub async fn post(&self, path: &str, token: &str, body: Value) -> Said {
+    pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Said {
         self.json("POST", path, token, body).await
     }
 
-    pub async fn put(&self, path: &str, token: &str, body: Value) -> Said {
+    pub(crate) async fn put(&self, path: &str, token: &str, body: Value) -> Said {
         self.json("PUT", path, token, body).await
     }
 
-    pub async fn delete(&self, path: &str, token: &str) -> Said {
+    pub(crate) async fn delete(&self, path: &str, token: &str) -> Said {
         let bearer = format!("Bearer {token}");
         self.send("DELETE", path, &[("authorization", bearer.as_str())], "").await
     }
 
     /// An active organization with one user of each role.
-    pub async fn org(&self, name: &str) -> Org {
+    pub(crate) async fn org(&self, name: &str) -> Org {
         let said = self.post("/v1/organizations", &self.root, organization(name)).await;
         let id = text(&said.ok(201)["id"]);
         let path = format!("/v1/organizations/activate/{id}");
@@ -207,7 +207,7 @@ impl App {
     }
 
     /// An active account without a password.
-    pub async fn account(&self, role: Role, organization: Option<&str>) -> Uuid {
+    pub(crate) async fn account(&self, role: Role, organization: Option<&str>) -> Uuid {
         let id = new_id();
         let account = NewAccount {
             id,
@@ -225,7 +225,7 @@ impl App {
     }
 
     /// An access token of an account.
-    pub async fn sign_in(&self, account: Uuid) -> String {
+    pub(crate) async fn sign_in(&self, account: Uuid) -> String {
         let link = self.context.auth.sign_in_link(account).await.unwrap();
         let said = self.post(&format!("/v1/auth/sign-in-link/{link}"), "", json!(null)).await;
         text(&said.ok(200)["accessToken"])
@@ -238,7 +238,7 @@ fn live() -> Live {
 }
 
 /// Runs a test against a server of its own.
-pub fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
+pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
     actix_rt::System::new().block_on(async {
         let app = App::start().await;
         test(app).await.stop().await;
@@ -247,21 +247,22 @@ pub fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
 
 /// The text of a member.
 #[track_caller]
-pub fn text(value: &Value) -> String {
+pub(crate) fn text(value: &Value) -> String {
     value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
 }
 
 /// The body of a new organization.
-pub fn organization(name: &str) -> Value {
+pub(crate) fn organization(name: &str) -> Value {
+    let slug = name.replace(char::is_whitespace, "-");
     json!({
         "name": name,
-        "contactEmail": format!("{name}@example.org"),
-        "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" },
+        "contactEmail": format!("{slug}@example.org"),
+        "admin": { "email": format!("{slug}-admin@example.org"), "firstName": "A", "lastName": "B" },
     })
 }
 
 /// The body of a new circle.
-pub fn circle(name: &str) -> Value {
+pub(crate) fn circle(name: &str) -> Value {
     json!({ "name": name, "shape": {
         "type": "circle", "center": { "latitude": 30.27, "longitude": -97.74 }, "radiusMeters": 150.0 } })
 }
