@@ -7,11 +7,12 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use awc::Client;
 use awc::http::Method;
 use serde_json::{Value, json};
+use sqlx::Connection;
 use uuid::Uuid;
 use waypost::app::Application;
 use waypost::auth::FirstStart;
 use waypost::clock::{Clock, new_id};
-use waypost::config::Settings;
+use waypost::config::{Secret, Settings};
 use waypost::context::Context;
 use waypost::domain::account::{AccountStatus, Role};
 use waypost::store::account::{self, NewAccount};
@@ -94,7 +95,7 @@ impl App {
     pub(crate) async fn start() -> Self {
         let mut app = Self::start_with(|settings| {
             settings.admin_email = Some(ROOT.into());
-            settings.admin_password = Some(waypost::config::Secret::new(PASSWORD.into()));
+            settings.admin_password = Some(Secret::new(PASSWORD.into()));
         })
         .await;
         let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;
@@ -110,6 +111,9 @@ impl App {
             workers: Some(1),
             ..Settings::default()
         };
+        if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {
+            settings.database_url = Some(Secret::new(fresh_database(&server).await));
+        }
         set(&mut settings);
         let now_micros = Arc::new(AtomicI64::new(START.as_micros()));
         let told = Arc::clone(&now_micros);
@@ -230,6 +234,15 @@ impl App {
         let said = self.post(&format!("/v1/auth/sign-in-link/{link}"), "", json!(null)).await;
         text(&said.ok(200)["accessToken"])
     }
+}
+
+/// A new database on a PostgreSQL server (`postgres://user@host:port`): with it set, every test runs there.
+async fn fresh_database(server: &str) -> String {
+    let name = format!("api_{}", new_id().simple());
+    let mut connection = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+    let create = sqlx::AssertSqlSafe(format!("create database {name}"));
+    sqlx::query(create).execute(&mut connection).await.unwrap();
+    format!("{server}/{name}")
 }
 
 /// A live core for tests of the interface.
