@@ -1,8 +1,10 @@
+-- Texts that lists are sorted by are collated "C": by code point, as SQLite does.
+
 -- Tenants and the people who sign in. Written by ops/organizations, ops/users and auth.
 create table organization (
     id uuid not null,
-    name text not null,
-    slug text not null,
+    name text collate "C" not null,
+    slug text collate "C" not null,
     search_key text not null,
     contact_email text not null,
     contact_phone text,

@@ -2,7 +2,7 @@
 create table vehicle (
     id uuid not null,
     organization_id uuid not null,
-    name text not null,
+    name text collate "C" not null,
     search_key text not null default '',
     plate_number text,
     plate_country text,
@@ -31,7 +31,7 @@ create unique index vehicle_vin_key on vehicle (organization_id, vin) where dele
 create table tracker (
     id uuid not null,
     organization_id uuid not null,
-    unique_id text not null,
+    unique_id text collate "C" not null,
     search_key text not null default '',
     model text,
     status text not null,

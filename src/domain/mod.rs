@@ -9,6 +9,7 @@ pub mod members;
 pub mod merge;
 pub mod nearest;
 pub mod organization;
+pub mod organization_settings;
 pub mod paging;
 pub mod rules;
 pub mod shape;

@@ -10,7 +10,8 @@ use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
 use super::query::{Query, word};
 use super::request::{Matching, PathId, Shared, SignedCaller};
-use crate::domain::organization::{Organization, OrganizationIn, OrganizationStatus, Usage};
+use crate::domain::organization::{Organization, OrganizationIn, OrganizationStatus};
+use crate::domain::organization_settings::Usage;
 use crate::domain::paging::SortKey;
 use crate::ops::organizations as ops;
 

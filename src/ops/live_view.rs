@@ -5,7 +5,7 @@ use utoipa::ToSchema;
 use waypost_actors::live::{HeldFence, VehicleView};
 use waypost_actors::model::{Fix, GeofenceId, Place, Timestamp, VisitId};
 
-use crate::domain::organization::Settings;
+use crate::domain::organization_settings::Settings;
 use crate::domain::words::words;
 
 words!(

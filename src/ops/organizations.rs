@@ -14,8 +14,9 @@ use crate::domain::fold;
 use crate::domain::members::{Members, email, text};
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization::{
-    ActivationMethod, Organization, OrganizationIn, OrganizationStatus, Settings, Usage, is_slug,
+    ActivationMethod, Organization, OrganizationIn, OrganizationStatus, is_slug,
 };
+use crate::domain::organization_settings::{Settings, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::account::{self, NewAccount};
 use crate::store::organization;

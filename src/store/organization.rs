@@ -9,9 +9,8 @@ use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::{Operator, OrgScope};
 use crate::domain::fold::anywhere;
-use crate::domain::organization::{
-    ActivationMethod, Organization, OrganizationIn, OrganizationStatus, Settings, Subscription, Usage,
-};
+use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn, OrganizationStatus};
+use crate::domain::organization_settings::{Settings, Subscription, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
 /// Which organizations.

@@ -27,7 +27,7 @@ pub struct CredentialRow {
     /// Its organization's status.
     pub organization_status: String,
     /// Its organization's settings.
-    pub organization_settings: sqlx::types::Json<crate::domain::organization::Settings>,
+    pub organization_settings: sqlx::types::Json<crate::domain::organization_settings::Settings>,
     /// A vehicle it sat in.
     pub vehicle_id: Option<Uuid>,
     /// Since when; `None` = ever.

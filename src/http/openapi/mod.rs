@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::problem::ProblemBody;
-use super::routes::{self, Access};
+use super::routes::{self, Access, Route};
+
+mod bodies;
 
 /// The description, as it is served.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
@@ -26,28 +28,33 @@ pub fn document() -> Value {
     let mut document = serde_json::to_value(api).unwrap_or_default();
     document["components"]["securitySchemes"] =
         json!({ "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" } });
+    bodies::say_what_may_be_left_out(&mut document);
     for route in routes::TABLE.iter() {
-        let operation = &mut document["paths"][route.path][route.method.to_lowercase()];
-        if !operation.is_object() {
-            continue; // a page for people
-        }
-        operation["security"] = match route.access {
-            Access::Open => json!([]),
-            Access::SignedIn => json!([{ "bearer": [] }]),
-        };
-        operation["responses"]["default"] = json!({
-            "description": "Any refusal; /problems explains the codes",
-            "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
-        });
-        if matches!(route.method, "PUT" | "DELETE") && route.path.ends_with('}') {
-            let if_match = json!({ "name": "If-Match", "in": "header", "required": false,
-                "schema": { "type": "string" }, "description": "The ETag it must still have, else 412" });
-            if let Some(parameters) = operation["parameters"].as_array_mut() {
-                parameters.push(if_match);
-            }
-        }
+        let pointer = format!("/paths/{}/{}", route.path.replace('/', "~1"), route.method.to_lowercase());
+        // A page for people is not described.
+        let Some(operation) = document.pointer_mut(&pointer) else { continue };
+        describe(operation, route);
     }
     document
+}
+
+/// What the route table knows of an operation.
+fn describe(operation: &mut Value, route: &Route) {
+    operation["security"] = match route.access {
+        Access::Open => json!([]),
+        Access::SignedIn => json!([{ "bearer": [] }]),
+    };
+    operation["responses"]["default"] = json!({
+        "description": "Any refusal; /problems explains the codes",
+        "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
+    });
+    if matches!(route.method, "PUT" | "DELETE") && !route.path.contains("activate") {
+        let if_match = json!({ "name": "If-Match", "in": "header", "required": false,
+            "schema": { "type": "string" }, "description": "The ETag it must still have, else 412" });
+        if let Some(parameters) = operation["parameters"].as_array_mut() {
+            parameters.push(if_match);
+        }
+    }
 }
 
 const INTRODUCTION: &str = "Real-time fleet tracking: positions in, geofence events out.\n\n\
