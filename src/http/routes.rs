@@ -20,6 +20,8 @@ pub enum Access {
     Open,
     /// Whoever carries an access token in force.
     SignedIn,
+    /// A tracker, by its own token; the handler looks at it.
+    Tracker,
 }
 
 /// A row of the table.
@@ -102,10 +104,10 @@ routes! {
             geofence_events::list_vehicles_inside;
         SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
 
-        // Open: they bring credentials of their own.
-        Open "POST" "/v1/positions"  positions::create_positions;
-        Open "GET"  "/v1/ws/tracker" sockets::tracker_socket;
-        Open "GET"  "/v1/ws/live"    sockets::live_socket;
+        Tracker "POST" "/v1/positions"  positions::create_positions;
+        Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;
+        // Open: a browser signs in by its first message.
+        Open    "GET"  "/v1/ws/live"    sockets::live_socket;
 
         Open "GET" "/healthz"      health::healthz;
         Open "GET" "/readyz"       health::readyz;
@@ -136,7 +138,7 @@ pub(super) fn mount(config: &mut ServiceConfig) {
             .expect("the table's methods are words of HTTP");
         let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
         match route.access {
-            Access::Open => config.service(resource),
+            Access::Open | Access::Tracker => config.service(resource),
             Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
         };
     }
