@@ -1,25 +1,30 @@
-//! The one place where the server reads its clock and draws its random numbers.
+//! The server's clock and its random numbers, in one place.
 
 use std::sync::Arc;
 
-use jiff::Timestamp as Now;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 /// Tells the time; tests bring their own.
 #[derive(Clone)]
-pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+pub struct Clock(waypost_actors::clock::Clock);
 
 impl Clock {
     /// The machine's clock.
     #[must_use]
     pub fn system() -> Self {
-        Self(Arc::new(|| Timestamp::from_micros(Now::now().as_microsecond())))
+        Self(waypost_actors::clock::system())
     }
 
     /// A clock that says what `tell` says.
     pub fn from_fn(tell: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
+    }
+
+    /// The clock, for the live core.
+    #[must_use]
+    pub fn shared(&self) -> waypost_actors::clock::Clock {
+        Arc::clone(&self.0)
     }
 
     /// The present instant.

@@ -4,5 +4,13 @@
 //! `ports` is what the outside must offer, `actor` the shell of actors around the engine,
 //! and [`live`] the one handle the server holds. Nothing here knows of HTTP or SQL.
 
+mod actor;
+pub mod clock;
+pub mod geofence;
 pub mod live;
 pub mod model;
+pub mod ports;
+pub mod report;
+pub mod tracking;
+pub mod view;
+pub mod watch;

@@ -115,18 +115,20 @@ impl Caller {
         if self.role.is_operator() { Ok(Operator::new()) } else { Err(AuthError::Forbidden(action)) }
     }
 
-    /// Whether the session and the account still hold; sockets ask this from time to time.
-    pub async fn still_holds(&self, db: &Db) -> Result<bool, AuthError> {
-        match super::session::signed_in_account(db, self.account_id, self.session_id).await {
-            Ok(account) => Ok(account.role == self.role),
-            Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
-            Err(_) => Ok(false),
-        }
-    }
-
     /// What a client is told about itself.
     pub async fn principal(&self, db: &Db) -> Result<Principal, AuthError> {
         let account = account::find(db.read(), self.account_id).await?.ok_or(AuthError::Unauthenticated)?;
         Ok(account.into())
+    }
+}
+
+impl super::Auth {
+    /// Whether a caller's session and account still hold; sockets ask this from time to time.
+    pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
+        match super::session::signed_in_account(&self.db, caller.account_id, caller.session_id).await {
+            Ok(account) => Ok(account.role == caller.role),
+            Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
+            Err(_) => Ok(false),
+        }
     }
 }

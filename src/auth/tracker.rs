@@ -32,6 +32,8 @@ pub struct TrackerCredential {
     pub organization_id: OrganizationId,
     /// Active: others are refused.
     pub status: TrackerStatus,
+    /// For how many days its organization keeps positions; older fixes are refused. `None` = for ever.
+    pub keep_days: Option<i64>,
     /// In which vehicles it sat when, by start.
     pub installations: Vec<Installation>,
 }
@@ -73,6 +75,7 @@ pub async fn find_tracker(db: &Db, token: &str) -> Result<Option<TrackerCredenti
         unique_id: first.unique_id.clone(),
         organization_id: OrganizationId(first.organization_id),
         status: first.status,
+        keep_days: first.organization_settings.retention.positions_days,
         installations: rows.iter().filter_map(installation).collect(),
     }))
 }

@@ -60,7 +60,7 @@ impl FromRequest for GeofenceBody {
 }
 
 /// The body's media type, when it is one of `kinds`.
-fn accept(headers: &HeaderMap, kinds: &[&'static str]) -> Result<&'static str, Problem> {
+pub fn accept(headers: &HeaderMap, kinds: &[&'static str]) -> Result<&'static str, Problem> {
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let bare = given.split(';').next().unwrap_or_default().trim();
     kinds.iter().copied().find(|kind| kind.eq_ignore_ascii_case(bare)).ok_or_else(|| {

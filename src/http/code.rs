@@ -65,6 +65,8 @@ codes! {
         "The organization is not activated yet, or was deactivated. Its users and trackers are refused; its data is kept.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
+    OriginNotAllowed "originNotAllowed" 403 "Another site's page"
+        "The browser says that a page of another site opens the live feed. Name its origin in the setting allowedOrigins if it may.";
     PlanLimitReached "planLimitReached" 403 "The plan's limit is reached"
         "The organization's subscription allows no more of these. Delete some, or have the limit raised.";
     NotFound "notFound" 404 "Not found"

@@ -8,7 +8,10 @@ use actix_web::{Resource, guard};
 use utoipa::OpenApi;
 
 use super::request::signed_in;
-use super::{auth, geofence_events, geofences, health, organizations, pages, trackers, vehicles};
+use super::{
+    auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
+    vehicles,
+};
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +102,10 @@ routes! {
             geofence_events::list_vehicles_inside;
         SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
 
-        // Ingest and live feed: POST /v1/positions, GET /v1/ws/tracker, GET /v1/ws/live go here.
-        // They are Open: they bring credentials of their own.
+        // Open: they bring credentials of their own.
+        Open "POST" "/v1/positions"  positions::create_positions;
+        Open "GET"  "/v1/ws/tracker" sockets::tracker_socket;
+        Open "GET"  "/v1/ws/live"    sockets::live_socket;
 
         Open "GET" "/healthz"      health::healthz;
         Open "GET" "/readyz"       health::readyz;
@@ -113,7 +118,8 @@ routes! {
         "POST" "/setup/{token}"    pages::redeem_setup;
         "GET"  "/docs"             pages::docs;
         "GET"  "/docs/{file}"      pages::docs_file;
-        // The dispatcher's page, GET /, goes here.
+        "GET"  "/"                 dispatcher::index;
+        "GET"  "/{file}"           dispatcher::file;
     }
 }
 

@@ -1,7 +1,7 @@
-//! What the geometry says of a shape. STAND-IN until `waypost_actors::geofence` is merged: replace
-//! the bodies of `checked` by its `validate`, `normalise` and `Shape::prepare`, and drop the rest.
+//! What the geometry says of a shape.
 
-use waypost_actors::model::{Place, Ring, ShapeSpec};
+use waypost_actors::geofence::{self, GeoBox, Shape};
+use waypost_actors::model::ShapeSpec;
 
 use crate::domain::field::FieldError;
 
@@ -16,73 +16,54 @@ pub(super) struct Checked {
     pub area_square_meters: f64,
 }
 
-/// Checks a shape; pointers begin with `/shape`.
+/// Checks a shape; pointers begin with `/shape`. Thousands of vertices take milliseconds: call it
+/// off the async threads.
 pub(super) fn checked(shape: ShapeSpec) -> Result<Checked, Vec<FieldError>> {
-    let shape = opened(shape);
-    let rings = rings(&shape);
-    let mut problems = Vec::new();
-    for (pointer, ring) in &rings {
-        if ring.len() < 3 && !pointer.ends_with("/center") {
-            problems.push(FieldError::new(
-                pointer,
-                "tooFewPoints",
-                "must have at least three distinct points",
-            ));
-        }
-        for (i, place) in ring.iter().enumerate() {
-            if !(-90.0..=90.0).contains(&place.latitude) || !(-180.0..=180.0).contains(&place.longitude) {
-                let detail = "latitude must be -90 to 90 and longitude -180 to 180; latitude and longitude look swapped";
-                problems.push(FieldError::new(format!("{pointer}/{i}"), "outOfRange", detail));
-            }
-        }
-    }
-    if let ShapeSpec::Circle(circle) = &shape
-        && !(10.0..=100_000.0).contains(&circle.radius_meters)
-    {
-        problems.push(FieldError::new("/shape/radiusMeters", "outOfRange", "must be 10 to 100,000 metres"));
-    }
-    if !problems.is_empty() {
-        return Err(problems);
-    }
-    let points: Vec<Place> = rings.into_iter().flat_map(|(_, ring)| ring).collect();
-    let margin = match &shape {
-        ShapeSpec::Circle(circle) => circle.radius_meters / 111_000.0,
-        _ => 0.0,
-    };
-    let least = |f: fn(&Place) -> f64| points.iter().map(f).fold(f64::INFINITY, f64::min) - margin;
-    let most = |f: fn(&Place) -> f64| points.iter().map(f).fold(f64::NEG_INFINITY, f64::max) + margin;
-    let bbox = [least(|p| p.longitude), least(|p| p.latitude), most(|p| p.longitude), most(|p| p.latitude)];
-    let area_square_meters = (bbox[2] - bbox[0]) * (bbox[3] - bbox[1]) * 111_000.0 * 111_000.0;
-    Ok(Checked { shape, bbox, area_square_meters })
+    geofence::validate(&shape).map_err(|problems| {
+        let field = |problem: geofence::ShapeProblem| {
+            FieldError::new(format!("/shape{}", problem.pointer), problem.code, problem.detail)
+        };
+        problems.into_iter().map(field).collect::<Vec<_>>()
+    })?;
+    let shape = geofence::normalise(shape);
+    let prepared = Shape::prepare(&shape);
+    let boxes: Vec<GeoBox> = prepared.boxes().collect();
+    Ok(Checked { bbox: bbox(&boxes), area_square_meters: prepared.area_square_meters(), shape })
 }
 
-fn rings(shape: &ShapeSpec) -> Vec<(String, Ring)> {
-    match shape {
-        ShapeSpec::Circle(circle) => vec![("/shape/center".into(), vec![circle.center])],
-        ShapeSpec::Polygon(polygon) => vec![("/shape/vertices".into(), polygon.vertices.clone())],
-        ShapeSpec::MultiPolygon(parts) => parts
-            .polygons
-            .iter()
-            .enumerate()
-            .map(|(i, part)| (format!("/shape/polygons/{i}/vertices"), part.vertices.clone()))
-            .collect(),
+/// One box, or the two sides of the antimeridian as one with west > east.
+fn bbox(boxes: &[GeoBox]) -> [f64; 4] {
+    let least = |of: fn(&GeoBox) -> f64| boxes.iter().map(of).fold(f64::INFINITY, f64::min);
+    let most = |of: fn(&GeoBox) -> f64| boxes.iter().map(of).fold(f64::NEG_INFINITY, f64::max);
+    let (south, north) = (least(|b| b.south), most(|b| b.north));
+    match boxes {
+        [_, _] => [most(|b| b.west), south, least(|b| b.east), north],
+        _ => [least(|b| b.west), south, most(|b| b.east), north],
     }
 }
 
-fn opened(mut shape: ShapeSpec) -> ShapeSpec {
-    let open = |ring: &mut Ring| {
-        if ring.len() > 1 && ring.first() == ring.last() {
-            ring.pop();
-        }
-    };
-    let open_polygon = |polygon: &mut waypost_actors::model::Polygon| {
-        open(&mut polygon.vertices);
-        polygon.holes.iter_mut().for_each(open);
-    };
-    match &mut shape {
-        ShapeSpec::Circle(_) => {}
-        ShapeSpec::Polygon(polygon) => open_polygon(polygon),
-        ShapeSpec::MultiPolygon(parts) => parts.polygons.iter_mut().for_each(open_polygon),
+#[cfg(test)]
+mod tests {
+    use waypost_actors::model::{Circle, Place};
+
+    use super::*;
+
+    fn circle(longitude: f64) -> ShapeSpec {
+        ShapeSpec::Circle(Circle { center: Place::new(0.0, longitude), radius_meters: 1000.0 })
     }
-    shape
+
+    #[test]
+    fn a_box_across_the_antimeridian_has_its_west_in_the_east() {
+        let [west, _, east, _] = checked(circle(180.0)).unwrap().bbox;
+        assert!(west > 179.9 && east < -179.9, "{west} {east}");
+        let [west, south, east, north] = checked(circle(10.0)).unwrap().bbox;
+        assert!(west < 10.0 && 10.0 < east && south < 0.0 && 0.0 < north);
+    }
+
+    #[test]
+    fn problems_point_into_the_body() {
+        let too_small = ShapeSpec::Circle(Circle { center: Place::new(0.0, 0.0), radius_meters: 1.0 });
+        let problems = checked(too_small).unwrap_err();
+        assert_eq!(problems[0].pointer, "/shape/radiusMeters");
+    }
 }

@@ -12,7 +12,8 @@ use crate::context::Context;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::tracker::{Tracker, TrackerIn};
+use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
+use crate::sessions::End;
 use crate::store::sql::{Tx, is_conflict};
 pub use crate::store::tracker::{Filter, SORT_KEYS};
 use crate::store::{tracker, vehicle};
@@ -121,6 +122,9 @@ pub async fn update_tracker(
     let tracker = Tracker { vehicle_id: said.vehicle_id(), said, updated_at: now, ..current };
     conflict(tracker::update(&mut tx, &scope, &tracker).await)?;
     tx.commit().await?;
+    // An open socket knows the tracker as it was: it ends, and one that may come back does.
+    let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
+    context.sessions.end(id, why);
     Ok(tracker)
 }
 
@@ -140,6 +144,7 @@ pub async fn rotate_token(
     }
     let tracker = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
     tx.commit().await?;
+    context.sessions.end(id, End::Credential);
     Ok(Issued { tracker, token })
 }
 
@@ -158,6 +163,7 @@ pub async fn delete_tracker(
     if_match.check(&current)?;
     tracker::delete(&mut tx, &scope, id, context.clock.now().into()).await?;
     tx.commit().await?;
+    context.sessions.end(id, End::Credential);
     Ok(())
 }
 

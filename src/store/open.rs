@@ -5,12 +5,17 @@ use std::time::Duration;
 
 use sqlx::migrate::Migrator;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
 
 use super::sql::Db;
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// How long a connection waits for another's lock.
+const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where the data is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,16 +79,34 @@ pub async fn open(options: &Options) -> Result<Db, OpenError> {
     }
 }
 
-async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
+/// Connections for the track writer alone, so that no request waits for a batch nor a batch for
+/// requests. They are made by the thread that first uses them. SQLite has its one writer.
+pub fn for_writer(db: &Db, options: &Options) -> Result<Db, OpenError> {
+    match (db, &options.location) {
+        (Db::Postgres(_), Location::Postgres(url)) => {
+            let pool = PgPoolOptions::new()
+                .max_connections(1)
+                .acquire_timeout(Duration::from_secs(5))
+                .connect_lazy_with(postgres(url, options)?);
+            Ok(Db::Postgres(pool))
+        }
+        _ => Ok(db.clone()),
+    }
+}
+
+fn postgres(url: &str, options: &Options) -> Result<PgConnectOptions, OpenError> {
     let millis = options.statement_timeout.as_millis().to_string();
     let connect: PgConnectOptions = url.parse()?;
-    let connect = connect
+    Ok(connect
         .application_name("waypost")
-        .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]);
+        .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]))
+}
+
+async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
     let pool = PgPoolOptions::new()
         .max_connections(options.connections)
         .acquire_timeout(Duration::from_secs(5))
-        .connect_with(connect)
+        .connect_with(postgres(url, options)?)
         .await?;
     let db = Db::Postgres(pool);
     for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
@@ -103,18 +126,33 @@ async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenErro
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .busy_timeout(Duration::from_secs(5));
-    let writer = SqlitePoolOptions::new()
-        .max_connections(1)
-        .acquire_timeout(Duration::from_secs(5))
-        .connect_with(connect.clone())
-        .await?;
-    let readers = SqlitePoolOptions::new()
-        .max_connections(options.connections)
-        .acquire_timeout(Duration::from_secs(5))
-        .connect_with(connect.create_if_missing(false).read_only(true))
-        .await?;
+        .busy_timeout(SQLITE_PATIENCE);
+    let writer = connect_sqlite(&connect, 1).await?;
+    let readers =
+        connect_sqlite(&connect.create_if_missing(false).read_only(true), options.connections).await?;
     Ok(Db::Sqlite { writer, readers })
+}
+
+/// A pool with one connection open. At the first start the switch to WAL takes a lock for which SQLite
+/// does not wait its own timeout: with several starts at once, all but one try again.
+async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
+    let end = tokio::time::Instant::now() + SQLITE_PATIENCE;
+    loop {
+        let pool =
+            SqlitePoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(5));
+        match pool.connect_with(connect.clone()).await {
+            Err(error) if is_busy(&error) && tokio::time::Instant::now() < end => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// `SQLITE_BUSY` in any of its extended forms, whose low byte is 5.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    code.is_some_and(|code| code & 0xff == 5)
 }
 
 /// Brings the tables up to date, under a lock: PostgreSQL's advisory one, or SQLite's write lock.

@@ -26,6 +26,8 @@ pub struct CredentialRow {
     pub status: TrackerStatus,
     /// Its organization's status.
     pub organization_status: String,
+    /// Its organization's settings.
+    pub organization_settings: sqlx::types::Json<crate::domain::organization_settings::Settings>,
     /// A vehicle it sat in.
     pub vehicle_id: Option<Uuid>,
     /// Since when; `None` = ever.
@@ -39,6 +41,7 @@ pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<Credentia
     db.read()
         .sql(
             "select t.id, t.unique_id, t.organization_id, t.status, o.status as organization_status, \
+             o.settings as organization_settings, \
              i.vehicle_id, i.installed_from, i.installed_to \
              from tracker t join organization o on o.id = t.organization_id \
              left join (select i.tracker_id, i.vehicle_id, i.installed_from, i.installed_to \

@@ -4,10 +4,12 @@ use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use actix_rt::task::JoinHandle;
 use awc::Client;
 use awc::http::Method;
 use serde_json::{Value, json};
 use sqlx::Connection;
+use tokio::sync::oneshot;
 use uuid::Uuid;
 use waypost::app::Application;
 use waypost::auth::FirstStart;
@@ -16,7 +18,6 @@ use waypost::config::{Secret, Settings};
 use waypost::context::Context;
 use waypost::domain::account::{AccountStatus, Role};
 use waypost::store::account::{self, NewAccount};
-use waypost_actors::live::Live;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 /// 2026-05-01T12:00:00Z.
@@ -38,7 +39,8 @@ pub(crate) struct App {
     pub(crate) root: String,
     now_micros: Arc<AtomicI64>,
     client: Client,
-    handle: actix_web::dev::ServerHandle,
+    stop: oneshot::Sender<()>,
+    stopped: JoinHandle<()>,
     _directory: tempfile::TempDir,
 }
 
@@ -119,23 +121,27 @@ impl App {
         let told = Arc::clone(&now_micros);
         // Each look at the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
-        let application = Application::build(settings, live(), clock).await.unwrap();
-        let app = Self {
+        let application = Application::build(settings, clock).await.unwrap();
+        let (stop, asked) = oneshot::channel();
+        Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             url: format!("http://{}", application.address),
             root: String::new(),
             now_micros,
             client: Client::builder().disable_redirects().no_default_headers().finish(),
-            handle: application.handle(),
+            stop,
+            stopped: actix_rt::spawn(async move {
+                application.run(async { drop(asked.await) }).await.unwrap();
+            }),
             _directory: directory,
-        };
-        actix_rt::spawn(async move { application.run().await.unwrap() });
-        app
+        }
     }
 
     pub(crate) async fn stop(self) {
-        self.handle.stop(false).await;
+        drop(self.client); // its idle connections would be waited for
+        drop(self.stop);
+        self.stopped.await.unwrap();
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
@@ -243,11 +249,6 @@ async fn fresh_database(server: &str) -> String {
     let create = sqlx::AssertSqlSafe(format!("create database {name}"));
     sqlx::query(create).execute(&mut connection).await.unwrap();
     format!("{server}/{name}")
-}
-
-/// A live core for tests of the interface.
-fn live() -> Live {
-    Live {}
 }
 
 /// Runs a test against a server of its own.

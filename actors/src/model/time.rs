@@ -1,10 +1,13 @@
-//! Instants: microseconds since 1970 UTC, RFC 3339 outside.
+//! Instants: milliseconds of UTC, RFC 3339 outside.
+//!
+//! Everything Waypost says of an instant has milliseconds, so nothing finer is kept: what is written
+//! out and read back (by a client, from a stored state) is the same instant.
 
 use std::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// An instant, to the microsecond. RFC 3339 with milliseconds and `Z` when written.
+/// An instant, to the millisecond. RFC 3339 with milliseconds and `Z` when written.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[cfg_attr(feature = "schema", schema(value_type = String, format = DateTime))]
@@ -20,12 +23,12 @@ impl Timestamp {
     pub const MAX: Self = Self(i64::MAX);
     /// Earlier than any instant that can be parsed.
     pub const MIN: Self = Self(i64::MIN);
-    /// 9999-12-31T23:59:59.999999Z, the last instant RFC 3339 can write.
-    const LAST_MICROS: i64 = 253_402_300_799_999_999;
+    /// 9999-12-30T22:00:00Z, the last instant jiff writes; RFC 3339 ends a day later.
+    const LAST_MICROS: i64 = 253_402_207_200_000_000;
     /// 0000-01-01T00:00:00Z.
     const FIRST_MICROS: i64 = -62_167_219_200_000_000;
 
-    /// The instant so many microseconds after 1970-01-01T00:00:00Z.
+    /// The instant so many microseconds after 1970-01-01T00:00:00Z, as a store keeps it.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
@@ -38,15 +41,15 @@ impl Timestamp {
     }
 
     /// Parses RFC 3339: date, `T`, time with seconds, and `Z` or an offset. Fractions finer
-    /// than a microsecond are cut.
+    /// than a millisecond are cut.
     pub fn parse(text: &str) -> Result<Self, InvalidTimestamp> {
         if !is_rfc3339(text.as_bytes()) {
             return Err(InvalidTimestamp);
         }
         let parsed: jiff::Timestamp = text.parse().map_err(|_| InvalidTimestamp)?;
-        // Nanoseconds floor to microseconds, before 1970 too.
-        let micros = parsed.as_nanosecond().div_euclid(1000);
-        Self::in_range(i64::try_from(micros).map_err(|_| InvalidTimestamp)?)
+        // Floored, before 1970 too.
+        let millis = parsed.as_nanosecond().div_euclid(1_000_000);
+        Self::from_millis(i64::try_from(millis).map_err(|_| InvalidTimestamp)?)
     }
 
     /// Microseconds since 1970-01-01T00:00:00Z.
@@ -67,10 +70,10 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0) as f64 / 1e6
     }
 
-    /// This instant moved by so many seconds, to the nearest microsecond.
+    /// This instant moved by so many seconds, to the nearest millisecond.
     #[must_use]
     pub fn plus_seconds(self, seconds: f64) -> Self {
-        Self(self.0.saturating_add((seconds * 1e6).round() as i64))
+        Self(self.0.saturating_add(((seconds * 1e3).round() as i64).saturating_mul(1000)))
     }
 
     fn in_range(micros: i64) -> Result<Self, InvalidTimestamp> {
@@ -168,5 +171,11 @@ mod tests {
             assert_eq!(Timestamp::parse(text), Err(InvalidTimestamp), "{text}");
         }
         assert_eq!(Timestamp::from_millis(i64::MAX), Err(InvalidTimestamp));
+    }
+
+    #[test]
+    fn every_instant_can_be_written() {
+        assert_eq!(Timestamp::MAX.to_string(), "9999-12-30T22:00:00.000Z");
+        assert_eq!(Timestamp::MIN.to_string(), "0000-01-01T00:00:00.000Z");
     }
 }

@@ -1,0 +1,28 @@
+# The server alone: docker build -t waypost . && docker run -p 8080:8080 -v waypost:/var/lib/waypost waypost
+
+FROM rust:1.95-slim-bookworm AS build
+WORKDIR /src
+# A C compiler for SQLite and ring.
+RUN apt-get update -qq \
+    && apt-get install -y -qq --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
+COPY . .
+RUN --mount=type=cache,target=/usr/local/cargo/registry \
+    --mount=type=cache,target=/src/target \
+    cargo build --release --locked --bin waypost && cp target/release/waypost /waypost
+
+FROM debian:bookworm-slim
+RUN useradd --system --uid 10001 --home-dir /var/lib/waypost --create-home --shell /usr/sbin/nologin waypost
+COPY --from=build /waypost /usr/local/bin/waypost
+USER waypost
+WORKDIR /var/lib/waypost
+VOLUME /var/lib/waypost
+ENV WAYPOST_LISTEN=0.0.0.0:8080 WAYPOST_DATA_DIR=/var/lib/waypost
+EXPOSE 8080
+# Time to commit what is acknowledged next and to tell the sockets.
+STOPSIGNAL SIGTERM
+# The image has no HTTP client; bash can open a socket.
+HEALTHCHECK --interval=5s --timeout=3s --start-period=30s --retries=3 CMD ["bash", "-c", \
+    "exec 3<>/dev/tcp/127.0.0.1/8080 && printf 'GET /readyz HTTP/1.0\\r\\n\\r\\n' >&3 && read -r line <&3 && [[ $line == *' 200 '* ]]"]
+ENTRYPOINT ["waypost"]
+CMD ["serve"]

@@ -1,0 +1,194 @@
+//! Which vehicles there are, and the address of each one in use. Starts, passivates and restarts
+//! vehicle actors; asked per connection, not per fix.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::time::Instant;
+
+use super::occupancy::Occupancy;
+use super::permits::Permits;
+use super::persistence::Persistence;
+use super::registry::Shelves;
+use super::vehicle::{Rename, VehicleActor, VehicleParts};
+use crate::clock::Clock;
+use crate::model::{Vehicle, VehicleId};
+
+/// So many restarts after panics are allowed per vehicle in [`RESTART_WINDOW`].
+const RESTART_BUDGET: usize = 3;
+/// The window of the restart budget; a vehicle over it rests this long.
+const RESTART_WINDOW: Duration = Duration::from_secs(60);
+
+/// The address of a vehicle in use, and which of its actors that is.
+#[derive(Clone)]
+pub(crate) struct Inlet {
+    pub(crate) address: Addr<VehicleActor>,
+    pub(crate) generation: u64,
+}
+
+/// Why there is no address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoInlet {
+    /// The directory was never told of the vehicle, or it was taken out.
+    Unknown,
+    /// It panicked too often; it rests for a while.
+    Resting,
+}
+
+/// What vehicles are started with.
+pub(crate) struct DirectoryParts {
+    pub(crate) lanes: Vec<ArbiterHandle>,
+    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) shelves: Shelves,
+    pub(crate) permits: Permits,
+    pub(crate) clock: Clock,
+    pub(crate) idle_after: Duration,
+}
+
+struct Entry {
+    vehicle: Arc<Vehicle>,
+    inlet: Option<Inlet>,
+    generation: u64,
+    restarts: Vec<Instant>,
+}
+
+/// The directory of vehicles.
+pub(crate) struct Directory {
+    parts: DirectoryParts,
+    entries: HashMap<VehicleId, Entry>,
+}
+
+impl Directory {
+    pub(crate) fn new(parts: DirectoryParts, vehicles: Vec<Vehicle>) -> Self {
+        let entries = vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(vehicle))).collect();
+        Self { parts, entries }
+    }
+}
+
+impl Entry {
+    fn new(vehicle: Vehicle) -> Self {
+        Self { vehicle: Arc::new(vehicle), inlet: None, generation: 0, restarts: Vec::new() }
+    }
+
+    /// Notes a restart; `false` when the budget is used up.
+    fn may_restart(&mut self) -> bool {
+        self.restarts.retain(|at| at.elapsed() < RESTART_WINDOW);
+        if self.restarts.len() >= RESTART_BUDGET {
+            return false;
+        }
+        self.restarts.push(Instant::now());
+        true
+    }
+}
+
+impl Actor for Directory {
+    type Context = Context<Self>;
+}
+
+/// Finds a vehicle's address, starting its actor if need be. `stale`: the generation of an address
+/// that was found closed.
+#[derive(Message)]
+#[rtype(result = "Result<Inlet, NoInlet>")]
+pub(crate) struct Locate {
+    pub(crate) vehicle: VehicleId,
+    pub(crate) stale: Option<u64>,
+}
+
+impl Handler<Locate> for Directory {
+    type Result = Result<Inlet, NoInlet>;
+
+    fn handle(&mut self, locate: Locate, ctx: &mut Context<Self>) -> Self::Result {
+        let entry = self.entries.get_mut(&locate.vehicle).ok_or(NoInlet::Unknown)?;
+        let mut restarted = false;
+        match &entry.inlet {
+            Some(inlet) if locate.stale != Some(inlet.generation) => return Ok(inlet.clone()),
+            Some(inlet) if inlet.address.connected() => return Ok(inlet.clone()),
+            // Closed without having said goodbye: it panicked.
+            Some(_) => restarted = true,
+            None => {}
+        }
+        if restarted {
+            tracing::error!(vehicle.id = %locate.vehicle, "vehicle actor panicked, restarting it");
+            if !entry.may_restart() {
+                return Err(NoInlet::Resting);
+            }
+        }
+        entry.generation += 1;
+        let parts = VehicleParts {
+            vehicle: Arc::clone(&entry.vehicle),
+            fences: self.parts.shelves.of(entry.vehicle.organization_id),
+            persistence: self.parts.persistence.clone(),
+            occupancy: self.parts.occupancy.clone(),
+            clock: Arc::clone(&self.parts.clock),
+            idle_after: self.parts.idle_after,
+            term: self.parts.permits.term(),
+            restarted,
+            passivated: ctx.address().recipient(),
+            generation: entry.generation,
+        };
+        let lane = &self.parts.lanes[lane_of(locate.vehicle, self.parts.lanes.len())];
+        let address = VehicleActor::start_in_arbiter(lane, move |_| VehicleActor::new(parts));
+        let inlet = Inlet { address, generation: entry.generation };
+        entry.inlet = Some(inlet.clone());
+        Ok(inlet)
+    }
+}
+
+/// A vehicle stays on one thread for the life of the process.
+fn lane_of(vehicle: VehicleId, lanes: usize) -> usize {
+    (vehicle.0.as_u64_pair().1 % lanes as u64) as usize
+}
+
+/// A vehicle went idle and stops. From the vehicle.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Passivated {
+    pub(crate) vehicle: VehicleId,
+    pub(crate) generation: u64,
+}
+
+impl Handler<Passivated> for Directory {
+    type Result = ();
+
+    fn handle(&mut self, gone: Passivated, _: &mut Context<Self>) {
+        if let Some(entry) = self.entries.get_mut(&gone.vehicle)
+            && entry.inlet.as_ref().is_some_and(|inlet| inlet.generation == gone.generation)
+        {
+            entry.inlet = None;
+        }
+    }
+}
+
+/// A vehicle was created or changed. From the edge.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct PutVehicle(pub(crate) Vehicle);
+
+impl Handler<PutVehicle> for Directory {
+    type Result = ();
+
+    fn handle(&mut self, PutVehicle(vehicle): PutVehicle, ctx: &mut Context<Self>) {
+        let entry = self.entries.entry(vehicle.id).or_insert_with(|| Entry::new(vehicle.clone()));
+        entry.vehicle = Arc::new(vehicle);
+        if let Some(inlet) = &entry.inlet {
+            let told = inlet.address.send(Rename(Arc::clone(&entry.vehicle)));
+            ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
+        }
+    }
+}
+
+/// A vehicle was taken out of use: no address is given any more. From the edge.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct ForgetVehicle(pub(crate) VehicleId);
+
+impl Handler<ForgetVehicle> for Directory {
+    type Result = ();
+
+    fn handle(&mut self, ForgetVehicle(vehicle): ForgetVehicle, _: &mut Context<Self>) {
+        self.entries.remove(&vehicle);
+    }
+}

@@ -1,0 +1,13 @@
+//! The shell: the only folder that says actix. Each actor translates messages into calls of the
+//! pure engine and effects into messages; none decides anything about geofences itself.
+//!
+//! Asks go at the edge ([`crate::live`]), tells go downstream. Who tells whom is a line, not a
+//! circle: edge → directory → vehicle → persistence → occupancy → cache.
+
+pub(crate) mod cache;
+pub(crate) mod directory;
+pub(crate) mod occupancy;
+pub(crate) mod permits;
+pub(crate) mod persistence;
+pub(crate) mod registry;
+pub(crate) mod vehicle;

@@ -1,0 +1,315 @@
+//! Where everything is: the newest committed state of every vehicle, running or passivated, who is
+//! inside which fence, and who watches. Told what was committed; answers every live read.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use actix::prelude::*;
+use tokio::sync::mpsc;
+
+use crate::geofence::FenceTimeline;
+use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::ports::{Reread, VehicleSeed};
+use crate::tracking::VehicleState;
+use crate::view::{HeldFence, InsideView, VehicleView};
+use crate::watch::{Audience, CommittedEvent, Update, VehicleUpdate, Watch};
+
+struct Known {
+    organization_id: OrganizationId,
+    state: Arc<VehicleState>,
+}
+
+struct Watcher {
+    audience: Audience,
+    updates: mpsc::Sender<Arc<Update>>,
+}
+
+/// The newest committed state of everything.
+pub(crate) struct Occupancy {
+    vehicles: HashMap<VehicleId, Known>,
+    inside: HashMap<GeofenceId, HashSet<VehicleId>>,
+    fleets: HashMap<OrganizationId, HashSet<VehicleId>>,
+    watchers: Vec<Watcher>,
+    next_sequence: i64,
+}
+
+impl Occupancy {
+    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64) -> Self {
+        let mut occupancy = Self {
+            vehicles: HashMap::with_capacity(seeds.len()),
+            inside: HashMap::new(),
+            fleets: HashMap::new(),
+            watchers: Vec::new(),
+            next_sequence,
+        };
+        for seed in seeds {
+            let state = Arc::new(seed.state.clone());
+            occupancy.put(seed.vehicle.id, seed.vehicle.organization_id, state);
+        }
+        occupancy
+    }
+
+    /// Takes over a vehicle's state; answers what it changed.
+    fn put(
+        &mut self,
+        vehicle_id: VehicleId,
+        organization_id: OrganizationId,
+        state: Arc<VehicleState>,
+    ) -> VehicleUpdate {
+        let known = Known { organization_id, state: Arc::clone(&state) };
+        let before = self.vehicles.insert(vehicle_id, known);
+        if before.is_none() {
+            self.fleets.entry(organization_id).or_default().insert(vehicle_id);
+        }
+        let before = before.map(|known| known.state);
+        let update = VehicleUpdate::new(vehicle_id, organization_id, before.as_deref(), state);
+        for fence in &update.left {
+            self.leave(*fence, vehicle_id);
+        }
+        for held in &update.entered {
+            self.inside.entry(held.geofence_id).or_default().insert(vehicle_id);
+        }
+        update
+    }
+
+    fn leave(&mut self, fence: GeofenceId, vehicle: VehicleId) {
+        if let Some(vehicles) = self.inside.get_mut(&fence) {
+            vehicles.remove(&vehicle);
+            if vehicles.is_empty() {
+                self.inside.remove(&fence);
+            }
+        }
+    }
+
+    /// Sends each watcher its part. One whose channel is full is let go: it finds the channel
+    /// closed and watches anew.
+    fn publish(&mut self, vehicles: Vec<Arc<VehicleUpdate>>, events: Vec<Arc<CommittedEvent>>) {
+        let next_sequence = self.next_sequence;
+        let mut parts: HashMap<Option<OrganizationId>, Arc<Update>> = HashMap::new();
+        self.watchers.retain(|watcher| {
+            let key = match watcher.audience {
+                Audience::Organization(organization) => Some(organization),
+                Audience::Everyone => None,
+            };
+            let part = parts.entry(key).or_insert_with(|| {
+                let sees = |organization| watcher.audience.sees(organization);
+                Arc::new(Update {
+                    vehicles: vehicles.iter().filter(|v| sees(v.organization_id)).cloned().collect(),
+                    events: events.iter().filter(|e| sees(e.event.organization_id)).cloned().collect(),
+                    next_sequence,
+                })
+            });
+            if part.vehicles.is_empty() && part.events.is_empty() {
+                return !watcher.updates.is_closed();
+            }
+            watcher.updates.try_send(Arc::clone(part)).is_ok()
+        });
+    }
+
+    fn apply(
+        &mut self,
+        states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
+        events: Vec<Event>,
+        next_sequence: i64,
+    ) {
+        // A vehicle may come more than once in a commit: only its last state counts.
+        let mut newest: BTreeMap<VehicleId, (OrganizationId, Arc<VehicleState>)> = BTreeMap::new();
+        for (vehicle, organization, state) in states {
+            newest.insert(vehicle, (organization, state));
+        }
+        let vehicles = newest
+            .into_iter()
+            .map(|(vehicle, (organization, state))| Arc::new(self.put(vehicle, organization, state)))
+            .collect();
+        self.next_sequence = next_sequence;
+        let events = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
+        self.publish(vehicles, events);
+    }
+}
+
+impl Actor for Occupancy {
+    type Context = Context<Self>;
+}
+
+/// One vehicle of a commit.
+pub(crate) struct CommittedVehicle {
+    pub(crate) vehicle_id: VehicleId,
+    pub(crate) organization_id: OrganizationId,
+    pub(crate) state: Arc<VehicleState>,
+}
+
+/// A commit. From the writer, which waits for the answer before it acknowledges.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Committed {
+    pub(crate) vehicles: Vec<CommittedVehicle>,
+    pub(crate) events: Vec<Event>,
+    pub(crate) next_sequence: i64,
+}
+
+impl Handler<Committed> for Occupancy {
+    type Result = ();
+
+    fn handle(&mut self, committed: Committed, _: &mut Context<Self>) {
+        let states = committed.vehicles.into_iter().map(|v| (v.vehicle_id, v.organization_id, v.state));
+        self.apply(states, committed.events, committed.next_sequence);
+    }
+}
+
+/// What is stored after a doubtful commit replaces what is known. From the writer.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Replace(pub(crate) Reread);
+
+impl Handler<Replace> for Occupancy {
+    type Result = ();
+
+    fn handle(&mut self, Replace(reread): Replace, _: &mut Context<Self>) {
+        let known = |vehicle: &VehicleId| self.vehicles.get(vehicle).map(|known| known.organization_id);
+        let states: Vec<_> = reread
+            .states
+            .into_iter()
+            .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))))
+            .collect();
+        self.apply(states, reread.events, reread.next_sequence);
+    }
+}
+
+/// A vehicle's newest committed state, to start its actor with. From the vehicle.
+#[derive(Message)]
+#[rtype(result = "VehicleState")]
+pub(crate) struct Seed(pub(crate) VehicleId);
+
+impl Handler<Seed> for Occupancy {
+    type Result = MessageResult<Seed>;
+
+    fn handle(&mut self, Seed(vehicle): Seed, _: &mut Context<Self>) -> Self::Result {
+        MessageResult(self.vehicles.get(&vehicle).map(|known| (*known.state).clone()).unwrap_or_default())
+    }
+}
+
+/// What is known of a vehicle. From the edge.
+#[derive(Message)]
+#[rtype(result = "Option<VehicleView>")]
+pub(crate) struct View(pub(crate) VehicleId);
+
+impl Handler<View> for Occupancy {
+    type Result = Option<VehicleView>;
+
+    fn handle(&mut self, View(vehicle): View, _: &mut Context<Self>) -> Self::Result {
+        let known = self.vehicles.get(&vehicle)?;
+        let mut geofences: Vec<HeldFence> = known.state.open_stays().map(HeldFence::from).collect();
+        geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
+        Some(VehicleView { fix: known.state.last, geofences })
+    }
+}
+
+/// The vehicles in a fence. From the edge.
+#[derive(Message)]
+#[rtype(result = "Vec<InsideView>")]
+pub(crate) struct Inside(pub(crate) GeofenceId);
+
+impl Handler<Inside> for Occupancy {
+    type Result = Vec<InsideView>;
+
+    fn handle(&mut self, Inside(fence): Inside, _: &mut Context<Self>) -> Self::Result {
+        let inside = |vehicle_id: &VehicleId| {
+            let state = &self.vehicles.get(vehicle_id)?.state;
+            let held = HeldFence::from(state.stay(fence)?);
+            Some(InsideView { vehicle_id: *vehicle_id, held, fix: state.last? })
+        };
+        let mut views: Vec<InsideView> =
+            self.inside.get(&fence).into_iter().flatten().filter_map(inside).collect();
+        views.sort_by_key(|view| (view.held.entered_at, view.vehicle_id));
+        views
+    }
+}
+
+/// The vehicles that a fence's newest version may touch: those in the fence, and those whose last
+/// fix the version holds. From the edge of an edit.
+#[derive(Message)]
+#[rtype(result = "Vec<VehicleId>")]
+pub(crate) struct Touched(pub(crate) Arc<FenceTimeline>);
+
+impl Handler<Touched> for Occupancy {
+    type Result = Vec<VehicleId>;
+
+    fn handle(&mut self, Touched(fence): Touched, _: &mut Context<Self>) -> Self::Result {
+        let newest = fence.newest();
+        let touched = |state: &VehicleState| {
+            state.stay(fence.id).is_some()
+                || (newest.active && state.last.is_some_and(|fix| newest.shape.covers(fix.place)))
+        };
+        self.fleets
+            .get(&fence.organization_id)
+            .into_iter()
+            .flatten()
+            .filter(|vehicle| self.vehicles.get(vehicle).is_some_and(|known| touched(&known.state)))
+            .copied()
+            .collect()
+    }
+}
+
+/// Makes a vehicle known that never reported. From the edge.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Introduce {
+    pub(crate) vehicle_id: VehicleId,
+    pub(crate) organization_id: OrganizationId,
+}
+
+impl Handler<Introduce> for Occupancy {
+    type Result = ();
+
+    fn handle(&mut self, new: Introduce, _: &mut Context<Self>) {
+        if !self.vehicles.contains_key(&new.vehicle_id) {
+            let state = Arc::new(VehicleState::default());
+            let update = Arc::new(self.put(new.vehicle_id, new.organization_id, state));
+            self.publish(vec![update], Vec::new());
+        }
+    }
+}
+
+/// Forgets a vehicle that was taken out of use. From the edge.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Forget(pub(crate) VehicleId);
+
+impl Handler<Forget> for Occupancy {
+    type Result = ();
+
+    fn handle(&mut self, Forget(vehicle): Forget, _: &mut Context<Self>) {
+        if let Some(known) = self.vehicles.remove(&vehicle) {
+            for stay in &known.state.stays {
+                self.leave(stay.geofence_id, vehicle);
+            }
+            if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
+                fleet.remove(&vehicle);
+            }
+        }
+    }
+}
+
+/// Starts watching. From the edge.
+#[derive(Message)]
+#[rtype(result = "Watch")]
+pub(crate) struct StartWatch {
+    pub(crate) audience: Audience,
+    pub(crate) capacity: usize,
+}
+
+impl Handler<StartWatch> for Occupancy {
+    type Result = MessageResult<StartWatch>;
+
+    fn handle(&mut self, start: StartWatch, _: &mut Context<Self>) -> Self::Result {
+        let (updates, receiver) = mpsc::channel(start.capacity);
+        self.watchers.push(Watcher { audience: start.audience, updates });
+        let vehicles = self
+            .vehicles
+            .iter()
+            .filter(|(_, known)| start.audience.sees(known.organization_id))
+            .map(|(vehicle, known)| (*vehicle, known.organization_id, Arc::clone(&known.state)))
+            .collect();
+        MessageResult(Watch { vehicles, next_sequence: self.next_sequence, updates: receiver })
+    }
+}

@@ -1,0 +1,93 @@
+//! Every fence and its spatial index: the only publisher of fence snapshots. Vehicles read the
+//! snapshot of their organization without a message.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use actix::prelude::*;
+use arc_swap::ArcSwap;
+
+use crate::geofence::{FenceSet, FenceTimeline};
+use crate::model::{Fence, GeofenceId, OrganizationId};
+
+/// The newest snapshot of each organization's fences. A shelf, once taken, shows every later snapshot.
+#[derive(Clone, Default)]
+pub(crate) struct Shelves {
+    shelves: Arc<RwLock<HashMap<OrganizationId, Arc<ArcSwap<FenceSet>>>>>,
+}
+
+impl Shelves {
+    /// The shelf of an organization; empty at first.
+    pub(crate) fn of(&self, organization: OrganizationId) -> Arc<ArcSwap<FenceSet>> {
+        let known = self.shelves.read().unwrap_or_else(PoisonError::into_inner).get(&organization).cloned();
+        known.unwrap_or_else(|| {
+            let mut shelves = self.shelves.write().unwrap_or_else(PoisonError::into_inner);
+            let empty = || Arc::new(ArcSwap::from_pointee(FenceSet::empty()));
+            Arc::clone(shelves.entry(organization).or_insert_with(empty))
+        })
+    }
+
+    /// Puts all fences at the start.
+    pub(crate) fn load(fences: &[Fence]) -> Self {
+        let mut by_organization: HashMap<OrganizationId, Vec<Arc<FenceTimeline>>> = HashMap::new();
+        for fence in fences {
+            let prepared = Arc::new(FenceTimeline::prepare(fence));
+            by_organization.entry(fence.organization_id).or_default().push(prepared);
+        }
+        let shelves = Self::default();
+        for (organization, fences) in by_organization {
+            shelves.of(organization).store(Arc::new(FenceSet::new(fences)));
+        }
+        shelves
+    }
+}
+
+/// The registry of fences.
+pub(crate) struct GeofenceRegistry {
+    shelves: Shelves,
+}
+
+impl GeofenceRegistry {
+    pub(crate) const fn new(shelves: Shelves) -> Self {
+        Self { shelves }
+    }
+}
+
+impl Actor for GeofenceRegistry {
+    type Context = Context<Self>;
+}
+
+/// Adds a fence's versions and publishes the snapshot that has them. From the edge, after their
+/// commit; answered once every vehicle reads the new snapshot. Returns the fence as published.
+#[derive(Message)]
+#[rtype(result = "Arc<FenceTimeline>")]
+pub(crate) struct Publish(pub(crate) Fence);
+
+impl Handler<Publish> for GeofenceRegistry {
+    type Result = MessageResult<Publish>;
+
+    fn handle(&mut self, Publish(fence): Publish, _: &mut Context<Self>) -> MessageResult<Publish> {
+        let shelf = self.shelves.of(fence.organization_id);
+        let current = shelf.load_full();
+        let timeline = match current.get(fence.id) {
+            Some(known) => known.with(&fence),
+            None => FenceTimeline::prepare(&fence),
+        };
+        let timeline = Arc::new(timeline);
+        shelf.store(Arc::new(current.with(Arc::clone(&timeline))));
+        MessageResult(timeline)
+    }
+}
+
+/// A fence as it is published. From the edge.
+#[derive(Message)]
+#[rtype(result = "Option<Arc<FenceTimeline>>")]
+pub(crate) struct Published(pub(crate) OrganizationId, pub(crate) GeofenceId);
+
+impl Handler<Published> for GeofenceRegistry {
+    type Result = Option<Arc<FenceTimeline>>;
+
+    fn handle(&mut self, Published(organization, fence): Published, _: &mut Context<Self>) -> Self::Result {
+        self.shelves.of(organization).load().get(fence).cloned()
+    }
+}

@@ -1,0 +1,104 @@
+//! Boxes of longitude and latitude that never cross the antimeridian.
+
+use super::place::eastward_degrees;
+use crate::model::Place;
+
+/// A closed box in degrees, `west <= east` always. What crosses the antimeridian has two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GeoBox {
+    /// The least longitude, -180 to 180.
+    pub west: f64,
+    /// The least latitude, -90 to 90.
+    pub south: f64,
+    /// The greatest longitude, -180 to 180.
+    pub east: f64,
+    /// The greatest latitude, -90 to 90.
+    pub north: f64,
+}
+
+impl GeoBox {
+    /// Whether the box, its rim included, holds the place as written: 180 is not -180 here.
+    #[must_use]
+    pub fn holds(&self, place: Place) -> bool {
+        (self.west..=self.east).contains(&place.longitude)
+            && (self.south..=self.north).contains(&place.latitude)
+    }
+
+    /// Whether the boxes, their rims included, have a point in common.
+    #[must_use]
+    pub fn meets(&self, other: &Self) -> bool {
+        self.west <= other.east
+            && other.west <= self.east
+            && self.south <= other.north
+            && other.south <= self.north
+    }
+
+    /// The box or boxes of what lies between two longitudes, `west` in [-180, 180) and `east`
+    /// not less; a full belt from 360 degrees on.
+    pub(super) fn spanning(west: f64, east: f64, south: f64, north: f64) -> Vec<Self> {
+        if east - west >= 360.0 {
+            vec![Self { west: -180.0, south, east: 180.0, north }]
+        } else if east > 180.0 {
+            vec![
+                Self { west, south, east: 180.0, north },
+                Self { west: -180.0, south, east: east - 360.0, north },
+            ]
+        } else {
+            vec![Self { west, south, east, north }]
+        }
+    }
+
+    /// What to search for a way: its box, and a second one where it meets the antimeridian, which
+    /// is 180 to some boxes and -180 to others.
+    pub(super) fn of_way(from: Place, to: Place) -> (Self, Option<Self>) {
+        let end = from.longitude + eastward_degrees(from.longitude, to.longitude);
+        let (west, east) = (from.longitude.min(end), from.longitude.max(end));
+        let (south, north) = (from.latitude.min(to.latitude), from.latitude.max(to.latitude));
+        let piece = |west: f64, east: f64| Self { west, south, east, north };
+        if east >= 180.0 {
+            (piece(west, 180.0), Some(piece(-180.0, east - 360.0)))
+        } else if west <= -180.0 {
+            (piece(-180.0, east), Some(piece(west + 360.0, 180.0)))
+        } else {
+            (piece(west, east), None)
+        }
+    }
+}
+
+/// The shortest stretch of longitudes that holds all the given ones (`west` in [-180, 180),
+/// `east` not less): where it begins. Its rest is the widest gap between them.
+pub(super) fn stretch_west(stretches: &[(f64, f64)]) -> f64 {
+    let mut sorted = stretches.to_vec();
+    sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let Some(&(first, _)) = sorted.first() else { return -180.0 };
+    let mut reach = sorted.iter().map(|s| s.1 - 360.0).fold(f64::NEG_INFINITY, f64::max);
+    let (mut best, mut widest) = (first, f64::NEG_INFINITY);
+    for (west, east) in sorted {
+        if west - reach > widest {
+            (best, widest) = (west, west - reach);
+        }
+        reach = reach.max(east);
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_widest_gap_is_left_out() {
+        assert_eq!(stretch_west(&[(-10.0, 5.0), (20.0, 30.0)]), -10.0);
+        assert_eq!(stretch_west(&[(-180.0, -170.0), (170.0, 180.0)]), 170.0);
+        assert_eq!(stretch_west(&[(175.0, 185.0), (-178.0, -176.0)]), 175.0);
+    }
+
+    #[test]
+    fn a_way_across_the_antimeridian_is_searched_on_both_sides() {
+        let (a, b) = GeoBox::of_way(Place::new(1.0, 179.0), Place::new(2.0, -178.0));
+        assert_eq!((a.west, a.east), (179.0, 180.0));
+        assert_eq!(b.map(|b| (b.west, b.east)), Some((-180.0, -178.0)));
+        let (a, b) = GeoBox::of_way(Place::new(1.0, -180.0), Place::new(1.0, -180.0));
+        assert_eq!((a.west, a.east, b.map(|b| (b.west, b.east))), (-180.0, -180.0, Some((180.0, 180.0))));
+    }
+}

@@ -1,0 +1,28 @@
+//! What a geofence covers: pure geometry on WGS 84.
+//!
+//! Owns the prepared shapes, their validation, the versions of a fence and the indexed set of an
+//! organization's fences. Everything here is immutable once built. Must not know of vehicles,
+//! events, clocks or actors.
+//!
+//! The rules that decide: sets are closed (a point on a boundary, on a hole's own ring too, is
+//! inside); edges and ways between fixes are straight in longitude and latitude, the shorter way
+//! round (RFC 7946); circles are geodesic.
+
+mod area;
+mod boxes;
+mod circle;
+mod edges;
+mod place;
+mod plane;
+mod polygon;
+mod set;
+mod shape;
+mod timeline;
+mod validate;
+
+pub use boxes::GeoBox;
+pub use place::{geodesic_meters, haversine_meters, interpolate};
+pub use set::FenceSet;
+pub use shape::Shape;
+pub use timeline::{FenceTimeline, PreparedVersion};
+pub use validate::{MAX_VERTICES, RADIUS_METERS, ShapeProblem, normalise, validate};

@@ -1,0 +1,149 @@
+//! Polygons whose edges are straight in longitude and latitude: one part or several.
+
+use super::GeoBox;
+use super::area::ring_square_meters;
+use super::edges::{EdgeIndex, Position};
+use super::place::meters_per_degree;
+use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};
+use crate::model::{Place, Polygon};
+
+/// Parts ready for questions, in one plane of 360 degrees.
+///
+/// Parts of a valid shape do not overlap, so the even-odd rule over all of their rings is their
+/// union less their holes; what two parts share is boundary, and so inside.
+pub(super) struct PolygonShape {
+    /// Where the plane begins, in degrees east.
+    west: f64,
+    edges: EdgeIndex,
+    square_meters: f64,
+}
+
+impl PolygonShape {
+    pub(super) fn prepare(parts: &[Polygon]) -> Self {
+        let mut laid: Vec<LaidPolygon> = parts
+            .iter()
+            .map(|part| LaidPolygon::of(&part.vertices, part.holes.iter().map(Vec::as_slice)))
+            .collect();
+        let (west, placed) = frame(&mut laid);
+        let square_meters = laid.iter().map(area_of).sum();
+        let mut rings = Vec::new();
+        for (part, turns) in placed {
+            rings.extend(laid[part].rings.iter().map(|ring| ring.points_turned(turns)));
+        }
+        Self { west, edges: EdgeIndex::build(&rings), square_meters }
+    }
+
+    pub(super) fn square_meters(&self) -> f64 {
+        self.square_meters
+    }
+
+    pub(super) fn heap_bytes(&self) -> usize {
+        self.edges.heap_bytes()
+    }
+
+    pub(super) fn boxes(&self) -> Vec<GeoBox> {
+        let (low, high) = (self.edges.low, self.edges.high);
+        GeoBox::spanning(self.west, high.x, low.y, high.y)
+    }
+
+    pub(super) fn covers(&self, place: Place) -> bool {
+        let turns = if place.longitude < self.west {
+            1
+        } else if place.longitude >= self.west + 360.0 {
+            -1
+        } else {
+            0
+        };
+        self.edges.locate(point(place, turns)) != Position::Outside
+    }
+
+    /// Whether a place outside is farther than so many metres from every edge, in the plane that
+    /// touches WGS 84 at the place.
+    pub(super) fn is_farther_outside_than(&self, place: Place, meters: f64) -> bool {
+        !self.is_near_edge(place, meters) && !self.covers(place)
+    }
+
+    fn is_near_edge(&self, place: Place, meters: f64) -> bool {
+        let (east, north) = meters_per_degree(place.latitude);
+        let (reach_x, reach_y) = (meters / east, meters / north);
+        let (low, high) = (self.edges.low, self.edges.high);
+        (-1..=1).any(|turns| {
+            let p = point(place, turns);
+            let beside = p.x + reach_x < low.x || p.x - reach_x > high.x;
+            let local = |v: Point| ((v.x - p.x) * east, (v.y - p.y) * north);
+            !beside
+                && self
+                    .edges
+                    .near_band(p.y - reach_y, p.y + reach_y)
+                    .any(|(a, b)| passes_origin_within(local(a), local(b), meters))
+        })
+    }
+
+    /// Where the way meets an edge, in no order: shares of the way.
+    pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) {
+        let to_turns = jump(from.longitude, to.longitude);
+        let (low, high) = (self.edges.low, self.edges.high);
+        for turns in -1..=1 {
+            let (p, q) = (point(from, turns), point(to, turns + to_turns));
+            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x {
+                continue;
+            }
+            for (a, b) in self.edges.near_band(p.y.min(q.y), p.y.max(q.y)) {
+                cut(p, q, a, b, cuts);
+            }
+        }
+    }
+}
+
+fn area_of(part: &LaidPolygon) -> f64 {
+    let mut rings = part.rings.iter().map(|ring| ring_square_meters(&ring.points()));
+    rings.next().unwrap_or(0.0) - rings.sum::<f64>()
+}
+
+/// Whether the segment between two points (metres) comes within `meters` of the origin.
+fn passes_origin_within(a: (f64, f64), b: (f64, f64), meters: f64) -> bool {
+    let beyond = |u: f64, v: f64| u.min(v) > meters || u.max(v) < -meters;
+    if beyond(a.0, b.0) || beyond(a.1, b.1) {
+        return false;
+    }
+    let (dx, dy) = (b.0 - a.0, b.1 - a.1);
+    let along = -(a.0 * dx + a.1 * dy) / (dx * dx + dy * dy).max(f64::MIN_POSITIVE);
+    let along = along.clamp(0.0, 1.0);
+    (a.0 + along * dx).hypot(a.1 + along * dy) <= meters
+}
+
+/// Adds the shares of the way `p` to `q` at which it meets the edge `a` to `b`: one, or both ends
+/// of a stretch along the edge. Whether they meet is decided exactly.
+fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) {
+    let apart = |p: f64, q: f64, a: f64, b: f64| p.max(q) < a.min(b) || p.min(q) > a.max(b);
+    if apart(p.x, q.x, a.x, b.x) || apart(p.y, q.y, a.y, b.y) {
+        return;
+    }
+    let (side_a, side_b) = (side(p, q, a), side(p, q, b));
+    if side_a == side_b {
+        if side_a == Orientation::Collinear && p != q {
+            cuts.extend([a, b].map(|v| share_along(p, q, v).clamp(0.0, 1.0)));
+        }
+        return;
+    }
+    let (side_p, side_q) = (side(a, b, p), side(a, b, q));
+    match (side_p, side_q) {
+        (Orientation::Collinear, _) => cuts.push(0.0),
+        (_, Orientation::Collinear) => cuts.push(1.0),
+        _ if side_p == side_q => {}
+        _ => cuts.push(share_across(p, q, a, b)),
+    }
+}
+
+fn share_along(p: Point, q: Point, v: Point) -> f64 {
+    let d = q - p;
+    ((v.x - p.x) * d.x + (v.y - p.y) * d.y) / (d.x * d.x + d.y * d.y)
+}
+
+fn share_across(p: Point, q: Point, a: Point, b: Point) -> f64 {
+    let edge = b - a;
+    let off = |v: Point| (edge.x * (v.y - a.y) - edge.y * (v.x - a.x)).abs();
+    let (off_p, off_q) = (off(p), off(q));
+    // Both vanish only where rounding hides a crossing that the exact predicate sees.
+    if off_p + off_q > 0.0 { off_p / (off_p + off_q) } else { 0.5 }
+}

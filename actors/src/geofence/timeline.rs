@@ -1,0 +1,132 @@
+//! A fence through all of its versions, prepared.
+
+use std::sync::Arc;
+
+use super::{GeoBox, Shape};
+use crate::model::{Fence, FenceVersion, GeofenceId, OrganizationId, Rules, Timestamp};
+
+/// One version of a fence, prepared.
+#[derive(Clone, Debug)]
+pub struct PreparedVersion {
+    /// 1 for the first, then one more with each change.
+    pub version: i64,
+    /// In force for fixes recorded from this instant on; `None` = always.
+    pub effective_from: Option<Timestamp>,
+    /// The server's clock when this version was made.
+    pub changed_at: Timestamp,
+    /// `false` while the fence is disabled, and for ever once it is deleted.
+    pub active: bool,
+    /// Whether this version is the fence's end.
+    pub deleted: bool,
+    /// The rules.
+    pub rules: Rules,
+    /// The shape; versions that did not change it share it.
+    pub shape: Arc<Shape>,
+}
+
+impl PreparedVersion {
+    fn of(version: &FenceVersion, shape: Arc<Shape>) -> Self {
+        Self {
+            version: version.version,
+            effective_from: version.effective_from,
+            changed_at: version.changed_at,
+            active: version.active,
+            deleted: version.deleted,
+            rules: version.rules,
+            shape,
+        }
+    }
+}
+
+/// A fence with all of its versions, prepared. Never without a version.
+#[derive(Clone, Debug)]
+pub struct FenceTimeline {
+    /// The fence.
+    pub id: GeofenceId,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Its name today.
+    pub name: String,
+    versions: Vec<PreparedVersion>,
+    boxes: Vec<GeoBox>,
+}
+
+impl FenceTimeline {
+    /// Prepares every version of a fence (which has at least one, each of a valid shape).
+    #[must_use]
+    pub fn prepare(fence: &Fence) -> Self {
+        let mut specs: Vec<&FenceVersion> = fence.versions.iter().collect();
+        specs.sort_by_key(|version| version.version);
+        let mut versions: Vec<PreparedVersion> = Vec::with_capacity(specs.len());
+        for (i, spec) in specs.iter().enumerate() {
+            let shape = match versions.last() {
+                Some(before) if specs[i - 1].shape == spec.shape => Arc::clone(&before.shape),
+                _ => Arc::new(Shape::prepare(&spec.shape)),
+            };
+            versions.push(PreparedVersion::of(spec, shape));
+        }
+        Self::assemble(fence, versions)
+    }
+
+    /// This timeline with the given versions added, each replacing one of the same number, and
+    /// with the given name.
+    #[must_use]
+    pub fn with(&self, fence: &Fence) -> Self {
+        let mut versions = Self::prepare(fence).versions;
+        versions.extend(self.versions.iter().cloned());
+        // The sort is stable: of equal numbers the given one comes first and stays.
+        versions.sort_by_key(|version| version.version);
+        versions.dedup_by_key(|version| version.version);
+        Self::assemble(fence, versions)
+    }
+
+    fn assemble(fence: &Fence, versions: Vec<PreparedVersion>) -> Self {
+        let mut boxes = Vec::new();
+        for area in versions.iter().flat_map(|version| version.shape.boxes()) {
+            if !boxes.contains(&area) {
+                boxes.push(area);
+            }
+        }
+        Self {
+            id: fence.id,
+            organization_id: fence.organization_id,
+            name: fence.name.clone(),
+            versions,
+            boxes,
+        }
+    }
+
+    /// Every version, oldest first.
+    #[must_use]
+    pub fn versions(&self) -> &[PreparedVersion] {
+        &self.versions
+    }
+
+    /// The version of the highest number.
+    #[must_use]
+    pub fn newest(&self) -> &PreparedVersion {
+        self.versions.last().expect("a fence has at least one version")
+    }
+
+    /// The version that judges a fix recorded at `at`: of those in force by then, the one of the
+    /// highest number. It may be inactive. `None` before the first one took effect.
+    #[must_use]
+    pub fn in_force_at(&self, at: Timestamp) -> Option<&PreparedVersion> {
+        self.versions.iter().rev().find(|version| version.effective_from.is_none_or(|from| from <= at))
+    }
+
+    /// The distinct boxes of all versions.
+    pub(super) fn boxes(&self) -> &[GeoBox] {
+        &self.boxes
+    }
+
+    /// Whether any active version infers passages.
+    pub(super) fn infers_passages(&self) -> bool {
+        self.versions.iter().any(|version| version.active && version.rules.infer_passages)
+    }
+
+    /// The latest instant at which a version took or takes effect.
+    pub(super) fn last_effective_from(&self) -> Option<Timestamp> {
+        self.versions.iter().filter_map(|version| version.effective_from).max()
+    }
+}

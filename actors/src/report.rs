@@ -1,0 +1,67 @@
+//! Reporting fixes: a connection's way to the vehicles.
+
+use std::collections::HashMap;
+
+use tokio::sync::oneshot;
+
+use crate::actor::directory::Inlet;
+use crate::actor::vehicle::Report;
+use crate::live::{Live, LiveError};
+use crate::model::{Fix, VehicleId};
+use crate::ports::Counts;
+
+/// A vehicle that fails so often on one report is given up for now: the tracker sends it again later.
+const ATTEMPTS: usize = 3;
+
+/// One connection's way to report fixes. Keeps the addresses of the vehicles it reported to.
+pub struct Reporter {
+    live: Live,
+    inlets: HashMap<VehicleId, Inlet>,
+}
+
+/// Fixes on their way to their commit.
+#[derive(Debug)]
+pub struct Pending {
+    committed: oneshot::Receiver<Result<Counts, LiveError>>,
+}
+
+impl Pending {
+    /// Waits for the commit. An error means: not acknowledged, send again.
+    pub async fn committed(self) -> Result<Counts, LiveError> {
+        self.committed.await.unwrap_or(Err(LiveError::Unavailable))
+    }
+}
+
+impl Reporter {
+    pub(crate) fn new(live: Live) -> Self {
+        Self { live, inlets: HashMap::new() }
+    }
+
+    /// Reports fixes of one vehicle, in their order. Waits for room, and until they are applied;
+    /// what it returns waits for their commit.
+    pub async fn report(&mut self, vehicle: VehicleId, fixes: Vec<Fix>) -> Result<Pending, LiveError> {
+        let mut stale = None;
+        for _ in 0..ATTEMPTS {
+            let permit = self.live.permits().take(fixes.len()).await?;
+            let inlet = self.inlet(vehicle, stale).await?;
+            let (done, committed) = oneshot::channel();
+            let report = Report { fixes: fixes.clone(), permit, done };
+            if inlet.address.send(report).await.is_ok() {
+                return Ok(Pending { committed });
+            }
+            // It went idle or panicked: its successor takes the same fixes.
+            stale = Some(inlet.generation);
+            self.inlets.remove(&vehicle);
+        }
+        Err(LiveError::Unavailable)
+    }
+
+    async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
+        if let Some(inlet) = self.inlets.get(&vehicle) {
+            return Ok(inlet.clone());
+        }
+        let inlet = self.live.locate(vehicle, stale).await?;
+        self.inlets.insert(vehicle, inlet.clone());
+        Ok(inlet)
+    }
+}

@@ -1,0 +1,156 @@
+//! Accepting a fix: what is refused, and which device sentinels are cleaned.
+
+use crate::model::{Fix, FuelReading, Place, Timestamp};
+
+/// A fix recorded farther ahead of the server's clock than this is kept but not evaluated. Seconds.
+pub const MAX_CLOCK_AHEAD_SECONDS: f64 = 120.0;
+
+/// From this speed on a device means "unknown" (255 mph is a common one). km/h.
+const UNKNOWN_SPEED_KMH: f64 = 400.0;
+
+/// A position report before anything is believed of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Reported {
+    /// Degrees north.
+    pub latitude: f64,
+    /// Degrees east.
+    pub longitude: f64,
+    /// km/h; below 0 and from 400 on means unknown.
+    pub speed_kmh: Option<f64>,
+    /// Degrees clockwise from north; below 0 means unknown.
+    pub heading_degrees: Option<f64>,
+    /// Metres.
+    pub altitude_meters: Option<f64>,
+    /// Metres; below 0 means unknown.
+    pub accuracy_meters: Option<f64>,
+    /// Kilometres; below 0 means unknown.
+    pub odometer_km: Option<f64>,
+    /// Whether the ignition was on.
+    pub ignition: Option<bool>,
+    /// What the fuel sensor said.
+    pub fuel: Option<FuelReading>,
+}
+
+/// Why a fix is refused. Its batch goes on without it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// A latitude or longitude that is no number or out of range.
+    #[error("latitude must be within -90..90 and longitude within -180..180")]
+    Coordinates,
+    /// Exactly 0,0: what devices send without a fix.
+    #[error("latitude and longitude are exactly 0,0: the device has no fix")]
+    NullIsland,
+    /// Another member is no finite number, or a heading above 360.
+    #[error("a member is not a finite number in its range")]
+    Number,
+    /// Older than the organization keeps positions.
+    #[error("recordedAt is older than the organization keeps positions")]
+    TooOld,
+}
+
+impl Refusal {
+    /// The code an acknowledgement names.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Coordinates => "coordinatesOutOfRange",
+            Self::NullIsland => "nullIsland",
+            Self::Number => "numberOutOfRange",
+            Self::TooOld => "olderThanRetention",
+        }
+    }
+}
+
+/// Accepts a report, cleaned of sentinels, or says why not. `keep_from`: the organization's
+/// retention, as the instant before which nothing is kept.
+pub fn accept(
+    reported: &Reported,
+    recorded_at: Timestamp,
+    received_at: Timestamp,
+    keep_from: Option<Timestamp>,
+) -> Result<Fix, Refusal> {
+    let Reported { latitude, longitude, .. } = *reported;
+    if !(-90.0..=90.0).contains(&latitude) || !(-180.0..=180.0).contains(&longitude) {
+        return Err(Refusal::Coordinates);
+    }
+    if latitude == 0.0 && longitude == 0.0 {
+        return Err(Refusal::NullIsland);
+    }
+    if keep_from.is_some_and(|from| recorded_at < from) {
+        return Err(Refusal::TooOld);
+    }
+    let heading_degrees = known(reported.heading_degrees)?;
+    if heading_degrees.is_some_and(|degrees| degrees > 360.0) {
+        return Err(Refusal::Number);
+    }
+    Ok(Fix {
+        recorded_at,
+        received_at,
+        place: Place::new(latitude, longitude),
+        speed_kmh: known(reported.speed_kmh)?.filter(|speed| *speed < UNKNOWN_SPEED_KMH),
+        heading_degrees,
+        altitude_meters: finite(reported.altitude_meters)?,
+        accuracy_meters: known(reported.accuracy_meters)?,
+        odometer_km: known(reported.odometer_km)?,
+        ignition: reported.ignition,
+        fuel: reported.fuel.map(finite_fuel).transpose()?,
+    })
+}
+
+fn finite(value: Option<f64>) -> Result<Option<f64>, Refusal> {
+    match value {
+        Some(number) if !number.is_finite() => Err(Refusal::Number),
+        other => Ok(other),
+    }
+}
+
+/// A finite number; a negative one is a device's way to say that it does not know.
+fn known(value: Option<f64>) -> Result<Option<f64>, Refusal> {
+    Ok(finite(value)?.filter(|number| *number >= 0.0))
+}
+
+fn finite_fuel(reading: FuelReading) -> Result<FuelReading, Refusal> {
+    let (FuelReading::Percent(value) | FuelReading::Liters(value) | FuelReading::Raw(value)) = reading;
+    finite(Some(value)).map(|_| reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
+
+    fn at(latitude: f64, longitude: f64) -> Reported {
+        Reported { latitude, longitude, ..Reported::default() }
+    }
+
+    #[test]
+    fn impossible_places_are_refused_each_by_its_name() {
+        for (reported, refusal) in [
+            (at(91.0, 10.0), Refusal::Coordinates),
+            (at(45.0, -180.1), Refusal::Coordinates),
+            (at(f64::NAN, 10.0), Refusal::Coordinates),
+            (at(45.0, f64::INFINITY), Refusal::Coordinates),
+            (at(0.0, -0.0), Refusal::NullIsland),
+            (Reported { altitude_meters: Some(f64::NAN), ..at(1.0, 1.0) }, Refusal::Number),
+            (Reported { heading_degrees: Some(361.0), ..at(1.0, 1.0) }, Refusal::Number),
+        ] {
+            assert_eq!(accept(&reported, NOW, NOW, None), Err(refusal), "{reported:?}");
+        }
+        assert_eq!(accept(&at(1.0, 1.0), NOW, NOW, Some(NOW.plus_seconds(1.0))), Err(Refusal::TooOld));
+    }
+
+    #[test]
+    fn sentinels_are_cleaned() {
+        let reported = Reported {
+            speed_kmh: Some(410.4),
+            heading_degrees: Some(-1.0),
+            accuracy_meters: Some(-1.0),
+            ..at(0.0, 10.0)
+        };
+        let fix = accept(&reported, NOW, NOW, None).unwrap();
+        assert_eq!((fix.speed_kmh, fix.heading_degrees, fix.accuracy_meters), (None, None, None));
+        let edge = accept(&at(-90.0, 180.0), NOW, NOW, None).unwrap();
+        assert_eq!(edge.place, Place::new(-90.0, 180.0));
+    }
+}

@@ -1,0 +1,66 @@
+//! Ids of records: a hash of what happened, so that a replay finds the same id again.
+
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::model::{EventId, EventKind, GeofenceId, Timestamp, VehicleId, VisitId};
+
+/// What a record hangs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Anchor {
+    /// The first fix on the new side.
+    Fix(Timestamp),
+    /// Both neighbours of a passage, and which of its chords.
+    Passage {
+        /// The fix before.
+        before: Timestamp,
+        /// The fix after.
+        after: Timestamp,
+        /// 0 for the first chord of the segment.
+        chord: u32,
+    },
+    /// A version of the fence.
+    Version(i64),
+    /// The visit itself: its one dwell record.
+    Visit(VisitId),
+}
+
+pub(super) fn event_id(vehicle: VehicleId, fence: GeofenceId, kind: EventKind, anchor: Anchor) -> EventId {
+    EventId(derive(vehicle, fence, kind.as_str(), anchor))
+}
+
+/// The id of the stay that an entry with this anchor begins.
+pub(super) fn visit_id(vehicle: VehicleId, fence: GeofenceId, anchor: Anchor) -> VisitId {
+    VisitId(derive(vehicle, fence, "visit", anchor))
+}
+
+fn derive(vehicle: VehicleId, fence: GeofenceId, what: &str, anchor: Anchor) -> Uuid {
+    let mut hash = Sha256::new();
+    hash.update(vehicle.0.as_bytes());
+    hash.update(fence.0.as_bytes());
+    hash.update(what.as_bytes());
+    match anchor {
+        Anchor::Fix(at) => {
+            hash.update(b"f");
+            hash.update(at.as_micros().to_be_bytes());
+        }
+        Anchor::Passage { before, after, chord } => {
+            hash.update(b"p");
+            hash.update(before.as_micros().to_be_bytes());
+            hash.update(after.as_micros().to_be_bytes());
+            hash.update(chord.to_be_bytes());
+        }
+        Anchor::Version(version) => {
+            hash.update(b"v");
+            hash.update(version.to_be_bytes());
+        }
+        Anchor::Visit(visit) => {
+            hash.update(b"s");
+            hash.update(visit.0.as_bytes());
+        }
+    }
+    let digest = hash.finalize();
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}

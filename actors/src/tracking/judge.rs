@@ -1,0 +1,316 @@
+//! Judging one fix: which fences it enters and leaves (docs/tracking.md §3).
+
+use super::Context;
+use super::change::{self, settle};
+use super::effects::{Effects, VisitRow};
+use super::identity::{Anchor, event_id, visit_id};
+use super::passage::infer_passages;
+use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
+use crate::geofence::{FenceTimeline, PreparedVersion, Shape, interpolate};
+use crate::model::{
+    Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, Origin, Place, Timestamp,
+    VehicleId,
+};
+
+/// An accuracy worse than this widens the exit margin no further. Metres.
+const MAX_ACCURACY_MARGIN_METERS: f64 = 200.0;
+
+/// Judges a fix that is newer than everything on the timeline.
+pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
+    change::advance(state, fix.recorded_at, context, effects);
+    let first_event = effects.events.len();
+    let before = state.last;
+    let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
+    leave_or_stay(state, &fix, context, effects);
+    if let Some(before) = before.filter(|_| context.fences.infers_passages()) {
+        infer_passages(&held, &before, &fix, context, effects);
+    }
+    enter(state, before.as_ref(), &fix, context, effects);
+    in_order(&mut effects.events[first_event..]);
+    state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
+    state.last = Some(fix);
+    state.newest_entry = fix.recorded_at;
+}
+
+/// By instant; at one instant exits before entries, then by fence.
+fn in_order(events: &mut [Event]) {
+    let rank = |kind: EventKind| match kind {
+        EventKind::Exit => 0,
+        EventKind::Entry => 1,
+        EventKind::Dwell => 2,
+    };
+    events.sort_by_key(|event| (event.occurred_at, rank(event.kind), event.geofence_id));
+}
+
+/// Every fence held, whatever an index says: still inside, on the way out, or out.
+fn leave_or_stay(state: &mut VehicleState, fix: &Fix, context: &Context<'_>, effects: &mut Effects) {
+    let Some(before) = state.last else { return };
+    let mut stays = std::mem::take(&mut state.stays);
+    stays.retain_mut(|stay| {
+        let Some(fence) = context.fences.get(stay.geofence_id) else { return true };
+        let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
+        let mut step = Step { fence, version, context, effects };
+        if version.version != stay.version && !settle(stay, &before, fix.recorded_at, &mut step) {
+            return false;
+        }
+        step.continue_stay(stay, &before, fix)
+    });
+    state.stays = stays;
+}
+
+/// The fences around the fix that the vehicle was not in.
+fn enter(
+    state: &mut VehicleState,
+    before: Option<&Fix>,
+    fix: &Fix,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) {
+    let known = state.stays.len();
+    context.fences.for_each_near(fix.place, |fence| {
+        let Some(version) = fence.in_force_at(fix.recorded_at).filter(|version| version.active) else {
+            return;
+        };
+        if state.stays[..known].iter().any(|stay| stay.geofence_id == fence.id)
+            || !version.shape.covers(fix.place)
+        {
+            return;
+        }
+        let mut step = Step { fence, version, context, effects };
+        state.stays.push(step.begin_stay(before, fix));
+    });
+}
+
+/// One fence's part of a step: the version in force, and where its records go.
+pub(super) struct Step<'a> {
+    pub(super) fence: &'a FenceTimeline,
+    pub(super) version: &'a PreparedVersion,
+    pub(super) context: &'a Context<'a>,
+    pub(super) effects: &'a mut Effects,
+}
+
+impl Step<'_> {
+    fn begin_stay(&mut self, before: Option<&Fix>, fix: &Fix) -> Stay {
+        let (crossing, cause) = match before {
+            None => (at_fix(fix, 0.0), Cause::Initial),
+            Some(before) => self.entry_crossing(before, fix),
+        };
+        let candidate = Candidate { crossing, fix: *fix };
+        let mut stay = self.new_stay(Anchor::Fix(fix.recorded_at), crossing.at, cause);
+        if self.version.rules.min_inside_seconds > 0.0 {
+            stay.phase = Phase::Entering(Box::new(candidate));
+        } else {
+            self.record_entry(&stay, &candidate);
+            self.dwell(&mut stay, fix);
+        }
+        stay
+    }
+
+    pub(super) fn new_stay(&self, anchor: Anchor, entered_at: Timestamp, cause: Cause) -> Stay {
+        let vehicle = self.vehicle();
+        Stay {
+            geofence_id: self.fence.id,
+            version: self.version.version,
+            visit_id: visit_id(vehicle, self.fence.id, anchor),
+            entry_event_id: event_id(vehicle, self.fence.id, EventKind::Entry, anchor),
+            entered_at,
+            cause,
+            phase: Phase::Inside,
+            dwelt: false,
+        }
+    }
+
+    /// Returns whether the stay goes on.
+    fn continue_stay(&mut self, stay: &mut Stay, before: &Fix, fix: &Fix) -> bool {
+        if self.version.shape.covers(fix.place) {
+            self.inside(stay, fix);
+            return true;
+        }
+        if !stay.is_open() {
+            return false; // a broken candidate leaves nothing behind
+        }
+        let candidate = match &stay.phase {
+            Phase::Leaving { candidate, .. } => **candidate,
+            _ => Candidate { crossing: self.exit_crossing(before, fix), fix: *fix },
+        };
+        let since = match &stay.phase {
+            _ if !self.is_beyond_margin(fix) => None,
+            Phase::Leaving { since: Some(since), .. } => Some(*since),
+            _ => Some(fix.recorded_at),
+        };
+        let waited = since.map(|since| fix.recorded_at.seconds_since(since));
+        if waited.is_some_and(|seconds| seconds >= self.version.rules.min_outside_seconds) {
+            let anchor = Anchor::Fix(candidate.fix.recorded_at);
+            self.record_exit(stay, anchor, &candidate, Cause::Crossing, false);
+            return false;
+        }
+        stay.phase = Phase::Leaving { candidate: Box::new(candidate), since };
+        true
+    }
+
+    fn inside(&mut self, stay: &mut Stay, fix: &Fix) {
+        match std::mem::replace(&mut stay.phase, Phase::Inside) {
+            Phase::Entering(candidate) => {
+                let waited = fix.recorded_at.seconds_since(candidate.fix.recorded_at);
+                if waited < self.version.rules.min_inside_seconds {
+                    stay.phase = Phase::Entering(candidate);
+                    return;
+                }
+                self.record_entry(stay, &candidate);
+            }
+            Phase::Inside | Phase::Leaving { .. } => {}
+        }
+        self.dwell(stay, fix);
+    }
+
+    /// One dwell record per visit, confirmed by a fix inside.
+    fn dwell(&mut self, stay: &mut Stay, fix: &Fix) {
+        let Some(after) = self.version.rules.dwell_after_seconds.filter(|_| !stay.dwelt) else { return };
+        if fix.recorded_at.seconds_since(stay.entered_at) >= after {
+            stay.dwelt = true;
+            let crossing = Crossing {
+                at: stay.entered_at.plus_seconds(after),
+                place: fix.place,
+                uncertainty_seconds: 0.0,
+            };
+            let candidate = Candidate { crossing, fix: *fix };
+            let id = event_id(self.vehicle(), self.fence.id, EventKind::Dwell, Anchor::Visit(stay.visit_id));
+            self.record(id, EventKind::Dwell, stay, &candidate, stay.cause, false);
+        }
+    }
+
+    /// Farther outside than the margin: the rule's, or the fix's accuracy if that is more.
+    fn is_beyond_margin(&self, fix: &Fix) -> bool {
+        let rule = self.version.rules.exit_margin_meters;
+        if rule <= 0.0 {
+            return true;
+        }
+        let accuracy = fix.accuracy_meters.unwrap_or(0.0).min(MAX_ACCURACY_MARGIN_METERS);
+        self.version.shape.is_farther_outside_than(fix.place, rule.max(accuracy))
+    }
+
+    fn entry_crossing(&self, before: &Fix, fix: &Fix) -> (Crossing, Cause) {
+        match crossing(&self.version.shape, before, fix, self.version.rules.max_gap_seconds, Which::Last) {
+            Some(crossing) => (crossing, Cause::Crossing),
+            // Inside before too, and not held: the fence came in force over the vehicle's past.
+            None if self.version.shape.covers(before.place) => (at_fix(fix, 0.0), change::began_by(self)),
+            None => (at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)), Cause::Crossing),
+        }
+    }
+
+    fn exit_crossing(&self, before: &Fix, fix: &Fix) -> Crossing {
+        crossing(&self.version.shape, before, fix, self.version.rules.max_gap_seconds, Which::First)
+            .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)))
+    }
+
+    pub(super) fn record_entry(&mut self, stay: &Stay, candidate: &Candidate) {
+        self.record_entry_as(stay, candidate, false);
+    }
+
+    /// `inferred`: seen by neither fix.
+    pub(super) fn record_entry_as(&mut self, stay: &Stay, candidate: &Candidate, inferred: bool) {
+        self.record(stay.entry_event_id, EventKind::Entry, stay, candidate, stay.cause, inferred);
+        self.visit(stay, None);
+    }
+
+    pub(super) fn record_exit(
+        &mut self,
+        stay: &Stay,
+        anchor: Anchor,
+        candidate: &Candidate,
+        cause: Cause,
+        inferred: bool,
+    ) {
+        let id = event_id(self.vehicle(), self.fence.id, EventKind::Exit, anchor);
+        self.record(id, EventKind::Exit, stay, candidate, cause, inferred);
+        self.visit(stay, Some((id, candidate.crossing.at)));
+    }
+
+    fn visit(&mut self, stay: &Stay, exit: Option<(EventId, Timestamp)>) {
+        self.effects.visits.push(VisitRow {
+            id: stay.visit_id,
+            geofence_id: stay.geofence_id,
+            entry_event_id: stay.entry_event_id,
+            entered_at: stay.entered_at,
+            exit,
+        });
+    }
+
+    fn record(
+        &mut self,
+        id: EventId,
+        kind: EventKind,
+        stay: &Stay,
+        candidate: &Candidate,
+        cause: Cause,
+        inferred: bool,
+    ) {
+        let vehicle = self.context.vehicle;
+        self.effects.events.push(Event {
+            id,
+            sequence: 0,
+            kind,
+            status: EventStatus::Active,
+            revision: 1,
+            visit_id: stay.visit_id,
+            organization_id: vehicle.organization_id,
+            vehicle_id: vehicle.id,
+            vehicle_name: vehicle.name.clone(),
+            geofence_id: self.fence.id,
+            geofence_name: self.fence.name.clone(),
+            geofence_version: self.version.version,
+            driver_id: None,
+            occurred_at: candidate.crossing.at,
+            time_uncertainty_seconds: candidate.crossing.uncertainty_seconds,
+            detected_at: self.context.detected_at,
+            origin: Origin::Live,
+            cause,
+            inferred,
+            location: candidate.crossing.place,
+            fix: EventFix::from(&candidate.fix),
+        });
+    }
+
+    pub(super) const fn vehicle(&self) -> VehicleId {
+        self.context.vehicle.id
+    }
+}
+
+/// Which of several crossings counts: the last into a fence, the first out of it.
+#[derive(Clone, Copy)]
+enum Which {
+    First,
+    Last,
+}
+
+/// Where the way between two fixes crosses the boundary, interpolated in time; at the later fix
+/// itself across too long a gap. `None` when the way does not cross.
+fn crossing(shape: &Shape, before: &Fix, fix: &Fix, max_gap_seconds: f64, which: Which) -> Option<Crossing> {
+    let seconds = fix.recorded_at.seconds_since(before.recorded_at);
+    let shares = shape.crossings(before.place, fix.place);
+    let share = match which {
+        Which::First => shares.first(),
+        Which::Last => shares.last(),
+    }?;
+    Some(if seconds > max_gap_seconds { at_fix(fix, seconds) } else { between(before, fix, *share) })
+}
+
+/// A point of the way between two fixes. It happened between them: half their distance in time
+/// either way.
+pub(super) fn between(before: &Fix, fix: &Fix, share: f64) -> Crossing {
+    let seconds = fix.recorded_at.seconds_since(before.recorded_at);
+    Crossing {
+        at: before.recorded_at.plus_seconds(seconds * share),
+        place: interpolate(before.place, fix.place, share),
+        uncertainty_seconds: seconds / 2.0,
+    }
+}
+
+fn at_fix(fix: &Fix, uncertainty_seconds: f64) -> Crossing {
+    Crossing { at: fix.recorded_at, place: fix.place, uncertainty_seconds }
+}
+
+/// Whether a place is in a version that is in force.
+pub(super) fn holds(version: &PreparedVersion, place: Place) -> bool {
+    version.active && version.shape.covers(place)
+}

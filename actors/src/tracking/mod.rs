@@ -1,0 +1,34 @@
+//! The tracking engine: `(vehicle state, fix or fence change) → (new state, effects)`.
+//!
+//! Owns acceptance, transitions and their records. A pure function: no clock, no I/O, no actor;
+//! the same code serves live fixes, fence edits, restarts and tests.
+//! The rules are those of docs/tracking.md; each module says which.
+
+mod accept;
+mod change;
+mod effects;
+mod identity;
+mod judge;
+mod passage;
+mod state;
+mod timeline;
+
+pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
+pub use change::{deactivate, settle_fence};
+pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
+pub use state::{Candidate, Crossing, Phase, Stay, VehicleState};
+pub use timeline::apply;
+
+use crate::geofence::FenceSet;
+use crate::model::{Timestamp, Vehicle};
+
+/// What a fix or a change is judged with.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// Whose fix it is.
+    pub vehicle: &'a Vehicle,
+    /// The fences of the vehicle's organization.
+    pub fences: &'a FenceSet,
+    /// The server's clock: when the records are found.
+    pub detected_at: Timestamp,
+}

@@ -1,0 +1,133 @@
+//! What the engine remembers of a vehicle between fixes. Kept in the store as it is.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
+
+/// Where and when a boundary was crossed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Crossing {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub place: Place,
+    /// It happened within so many seconds of `at`.
+    pub uncertainty_seconds: f64,
+}
+
+/// A crossing that still has to be confirmed, with the first fix on its new side.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Candidate {
+    /// The crossing.
+    pub crossing: Crossing,
+    /// The first fix on the new side.
+    pub fix: Fix,
+}
+
+/// How far a stay has come.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Phase {
+    /// Inside, but not yet for `minInsideSeconds`: nothing was recorded.
+    Entering(Box<Candidate>),
+    /// The entry is recorded.
+    Inside,
+    /// The entry is recorded; outside since the candidate's fix, but not yet believed: within the
+    /// margin (`since` is `None`), or beyond it for less than `minOutsideSeconds`.
+    Leaving {
+        /// Where and when the boundary was crossed.
+        candidate: Box<Candidate>,
+        /// The first fix beyond the margin in an unbroken run.
+        since: Option<Timestamp>,
+    },
+}
+
+/// A fence the vehicle is in, as far as the engine believes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Stay {
+    /// The fence.
+    pub geofence_id: GeofenceId,
+    /// The version it was last judged by.
+    pub version: i64,
+    /// The visit it is recorded as.
+    pub visit_id: VisitId,
+    /// The record that began it.
+    pub entry_event_id: EventId,
+    /// When it began.
+    pub entered_at: Timestamp,
+    /// Why it began.
+    pub cause: Cause,
+    /// How far it has come.
+    pub phase: Phase,
+    /// Whether its dwell record was made.
+    #[serde(default)]
+    pub dwelt: bool,
+}
+
+impl Stay {
+    /// Whether the entry is recorded and the exit is not.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        !matches!(self.phase, Phase::Entering(_))
+    }
+}
+
+/// A vehicle between two fixes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleState {
+    /// The newest evaluated fix.
+    pub last: Option<Fix>,
+    /// A newer fix that implies an impossible speed; the next one decides.
+    pub suspect: Option<Fix>,
+    /// The newest entry of the timeline: a fix or a fence change that touched the vehicle. Microseconds.
+    #[serde(with = "micros")]
+    pub newest_entry: Timestamp,
+    /// The newest `recordedAt` handed to the store, quarantined fixes included. Microseconds.
+    #[serde(with = "micros")]
+    pub newest_stored: Timestamp,
+    /// Fences the vehicle is in, by id.
+    pub stays: Vec<Stay>,
+}
+
+impl Default for VehicleState {
+    fn default() -> Self {
+        Self {
+            last: None,
+            suspect: None,
+            newest_entry: Timestamp::MIN,
+            newest_stored: Timestamp::MIN,
+            stays: Vec::new(),
+        }
+    }
+}
+
+impl VehicleState {
+    /// The stay in a fence, if there is one.
+    #[must_use]
+    pub fn stay(&self, fence: GeofenceId) -> Option<&Stay> {
+        self.stays.iter().find(|stay| stay.geofence_id == fence)
+    }
+
+    /// The fences the vehicle is recorded to be in.
+    pub fn open_stays(&self) -> impl Iterator<Item = &Stay> {
+        self.stays.iter().filter(|stay| stay.is_open())
+    }
+}
+
+/// Instants that may be [`Timestamp::MIN`], which RFC 3339 cannot write.
+mod micros {
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::model::Timestamp;
+
+    pub(super) fn serialize<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i64(instant.as_micros())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        i64::deserialize(deserializer).map(Timestamp::from_micros)
+    }
+}

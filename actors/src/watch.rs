@@ -1,0 +1,116 @@
+//! What a watcher of the live core receives: a snapshot, then every commit, in order.
+
+use std::collections::HashSet;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::mpsc;
+
+use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::tracking::VehicleState;
+use crate::view::HeldFence;
+
+/// Whose vehicles a watcher sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// One organization's.
+    Organization(OrganizationId),
+    /// Every organization's: a platform operator.
+    Everyone,
+}
+
+impl Audience {
+    /// Whether this audience sees an organization.
+    #[must_use]
+    pub fn sees(self, organization: OrganizationId) -> bool {
+        match self {
+            Self::Organization(own) => own == organization,
+            Self::Everyone => true,
+        }
+    }
+}
+
+/// A committed event, with room for its wire form, so that it is encoded once for all watchers.
+#[derive(Debug)]
+pub struct CommittedEvent {
+    /// The event, numbered.
+    pub event: Event,
+    encoded: OnceLock<Box<str>>,
+}
+
+impl CommittedEvent {
+    /// An event just committed or read from the log.
+    #[must_use]
+    pub const fn new(event: Event) -> Self {
+        Self { event, encoded: OnceLock::new() }
+    }
+
+    /// The wire form, made by the first who asks.
+    pub fn encoded(&self, encode: impl FnOnce(&Event) -> String) -> &str {
+        self.encoded.get_or_init(|| encode(&self.event).into_boxed_str())
+    }
+}
+
+/// A vehicle's state after a commit, and which fences it entered and left by it.
+#[derive(Debug)]
+pub struct VehicleUpdate {
+    /// The vehicle.
+    pub vehicle_id: VehicleId,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Its state now.
+    pub state: Arc<VehicleState>,
+    /// Fences it is in now and was not before.
+    pub entered: Vec<HeldFence>,
+    /// Fences it was in before and is not now.
+    pub left: Vec<GeofenceId>,
+    encoded: OnceLock<Box<str>>,
+}
+
+impl VehicleUpdate {
+    pub(crate) fn new(
+        vehicle_id: VehicleId,
+        organization_id: OrganizationId,
+        before: Option<&VehicleState>,
+        state: Arc<VehicleState>,
+    ) -> Self {
+        let was_in: HashSet<GeofenceId> =
+            before.iter().flat_map(|before| before.open_stays()).map(|stay| stay.geofence_id).collect();
+        let mut left = was_in.clone();
+        let mut entered = Vec::new();
+        for stay in state.open_stays() {
+            if !left.remove(&stay.geofence_id) {
+                entered.push(HeldFence::from(stay));
+            }
+        }
+        let left = left.into_iter().collect();
+        Self { vehicle_id, organization_id, state, entered, left, encoded: OnceLock::new() }
+    }
+
+    /// The wire form of the vehicle's position, made by the first who asks.
+    pub fn encoded(&self, encode: impl FnOnce(&Self) -> String) -> &str {
+        self.encoded.get_or_init(|| encode(self).into_boxed_str())
+    }
+}
+
+/// What one commit changed for a watcher's audience.
+#[derive(Debug)]
+pub struct Update {
+    /// Vehicles with their state after the commit; each once.
+    pub vehicles: Vec<Arc<VehicleUpdate>>,
+    /// Events, by number.
+    pub events: Vec<Arc<CommittedEvent>>,
+    /// The number of the next event of the log.
+    pub next_sequence: i64,
+}
+
+/// A watcher's beginning: everything as it is, and the channel on which each later commit comes.
+/// The channel is bounded; a watcher that lets it fill finds it closed, and must watch anew.
+#[derive(Debug)]
+pub struct Watch {
+    /// Every vehicle of the audience with its newest committed state.
+    pub vehicles: Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>,
+    /// The number of the first event that the channel will bring: the log holds all before it.
+    pub next_sequence: i64,
+    /// Every commit from here on.
+    pub updates: mpsc::Receiver<Arc<Update>>,
+}

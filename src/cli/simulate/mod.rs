@@ -1,0 +1,207 @@
+//! `waypost simulate`: plays traces or made-up vehicles through real sockets into a running server, and
+//! checks what comes of it. The load generator, too.
+//!
+//! Owns the client's side of the documented protocols. Must know nothing of the server's insides: no
+//! store, no actor, no handler.
+
+mod api;
+mod cpu;
+mod expected;
+mod inside;
+mod options;
+mod outbox;
+mod progress;
+mod records;
+mod replay;
+mod report;
+mod schedule;
+mod setup;
+mod source;
+mod stage;
+mod tour;
+mod tracker;
+mod watch;
+
+#[cfg(test)]
+mod tracker_tests;
+
+use std::collections::{BTreeMap, VecDeque};
+use std::process::ExitCode;
+use std::rc::Rc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tokio::time::Instant;
+use waypost_actors::model::Timestamp;
+
+pub use expected::Comparison;
+pub use inside::InsideReport;
+pub use options::{Options, Pace, RuleSet, Speed};
+pub use report::{Quantiles, Replay, Summary};
+pub use source::FileReading;
+pub use watch::WatchReport;
+
+use api::Api;
+use expected::{Key, Names};
+use setup::Fleet;
+use source::Source;
+use stage::Stage;
+
+/// Runs and prints the summary; 1 when something was not as expected. Needs an actix system, or any
+/// single-threaded tokio runtime with a local task set.
+pub async fn main(options: Options) -> ExitCode {
+    let json = options.json;
+    match run(options).await {
+        Ok(summary) => {
+            let text = if json {
+                serde_json::to_string_pretty(&summary).unwrap_or_default() + "\n"
+            } else {
+                summary.to_string()
+            };
+            print!("{text}");
+            if summary.passed() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+        }
+        Err(error) => {
+            eprintln!("simulate: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs. An error means that the run could not be made; whether its checks agree is in the summary.
+pub async fn run(options: Options) -> Result<Summary> {
+    let mut source = source::load(&options)?;
+    let mut summary = Summary {
+        vehicles: source.tracks.len(),
+        fences: source.fences.len(),
+        files: std::mem::take(&mut source.files),
+        fixes: source.tracks.iter().map(|track| track.fixes.len() as u64).sum(),
+        ..Summary::default()
+    };
+    if options.dry_run {
+        return Ok(summary);
+    }
+    let mut names = Names::default();
+    let expected = match &options.expect {
+        Some(path) => {
+            expected::read(&source::content(path)?, &mut names).with_context(|| path.display().to_string())?
+        }
+        None => Vec::new(),
+    };
+    let api = Rc::new(sign_in(&options).await?);
+    let fleet = setup::create(&api, &options, &source).await?;
+    summary.organization_id = Some(fleet.organization_id.clone());
+    let watch = match options.watch {
+        true => Some(
+            watch::begin(Rc::clone(&api), watch_plan(&options, &fleet)).await.map_err(anyhow::Error::msg)?,
+        ),
+        false => None,
+    };
+    let run = Run { api: &api, fleet: &fleet, expected: &expected };
+    (summary.replay, summary.inside) = run.replay(&options, source, summary.fixes, &mut names).await?;
+    if options.expect.is_some() || watch.is_some() {
+        let events = records::read(&api, &fleet.organization_id, &mut names).await?;
+        summary.events_listed_twice = events.repeated();
+        summary.events =
+            options.expect.is_some().then(|| expected::compare(&expected, &events.active, &names));
+        if let Some(watch) = watch {
+            summary.watch = Some(watch.finish(&events).await);
+        }
+    }
+    Ok(summary)
+}
+
+async fn sign_in(options: &Options) -> Result<Api> {
+    let (Some(email), Some(password)) = (&options.email, &options.password) else {
+        bail!(
+            "whose organization? Give --email and --password of a platform operator, or set WAYPOST_ADMIN_EMAIL and WAYPOST_ADMIN_PASSWORD"
+        );
+    };
+    let reconnect_for = Duration::from_secs(options.reconnect_for);
+    Api::sign_in(&options.server, email, password, reconnect_for)
+        .await
+        .with_context(|| options.server.clone())
+}
+
+fn watch_plan(options: &Options, fleet: &Fleet) -> watch::Plan {
+    watch::Plan {
+        organization_id: fleet.organization_id.clone(),
+        cut_seconds: options.cut,
+        seed: options.seed,
+        reconnect_for: Duration::from_secs(options.reconnect_for),
+    }
+}
+
+/// What the replay and its pauses need.
+struct Run<'a> {
+    api: &'a Api,
+    fleet: &'a Fleet,
+    expected: &'a [Key],
+}
+
+impl Run<'_> {
+    async fn replay(
+        &self,
+        options: &Options,
+        source: Source,
+        fixes: u64,
+        names: &mut Names,
+    ) -> Result<(Replay, Option<InsideReport>)> {
+        let vehicles: Vec<u32> = source.tracks.iter().map(|track| names.number(&track.vehicle)).collect();
+        let stage = Rc::new(Stage::new(vehicles.len(), pauses(options, fixes)));
+        let url = self.api.socket_url("/v1/ws/tracker");
+        let assignments = replay::assignments(options, source.tracks, &self.fleet.tokens, &url);
+        let mut report = options.check_inside.map(|_| InsideReport::default());
+        let play = replay::play(options, assignments, &stage);
+        let Some(inside) = &mut report else { return Ok((play.await, None)) };
+        let replay = tokio::select! {
+            replay = play => replay,
+            failed = self.check_at_pauses(&stage, &vehicles, names, inside) => return Err(failed),
+        };
+        Ok((replay, report))
+    }
+
+    /// At each pause, once everything sent is acknowledged, asks who is inside. Returns only with an error.
+    async fn check_at_pauses(
+        &self,
+        stage: &Stage,
+        vehicles: &[u32],
+        names: &mut Names,
+        report: &mut InsideReport,
+    ) -> anyhow::Error {
+        let mut paused = stage.pauses();
+        loop {
+            if let Err(gone) = paused.wait_for(|paused| *paused).await {
+                return gone.into();
+            }
+            let since = Instant::now();
+            stage.until(|counts| counts.in_flight == 0).await;
+            let idle_since = Instant::now();
+            let newest: BTreeMap<u32, Timestamp> = {
+                let counts = stage.counts();
+                let sent = vehicles.iter().zip(&counts.newest_sent);
+                sent.filter_map(|(vehicle, newest)| Some((*vehicle, (*newest)?))).collect()
+            };
+            let fleet = (self.fleet.organization_id.as_str(), self.fleet.fences.as_slice());
+            if let Err(error) = inside::check(self.api, fleet, self.expected, &newest, names, report).await {
+                return error;
+            }
+            stage.resume(since, idle_since);
+        }
+    }
+}
+
+/// Seeded moments at which to pause, as counts of fixes sent; never before the first or after the last.
+fn pauses(options: &Options, fixes: u64) -> VecDeque<u64> {
+    let mut rng = StdRng::seed_from_u64(options.seed);
+    let count = options.check_inside.unwrap_or_default();
+    let mut pauses: Vec<u64> = (0..count)
+        .filter(|_| fixes > 2)
+        .map(|_| rng.random_range(1..fixes.saturating_sub(1).max(2)))
+        .collect();
+    pauses.sort_unstable();
+    pauses.dedup();
+    pauses.into()
+}

@@ -1,0 +1,147 @@
+//! The words of the live feed (`/v1/ws/live`): JSON text frames, both ways.
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use waypost_actors::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
+
+/// What a client says.
+#[derive(Debug, Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+pub enum Heard {
+    /// Signs in with a one-time ticket; the first message of a browser.
+    Authenticate {
+        /// From `POST /v1/auth/ws-ticket`.
+        ticket: String,
+    },
+    /// Subscribes, or replaces the subscription of the same id.
+    Subscribe(Subscribe),
+    /// Ends a subscription.
+    Unsubscribe {
+        /// The client's own name for it.
+        id: String,
+    },
+}
+
+/// A subscription as asked for.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Subscribe {
+    /// The client's own name for it, up to 64 characters.
+    pub id: String,
+    /// What to send.
+    pub topics: Vec<Topic>,
+    /// Of whom and what.
+    #[serde(default)]
+    pub filter: FilterSpec,
+    /// Between two deltas, at least. Milliseconds, 0 to 60,000.
+    #[serde(default = "one_second")]
+    pub min_interval_ms: u64,
+    /// Where to go on, from an earlier `event`, `subscribed` or `heartbeat`.
+    pub cursor: Option<String>,
+}
+
+const fn one_second() -> u64 {
+    1_000
+}
+
+/// A topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Topic {
+    /// Where vehicles are.
+    Positions,
+    /// Who is inside which geofence.
+    Occupancy,
+    /// Every event.
+    Events,
+    /// Fuel state and events.
+    Fuel,
+}
+
+/// What a subscription is narrowed to. Absent = everything.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FilterSpec {
+    /// Only these vehicles.
+    pub vehicle_ids: Option<Vec<VehicleId>>,
+    /// Only these geofences, in occupancy and events.
+    pub geofence_ids: Option<Vec<GeofenceId>>,
+    /// Only positions within west, south, east, north; west > east crosses the antimeridian.
+    pub bbox: Option<[f64; 4]>,
+    /// Only this organization: for operators, who otherwise see all.
+    pub organization_id: Option<OrganizationId>,
+}
+
+/// Why a client must forget what it has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ResetReason {
+    /// It reads too slowly: what it missed is summed up in a new snapshot.
+    SlowReader,
+    /// Its cursor is older than the server keeps, or not this server's.
+    CursorExpired,
+}
+
+/// What the server says. Lists come ready-made as JSON.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Say<'a> {
+    /// The subscription stands.
+    Subscribed {
+        /// The client's name for it.
+        id: &'a str,
+        /// `resumed` when it goes on from the cursor, `snapshot` when it begins.
+        mode: &'a str,
+        /// Where events go on.
+        cursor: &'a str,
+    },
+    /// Everything as it is, in parts.
+    Snapshot {
+        /// The client's name for it.
+        id: &'a str,
+        /// From 0.
+        part: usize,
+        /// Whether this is the last part.
+        last: bool,
+        /// Vehicles of this part.
+        vehicles: &'a RawValue,
+        /// Who is inside, of this part's vehicles.
+        occupancy: &'a RawValue,
+    },
+    /// What changed.
+    Delta {
+        /// The client's name for it.
+        id: &'a str,
+        /// Vehicles as they are now.
+        vehicles: &'a RawValue,
+        /// Vehicles that left the filter.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        removes: &'a [VehicleId],
+        /// Who went in and out.
+        occupancy: &'a RawValue,
+    },
+    /// Forget what you have; a snapshot follows.
+    Reset {
+        /// The client's name for it.
+        id: &'a str,
+        /// Why.
+        reason: ResetReason,
+    },
+    /// The feed lives.
+    Heartbeat {
+        /// The server's clock.
+        server_time: Timestamp,
+        /// Where each subscription's events go on, by the client's name for it.
+        cursors: &'a RawValue,
+    },
+    /// What is wrong with what the client said; the socket may close after it.
+    Error {
+        /// The subscription, where it is about one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a str>,
+        /// The reason's code.
+        code: &'a str,
+        /// The reason, for people.
+        detail: &'a str,
+    },
+}

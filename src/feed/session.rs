@@ -1,0 +1,259 @@
+//! One dispatcher's socket, from its sign-in to its close code.
+
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, Session};
+use futures_util::StreamExt;
+use serde_json::value::RawValue;
+use tokio::sync::watch;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
+use waypost_actors::live::Live;
+use waypost_actors::ports::EventLog;
+use waypost_actors::watch::Update;
+
+use super::ending::{Close, Stop, goodbye};
+use super::filter::Filter;
+use super::protocol::{Heard, Say, Subscribe};
+use super::sign_in::{audience, sign_in};
+use super::subscription::Subscription;
+use super::wire;
+use crate::auth::{Auth, Caller};
+use crate::sessions::End;
+
+/// What a feed works with.
+#[derive(Clone)]
+pub struct Feed {
+    /// The live core.
+    pub live: Live,
+    /// Events that a client missed.
+    pub log: Arc<dyn EventLog>,
+    /// Tickets, cursors, and whether a session still holds.
+    pub auth: Arc<Auth>,
+    /// Bounds and times.
+    pub limits: FeedLimits,
+}
+
+/// Bounds and times of the feed.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedLimits {
+    /// Between two heartbeats; a client that answers none of three pings is dead.
+    pub heartbeat_every: Duration,
+    /// A socket without credentials must sign in within this time.
+    pub sign_in_within: Duration,
+    /// Between two looks at whether the session still holds.
+    pub check_every: Duration,
+    /// A client that takes nothing for so long is closed.
+    pub write_within: Duration,
+    /// Resets for slow reading within a minute, before the socket is closed.
+    pub resets_per_minute: usize,
+    /// Subscriptions of one socket.
+    pub subscriptions: usize,
+}
+
+impl Default for FeedLimits {
+    fn default() -> Self {
+        Self {
+            heartbeat_every: Duration::from_secs(15),
+            sign_in_within: Duration::from_secs(10),
+            check_every: Duration::from_secs(10),
+            write_within: Duration::from_secs(30),
+            resets_per_minute: 3,
+            subscriptions: 20,
+        }
+    }
+}
+
+/// How a socket was opened.
+pub struct Opening {
+    /// Who, when a header said so; otherwise a ticket must come first.
+    pub caller: Option<Caller>,
+    /// Tells when every socket must end.
+    pub stopping: watch::Receiver<Option<End>>,
+}
+
+/// Pings that may stay unanswered.
+const MISSED_PINGS: u32 = 3;
+
+pub(super) type Step = Result<(), Stop>;
+
+/// A signed-in socket and what it subscribed to.
+pub(super) struct Socket {
+    out: Session,
+    pub(super) feed: Feed,
+    caller: Caller,
+    pub(super) subscriptions: Vec<Subscription>,
+    pub(super) resets: Vec<Instant>,
+}
+
+/// Serves a dispatcher's socket until it closes.
+pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
+    let caller = match opening.caller {
+        Some(caller) => Ok(caller),
+        None => sign_in(&mut frames, &feed).await,
+    };
+    let stop = match caller {
+        Ok(caller) => {
+            let mut socket =
+                Socket { out: out.clone(), feed, caller, subscriptions: Vec::new(), resets: Vec::new() };
+            socket.serve(frames, opening.stopping).await
+        }
+        Err(stop) => stop,
+    };
+    goodbye(out, stop).await;
+}
+
+impl Socket {
+    async fn serve(
+        &mut self,
+        mut frames: AggregatedMessageStream,
+        mut stopping: watch::Receiver<Option<End>>,
+    ) -> Stop {
+        let every = |period: Duration| {
+            let mut ticks = interval(period);
+            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+            ticks.reset();
+            ticks
+        };
+        let mut heartbeat = every(self.feed.limits.heartbeat_every);
+        let mut check = every(self.feed.limits.check_every);
+        let mut heard_at = Instant::now();
+        loop {
+            let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
+            let step = tokio::select! {
+                _ = stopping.wait_for(Option::is_some) => {
+                    return Stop::Close(Close(1012, "restarting", "the server restarts".to_owned()));
+                }
+                frame = frames.next() => {
+                    heard_at = Instant::now();
+                    self.hear(frame).await
+                }
+                (index, update) = next_update(&mut self.subscriptions) => match update {
+                    Some(update) => self.update(index, &update).await,
+                    None => self.lagged(index).await,
+                },
+                () = until(due) => self.deltas().await,
+                _ = heartbeat.tick() => self.heartbeat(heard_at).await,
+                _ = check.tick() => self.check().await,
+            };
+            if let Err(stop) = step {
+                return stop;
+            }
+        }
+    }
+
+    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, actix_ws::ProtocolError>>) -> Step {
+        match frame {
+            Some(Ok(AggregatedMessage::Text(text))) => match serde_json::from_str(&text) {
+                Ok(Heard::Subscribe(asked)) => self.subscribe(&asked).await,
+                Ok(Heard::Unsubscribe { id }) => {
+                    self.subscriptions.retain(|subscription| subscription.id != id);
+                    Ok(())
+                }
+                Ok(Heard::Authenticate { .. }) => {
+                    self.refuse(None, "alreadyAuthenticated", "the socket is signed in already").await
+                }
+                Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
+            },
+            Some(Ok(AggregatedMessage::Ping(payload))) => {
+                self.out.pong(&payload).await.map_err(|_| Stop::Gone)
+            }
+            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
+            Some(Ok(AggregatedMessage::Binary(_))) => {
+                Err(Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned())))
+            }
+            Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
+            Some(Err(actix_ws::ProtocolError::Overflow)) => {
+                Err(Stop::Close(Close(4413, "frameTooLarge", "a frame may have 64 KiB".to_owned())))
+            }
+            Some(Err(_)) => Err(Stop::Gone),
+        }
+    }
+
+    async fn subscribe(&mut self, asked: &Subscribe) -> Step {
+        let others = self.subscriptions.iter().filter(|known| known.id != asked.id).count();
+        if asked.id.is_empty() || asked.id.len() > 64 {
+            return self.refuse(None, "invalidSubscription", "id: 1 to 64 characters").await;
+        }
+        if asked.min_interval_ms > 60_000 {
+            let detail = "minIntervalMs: 0 to 60000";
+            return self.refuse(Some(&asked.id), "invalidSubscription", detail).await;
+        }
+        if others >= self.feed.limits.subscriptions {
+            let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
+            return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
+        }
+        let filter = match Filter::new(&asked.filter) {
+            Ok(filter) => filter,
+            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
+        };
+        let Some(audience) = audience(&self.caller, asked) else {
+            return self
+                .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
+                .await;
+        };
+        self.subscriptions.retain(|known| known.id != asked.id);
+        self.begin(asked, filter, audience).await
+    }
+
+    async fn heartbeat(&mut self, heard_at: Instant) -> Step {
+        if heard_at.elapsed() > self.feed.limits.heartbeat_every * (MISSED_PINGS + 1) {
+            return Err(Stop::Close(Close(4408, "timeout", "no sign of life for three pings".to_owned())));
+        }
+        let cursors: std::collections::BTreeMap<&str, String> =
+            self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
+        let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
+        let server_time = self.feed.live.now();
+        self.out.ping(b"").await.map_err(|_| Stop::Gone)?;
+        self.say(&Say::Heartbeat { server_time, cursors: &cursors }).await
+    }
+
+    /// Whether the session still holds. A store that is away says nothing about it.
+    async fn check(&mut self) -> Step {
+        match self.feed.auth.still_holds(&self.caller).await {
+            Ok(false) => {
+                Err(Stop::Close(Close(4401, "sessionEnded", "the session is not valid any more".to_owned())))
+            }
+            Ok(true) | Err(_) => Ok(()),
+        }
+    }
+
+    async fn refuse(&mut self, id: Option<&str>, code: &str, detail: &str) -> Step {
+        self.say(&Say::Error { id, code, detail }).await
+    }
+
+    pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {
+        self.send(wire::json(say)).await
+    }
+
+    /// Hands a message to the socket; a client that takes nothing for too long is closed.
+    pub(super) async fn send(&mut self, text: String) -> Step {
+        match timeout(self.feed.limits.write_within, self.out.text(text)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Stop::Gone),
+            Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
+        }
+    }
+}
+
+/// The next commit of any subscription; `None` when that one has lagged too far behind.
+async fn next_update(subscriptions: &mut [Subscription]) -> (usize, Option<Arc<Update>>) {
+    std::future::poll_fn(|cx| {
+        for (index, subscription) in subscriptions.iter_mut().enumerate() {
+            if let Poll::Ready(update) = subscription.watch.updates.poll_recv(cx) {
+                return Poll::Ready((index, update));
+            }
+        }
+        Poll::Pending
+    })
+    .await
+}
+
+/// Waits for an instant; for ever without one.
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}

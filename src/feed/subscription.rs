@@ -1,0 +1,106 @@
+//! One subscription: its watch on the live core, and where its events go on.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use waypost_actors::live::{Live, LiveError};
+use waypost_actors::model::{OrganizationId, VehicleId};
+use waypost_actors::tracking::VehicleState;
+use waypost_actors::watch::{Audience, CommittedEvent, Update, Watch};
+
+use super::changes::Changes;
+use super::filter::Filter;
+use super::protocol::{Subscribe, Topic};
+
+/// What a snapshot is made of.
+pub(super) type SnapshotVehicles = Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>;
+
+/// A subscription that stands.
+pub(super) struct Subscription {
+    pub(super) id: String,
+    pub(super) audience: Audience,
+    pub(super) topics: HashSet<Topic>,
+    pub(super) filter: Filter,
+    pub(super) min_interval: Duration,
+    pub(super) watch: Watch,
+    /// The next event this client has not been sent.
+    pub(super) next_sequence: i64,
+    pub(super) changes: Changes,
+    next_delta: Instant,
+}
+
+impl Subscription {
+    /// Begins to watch; events begin with the next to come.
+    pub(super) async fn begin(
+        asked: &Subscribe,
+        filter: Filter,
+        audience: Audience,
+        live: &Live,
+    ) -> Result<Self, LiveError> {
+        let watch = live.watch(audience).await?;
+        Ok(Self {
+            id: asked.id.clone(),
+            audience,
+            topics: asked.topics.iter().copied().collect(),
+            filter,
+            min_interval: Duration::from_millis(asked.min_interval_ms),
+            next_sequence: watch.next_sequence,
+            watch,
+            changes: Changes::default(),
+            next_delta: Instant::now(),
+        })
+    }
+
+    /// Watches anew after having lagged behind; events go on where they were.
+    pub(super) async fn begin_anew(&mut self, live: &Live) -> Result<(), LiveError> {
+        self.watch = live.watch(self.audience).await?;
+        Ok(())
+    }
+
+    /// The vehicles a new snapshot shows; changes count from it on.
+    pub(super) fn take_snapshot(&mut self) -> SnapshotVehicles {
+        let mut vehicles = std::mem::take(&mut self.watch.vehicles);
+        vehicles.retain(|(id, ..)| self.filter.vehicle(*id));
+        let place = |state: &VehicleState| state.last.is_none_or(|fix| self.filter.place(fix.place));
+        let shown = vehicles.iter().filter(|(.., state)| place(state)).map(|(id, ..)| *id);
+        self.changes = Changes::from_snapshot(shown, &self.filter);
+        vehicles.sort_unstable_by_key(|(id, ..)| *id);
+        vehicles
+    }
+
+    /// Whether events between what was sent and what the watch will bring must come from the log.
+    pub(super) fn is_behind(&self) -> bool {
+        self.wants_events() && self.next_sequence < self.watch.next_sequence
+    }
+
+    pub(super) fn wants_events(&self) -> bool {
+        self.topics.contains(&Topic::Events)
+    }
+
+    /// Takes in a commit; answers the events to send.
+    pub(super) fn take(&mut self, update: &Update) -> Vec<Arc<CommittedEvent>> {
+        for vehicle in &update.vehicles {
+            self.changes.add(vehicle, &self.topics, &self.filter);
+        }
+        let unseen = |event: &&Arc<CommittedEvent>| {
+            event.event.sequence >= self.next_sequence && self.filter.event(&event.event)
+        };
+        let events = match self.wants_events() {
+            true => update.events.iter().filter(unseen).cloned().collect(),
+            false => Vec::new(),
+        };
+        self.next_sequence = self.next_sequence.max(update.next_sequence);
+        events
+    }
+
+    /// When the next delta is due, if there is anything to say.
+    pub(super) fn delta_due(&self) -> Option<Instant> {
+        (!self.changes.is_empty()).then_some(self.next_delta)
+    }
+
+    pub(super) fn delta_sent(&mut self) {
+        self.next_delta = Instant::now() + self.min_interval;
+    }
+}

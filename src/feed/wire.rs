@@ -1,0 +1,92 @@
+//! Vehicles and events as the feed writes them.
+
+use serde::Serialize;
+use waypost_actors::model::{Event, Fix, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::tracking::VehicleState;
+
+/// A vehicle as it is now.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct VehicleOut<'a> {
+    vehicle_id: VehicleId,
+    organization_id: OrganizationId,
+    position: Option<&'a Fix>,
+    /// Whether what is said of the vehicle is committed.
+    durable: bool,
+    geofence_ids: Vec<GeofenceId>,
+}
+
+/// A vehicle that is or went inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct InsideOut {
+    pub(super) geofence_id: GeofenceId,
+    pub(super) vehicle_id: VehicleId,
+    pub(super) visit_id: VisitId,
+    pub(super) entered_at: Timestamp,
+}
+
+/// A vehicle that went out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct LeftOut {
+    pub(super) geofence_id: GeofenceId,
+    pub(super) vehicle_id: VehicleId,
+}
+
+/// Who went in and out since the last delta.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct OccupancyOut {
+    pub(super) enter: Vec<InsideOut>,
+    pub(super) leave: Vec<LeftOut>,
+}
+
+/// A vehicle's JSON.
+pub(super) fn vehicle(id: VehicleId, organization: OrganizationId, state: &VehicleState) -> String {
+    let out = VehicleOut {
+        vehicle_id: id,
+        organization_id: organization,
+        position: state.last.as_ref(),
+        durable: true,
+        geofence_ids: state.open_stays().map(|stay| stay.geofence_id).collect(),
+    };
+    json(&out)
+}
+
+/// Who a vehicle's state says is inside what.
+pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item = InsideOut> {
+    state.open_stays().map(move |stay| InsideOut {
+        geofence_id: stay.geofence_id,
+        vehicle_id: id,
+        visit_id: stay.visit_id,
+        entered_at: stay.entered_at,
+    })
+}
+
+/// An event's JSON.
+pub(super) fn event(event: &Event) -> String {
+    json(event)
+}
+
+/// JSON of our own types.
+pub(super) fn json(value: &impl Serialize) -> String {
+    serde_json::to_string(value).expect("our own types have string keys and finite numbers")
+}
+
+/// A JSON list from ready-made parts.
+pub(super) fn list<'a>(parts: impl Iterator<Item = &'a str>) -> Box<serde_json::value::RawValue> {
+    let mut text = String::from("[");
+    for part in parts {
+        if text.len() > 1 {
+            text.push(',');
+        }
+        text.push_str(part);
+    }
+    text.push(']');
+    raw(text)
+}
+
+/// Ready-made JSON.
+pub(super) fn raw(text: String) -> Box<serde_json::value::RawValue> {
+    serde_json::value::RawValue::from_string(text).expect("made of JSON")
+}

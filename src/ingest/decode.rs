@@ -1,0 +1,239 @@
+//! Bytes → items. Pure. What one item gets wrong costs that item only; what the frame gets wrong
+//! costs the frame, and the error names the place.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, de};
+use serde_json::value::RawValue;
+use waypost_actors::model::{FuelReading, Timestamp};
+use waypost_actors::tracking::Reported;
+
+/// A position item as sent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The client's own increasing number.
+    pub seq: Option<i64>,
+    /// The tracker it names, if it names one: by id or unique id.
+    pub tracker: Option<String>,
+    /// When, if that could be read.
+    pub recorded_at: Result<Timestamp, String>,
+    /// What it reports.
+    pub reported: Reported,
+}
+
+/// An item that cannot be read: its place in the frame and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadItem {
+    /// The client's number, if that could be read.
+    pub seq: Option<i64>,
+    /// What is wrong with which member.
+    pub detail: String,
+}
+
+/// What a client says on the socket.
+#[derive(Debug)]
+pub enum Heard {
+    /// It introduces itself.
+    Hello {
+        /// Names the client's run, over which `seq` goes on.
+        boot_id: Option<String>,
+    },
+    /// It reports positions.
+    Positions(Vec<Result<Item, BadItem>>),
+}
+
+/// A frame that cannot be understood, for people.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadFrame(pub String);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Frame<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    items: Option<&'a RawValue>,
+    #[serde(borrow)]
+    boot_id: Option<Cow<'a, str>>,
+}
+
+/// Reads one text frame of the tracker socket.
+pub fn frame(text: &str) -> Result<Heard, BadFrame> {
+    let frame: Frame<'_> = serde_json::from_str(text)
+        .map_err(|error| BadFrame(format!("the frame is not a JSON object with a type: {error}")))?;
+    match (&*frame.kind, frame.items) {
+        ("positions", Some(list)) => items(list.get()).map(Heard::Positions),
+        ("positions", None) => Err(BadFrame("a positions frame needs items".to_owned())),
+        ("hello", _) => Ok(Heard::Hello { boot_id: frame.boot_id.map(Cow::into_owned) }),
+        (other, _) => Err(BadFrame(format!("unknown type {other:?}; known are hello and positions"))),
+    }
+}
+
+/// Reads a JSON list of items. All at once, or one by one to say which of them is wrong.
+pub fn items(list: &str) -> Result<Vec<Result<Item, BadItem>>, BadFrame> {
+    if let Ok(items) = serde_json::from_str::<Vec<Wire<'_>>>(list) {
+        return Ok(items.into_iter().map(|wire| Ok(wire.into())).collect());
+    }
+    let raw: Vec<&RawValue> =
+        serde_json::from_str(list).map_err(|error| BadFrame(format!("items is not a list: {error}")))?;
+    Ok(raw.into_iter().map(|item| read_item(item.get())).collect())
+}
+
+fn read_item(text: &str) -> Result<Item, BadItem> {
+    #[derive(Deserialize)]
+    struct Numbered {
+        seq: Option<i64>,
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize::<_, Wire<'_>>(&mut reader).map(Item::from).map_err(|error| {
+        let seq = serde_json::from_str::<Numbered>(text).ok().and_then(|numbered| numbered.seq);
+        let path = error.path().to_string();
+        let why = error.into_inner().to_string();
+        let why = why.split(" at line ").next().unwrap_or_default();
+        BadItem { seq, detail: if path == "." { why.to_owned() } else { format!("{path}: {why}") } }
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wire<'a> {
+    seq: Option<i64>,
+    #[serde(borrow)]
+    tracker_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    unique_id: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    recorded_at: Instant<'a>,
+    latitude: f64,
+    longitude: f64,
+    speed_kmh: Option<f64>,
+    heading_degrees: Option<f64>,
+    altitude_meters: Option<f64>,
+    accuracy_meters: Option<f64>,
+    odometer_km: Option<f64>,
+    ignition: Option<bool>,
+    fuel: Option<FuelReading>,
+}
+
+impl From<Wire<'_>> for Item {
+    fn from(wire: Wire<'_>) -> Self {
+        Self {
+            seq: wire.seq,
+            tracker: wire.tracker_id.or(wire.unique_id).map(Cow::into_owned),
+            recorded_at: wire.recorded_at.read(),
+            reported: Reported {
+                latitude: wire.latitude,
+                longitude: wire.longitude,
+                speed_kmh: wire.speed_kmh,
+                heading_degrees: wire.heading_degrees,
+                altitude_meters: wire.altitude_meters,
+                accuracy_meters: wire.accuracy_meters,
+                odometer_km: wire.odometer_km,
+                ignition: wire.ignition,
+                fuel: wire.fuel,
+            },
+        }
+    }
+}
+
+/// RFC 3339 text or milliseconds since 1970.
+enum Instant<'a> {
+    Text(Cow<'a, str>),
+    Millis(i64),
+}
+
+impl Instant<'_> {
+    fn read(&self) -> Result<Timestamp, String> {
+        match self {
+            Self::Text(text) => {
+                Timestamp::parse(text).map_err(|error| format!("recordedAt {text:?} is {error}"))
+            }
+            Self::Millis(millis) => Timestamp::from_millis(*millis)
+                .map_err(|_| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Instant<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = Instant<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an RFC 3339 text or a whole number of milliseconds since 1970")
+            }
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
+                Ok(Instant::Text(Cow::Borrowed(text)))
+            }
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
+                Ok(Instant::Text(Cow::Owned(text.to_owned())))
+            }
+            fn visit_i64<E: de::Error>(self, millis: i64) -> Result<Self::Value, E> {
+                Ok(Instant::Millis(millis))
+            }
+            fn visit_u64<E: de::Error>(self, millis: u64) -> Result<Self::Value, E> {
+                Ok(Instant::Millis(i64::try_from(millis).unwrap_or(i64::MAX)))
+            }
+        }
+        deserializer.deserialize_any(Visitor)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn positions(items: &str) -> Vec<Result<Item, BadItem>> {
+        match frame(&format!(r#"{{"type":"positions","items":{items}}}"#)).unwrap() {
+            Heard::Positions(items) => items,
+            Heard::Hello { .. } => panic!("positions"),
+        }
+    }
+
+    #[test]
+    fn items_in_both_kinds_of_time() {
+        let items = positions(
+            r#"[{"seq":1,"recordedAt":"2026-01-01T00:00:00Z","latitude":1,"longitude":2.5,"fuel":{"percent":40}},
+                {"seq":2,"recordedAt":1767225600000,"latitude":1,"longitude":2.5,"unheardOf":[1]}]"#,
+        );
+        let [Ok(first), Ok(second)] = &items[..] else { panic!("{items:?}") };
+        assert_eq!(first.recorded_at, second.recorded_at);
+        assert_eq!(first.reported.fuel, Some(FuelReading::Percent(40.0)));
+        assert_eq!((first.seq, second.reported.longitude), (Some(1), 2.5));
+    }
+
+    #[test]
+    fn a_wrong_item_is_named_and_the_others_stand() {
+        let items = positions(
+            r#"[{"seq":1,"recordedAt":"2026-01-01T00:00:00Z","latitude":"x","longitude":2},
+                {"seq":2,"recordedAt":"2026-01-01T00:00:00Z","longitude":2},
+                {"seq":3,"recordedAt":"yesterday","latitude":1,"longitude":2},
+                {"seq":4,"recordedAt":1,"latitude":1,"longitude":2}, 5]"#,
+        );
+        let detail = |index: usize| items[index].as_ref().unwrap_err().detail.clone();
+        assert_eq!(items[0].as_ref().unwrap_err().seq, Some(1));
+        assert_eq!(detail(0), "latitude: invalid type: string \"x\", expected f64");
+        assert_eq!(detail(1), "missing field `latitude`");
+        assert!(items[2].as_ref().unwrap().recorded_at.as_ref().unwrap_err().contains("yesterday"));
+        assert!(items[3].is_ok());
+        assert!(detail(4).starts_with("invalid type"));
+    }
+
+    #[test]
+    fn frames_that_are_none() {
+        for (text, part) in [
+            ("{", "not a JSON object"),
+            ("[]", "not a JSON object"),
+            (r#"{"items":[]}"#, "missing field `type`"),
+            (r#"{"type":"positions"}"#, "needs items"),
+            (r#"{"type":"positions","items":7}"#, "not a list"),
+            (r#"{"type":"dance"}"#, "unknown type \"dance\""),
+            (r#"{"type":"positions","items":[{"latitude":NaN}]}"#, "not a JSON object"),
+        ] {
+            let error = frame(text).map(|_| ()).unwrap_err().0;
+            assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! How fixes come in: the tracker socket, and the items it shares with `POST /v1/positions`.
+//!
+//! The hot path: bytes → items → fixes → the live core, and back an acknowledgement after the commit.
+//! Knows no SQL and no route.
+
+pub mod decode;
+mod intake;
+pub mod protocol;
+mod sent;
+mod session;
+
+pub use intake::{Batch, Intake, Rejected};
+pub use session::{SocketLimits, run};

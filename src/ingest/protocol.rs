@@ -1,0 +1,131 @@
+//! The words of the tracker socket (`waypost.tracker.v1`): JSON text frames, both ways.
+
+use serde::Serialize;
+use waypost_actors::model::Timestamp;
+
+use super::intake::Rejected;
+
+/// The subprotocol.
+pub const SUBPROTOCOL: &str = "waypost.tracker.v1";
+/// Before a token in the second subprotocol, for clients that cannot set headers.
+pub const BEARER_PREFIX: &str = "bearer.";
+/// The largest frame, in bytes.
+pub const MAX_FRAME_BYTES: usize = 256 * 1024;
+/// Items in one frame, at most.
+pub const MAX_ITEMS: usize = 500;
+/// Frames that may wait for their commit before the socket is not read any more.
+pub const CREDIT: usize = 8;
+
+/// Why the server closes a tracker's socket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Close {
+    /// A frame that cannot be understood.
+    Malformed,
+    /// The token is not valid any more.
+    Credential,
+    /// The tracker or its organization is disabled.
+    Disabled,
+    /// No sign of life.
+    Timeout,
+    /// Another connection of the same tracker took its place.
+    Replaced,
+    /// A frame over the limit.
+    TooLarge,
+    /// The server restarts; reconnect after a random moment.
+    Restarting,
+}
+
+impl Close {
+    /// The close code.
+    #[must_use]
+    pub const fn code(self) -> u16 {
+        match self {
+            Self::Malformed => 4400,
+            Self::Credential => 4401,
+            Self::Disabled => 4403,
+            Self::Timeout => 4408,
+            Self::Replaced => 4409,
+            Self::TooLarge => 4413,
+            Self::Restarting => 1012,
+        }
+    }
+
+    /// The code in the `error` frame before.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Malformed => "malformedFrame",
+            Self::Credential => "credentialRevoked",
+            Self::Disabled => "trackerDisabled",
+            Self::Timeout => "timeout",
+            Self::Replaced => "replaced",
+            Self::TooLarge => "frameTooLarge",
+            Self::Restarting => "restarting",
+        }
+    }
+}
+
+/// What the server says.
+#[derive(Debug, Serialize)]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Say<'a> {
+    /// The answer to `hello`.
+    Welcome {
+        /// The server's clock.
+        server_time: Timestamp,
+        /// The newest acknowledged `seq` of this boot that the server remembers.
+        acked_seq: Option<i64>,
+        /// What the tracker should do.
+        config: Config,
+        /// What the server takes.
+        limits: Limits,
+    },
+    /// Everything up to `seq` is committed or refused.
+    Ack {
+        /// The last item's number.
+        seq: i64,
+        /// The refused ones among the items since the last ack.
+        rejected: &'a [Rejected],
+        /// Fixes stored since the last ack.
+        stored: u64,
+        /// Fixes since the last ack that were stored before.
+        duplicates: u64,
+        /// Frames that may still be sent before an ack.
+        credit: usize,
+    },
+    /// Nothing since the last ack is promised: send it again, from the first item on.
+    Retry {
+        /// After so many milliseconds.
+        after_ms: u64,
+    },
+    /// What is wrong, before the socket closes.
+    Error {
+        /// The reason's code.
+        code: &'a str,
+        /// The reason, for people.
+        detail: &'a str,
+    },
+}
+
+/// What a tracker should do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Config {
+    /// Seconds between fixes.
+    pub interval_seconds: u32,
+}
+
+/// What the server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Limits {
+    /// Items in a frame.
+    pub max_items: usize,
+    /// Bytes in a frame.
+    pub max_frame_bytes: usize,
+    /// Frames that may wait for their commit.
+    pub credit: usize,
+}
+
+/// The limits in force.
+pub const LIMITS: Limits = Limits { max_items: MAX_ITEMS, max_frame_bytes: MAX_FRAME_BYTES, credit: CREDIT };

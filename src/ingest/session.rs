@@ -1,0 +1,269 @@
+//! One tracker's socket, from its first frame to its close code.
+
+use std::time::Duration;
+
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, ProtocolError, Session};
+use futures_util::StreamExt;
+use tokio::time::{Instant, MissedTickBehavior, interval};
+use waypost_actors::live::{Live, LiveError};
+
+use super::decode::{self, BadItem, Heard, Item};
+use super::intake::Intake;
+use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_ITEMS, Say};
+use super::sent::{Outcome, Sent};
+use crate::sessions::{End, TrackerSession};
+
+/// Before the first item comes again after a failed commit, at least. Milliseconds.
+const RETRY_AFTER_MS: u64 = 1_000;
+/// Pings that may stay unanswered.
+const MISSED_PINGS: u32 = 3;
+
+/// Times of the tracker socket.
+#[derive(Clone, Copy, Debug)]
+pub struct SocketLimits {
+    /// Between two pings; a socket silent for three of them is dead.
+    pub ping_every: Duration,
+    /// What the tracker is told of its reporting interval. Seconds.
+    pub interval_seconds: u32,
+}
+
+impl Default for SocketLimits {
+    fn default() -> Self {
+        Self { ping_every: Duration::from_secs(30), interval_seconds: 10 }
+    }
+}
+
+/// Why the loop ends.
+enum Stop {
+    /// The other side is gone.
+    Gone,
+    /// The server closes.
+    Close(Close, String),
+}
+
+struct Socket {
+    out: Session,
+    intake: Intake,
+    place: TrackerSession,
+    live: Live,
+    limits: SocketLimits,
+    sent: Sent,
+    boot: Option<String>,
+    acked: Option<i64>,
+    /// Items that a known boot sent before, and fixes not handed over because of it.
+    repeated: u64,
+}
+
+/// Serves a tracker's socket until it closes.
+pub async fn run(
+    out: Session,
+    frames: AggregatedMessageStream,
+    intake: Intake,
+    place: TrackerSession,
+    live: Live,
+    limits: SocketLimits,
+) {
+    let mut socket = Socket {
+        out,
+        intake,
+        place,
+        live,
+        limits,
+        sent: Sent::default(),
+        boot: None,
+        acked: None,
+        repeated: 0,
+    };
+    let stop = socket.serve(frames).await;
+    socket.close(stop).await;
+}
+
+impl Socket {
+    async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
+        let mut ping = interval(self.limits.ping_every);
+        ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        ping.reset();
+        let mut heard_at = Instant::now();
+        loop {
+            // Without credit the socket is not read: the sender waits in its own buffers.
+            let may_read = self.sent.len() < CREDIT;
+            let step = tokio::select! {
+                end = self.place.ended() => return ended(end),
+                outcome = self.sent.next() => self.settle(outcome).await,
+                frame = frames.next(), if may_read => {
+                    heard_at = Instant::now();
+                    self.hear(frame).await
+                }
+                _ = ping.tick() => self.ping(heard_at, may_read).await,
+            };
+            if let Err(stop) = step {
+                return stop;
+            }
+        }
+    }
+
+    async fn ping(&mut self, heard_at: Instant, may_read: bool) -> Result<(), Stop> {
+        // While the server does not read, silence says nothing about the tracker.
+        if may_read && heard_at.elapsed() > self.limits.ping_every * MISSED_PINGS {
+            return Err(Stop::Close(Close::Timeout, "no sign of life for three pings".to_owned()));
+        }
+        self.out.ping(b"").await.map_err(|_| Stop::Gone)
+    }
+
+    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, ProtocolError>>) -> Result<(), Stop> {
+        match frame {
+            Some(Ok(AggregatedMessage::Text(text))) => self.text(&text).await,
+            Some(Ok(AggregatedMessage::Binary(_))) => Err(malformed("frames are JSON text, not binary")),
+            Some(Ok(AggregatedMessage::Ping(payload))) => {
+                self.out.pong(&payload).await.map_err(|_| Stop::Gone)
+            }
+            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
+            Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
+            Some(Err(ProtocolError::Overflow)) => {
+                let most = LIMITS.max_frame_bytes;
+                Err(Stop::Close(Close::TooLarge, format!("a frame may have {most} bytes")))
+            }
+            Some(Err(ProtocolError::Io(_))) => Err(Stop::Gone),
+            Some(Err(error)) => Err(malformed(&format!("not a WebSocket frame: {error}"))),
+        }
+    }
+
+    async fn text(&mut self, text: &str) -> Result<(), Stop> {
+        match decode::frame(text).map_err(|bad| malformed(&bad.0))? {
+            Heard::Hello { boot_id } => self.hello(boot_id).await,
+            Heard::Positions(items) => self.positions(items).await,
+        }
+    }
+
+    async fn hello(&mut self, boot: Option<String>) -> Result<(), Stop> {
+        let acked_seq = boot.as_deref().and_then(|boot| self.place.acked(boot));
+        self.boot = boot;
+        self.acked = acked_seq;
+        let config = Config { interval_seconds: self.limits.interval_seconds };
+        let server_time = self.live.now();
+        self.say(&Say::Welcome { server_time, acked_seq, config, limits: LIMITS }).await
+    }
+
+    async fn positions(&mut self, mut items: Vec<Result<Item, BadItem>>) -> Result<(), Stop> {
+        if items.len() > MAX_ITEMS {
+            let count = items.len();
+            let detail = format!("a frame may have {MAX_ITEMS} items, this one has {count}");
+            return Err(Stop::Close(Close::TooLarge, detail));
+        }
+        let Some((first, last)) = numbers(&items)? else { return Ok(()) };
+        if !self.sent.takes(first) {
+            return Ok(());
+        }
+        if let Some(acked) = self.acked.filter(|_| self.boot.is_some()) {
+            let before = items.len();
+            items.retain(|item| seq(item).is_none_or(|seq| seq > acked));
+            self.repeated += (before - items.len()) as u64;
+        }
+        match self.intake.take(items).await {
+            Ok(batch) => {
+                self.sent.push(first, last, batch);
+                Ok(())
+            }
+            Err(error) => {
+                self.sent.fail(first);
+                self.retry(&error).await
+            }
+        }
+    }
+
+    /// Says what became of the oldest frames.
+    async fn settle(&mut self, outcome: Outcome) -> Result<(), Stop> {
+        if let Some(seq) = outcome.acked {
+            self.acked = Some(seq);
+            if let Some(boot) = &self.boot {
+                self.place.remember(boot, seq);
+            }
+            let duplicates = outcome.counts.duplicates + std::mem::take(&mut self.repeated);
+            let ack = Say::Ack {
+                seq,
+                rejected: &outcome.rejected,
+                stored: outcome.counts.stored,
+                duplicates,
+                credit: CREDIT - self.sent.len(),
+            };
+            self.say(&ack).await?;
+        }
+        match outcome.failed {
+            Some(error) => self.retry(&error).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn retry(&mut self, error: &LiveError) -> Result<(), Stop> {
+        match error {
+            LiveError::Unavailable => self.say(&Say::Retry { after_ms: RETRY_AFTER_MS }).await,
+            LiveError::UnknownVehicle => {
+                Err(Stop::Close(Close::Disabled, "the tracker's vehicle is out of use".to_owned()))
+            }
+            LiveError::Stopped => Err(Stop::Close(Close::Restarting, "the server restarts".to_owned())),
+        }
+    }
+
+    async fn say(&mut self, say: &Say<'_>) -> Result<(), Stop> {
+        let text = serde_json::to_string(say).map_err(|_| Stop::Gone)?;
+        self.out.text(text).await.map_err(|_| Stop::Gone)
+    }
+
+    /// What is on its way is committed all the same; what can still be acknowledged is.
+    async fn close(mut self, stop: Stop) {
+        let Stop::Close(close, detail) = stop else { return };
+        if close == Close::Restarting {
+            while self.sent.len() > 0 {
+                let outcome = self.sent.next().await;
+                if outcome.failed.is_some() || self.settle(outcome).await.is_err() {
+                    break;
+                }
+            }
+        }
+        let _gone = self.say(&Say::Error { code: close.word(), detail: &detail }).await;
+        // A close frame carries at most 123 bytes of reason.
+        let reason = detail.chars().take(60).collect::<String>();
+        let reason = CloseReason { code: CloseCode::Other(close.code()), description: Some(reason) };
+        let _gone = self.out.close(Some(reason)).await;
+    }
+}
+
+fn malformed(detail: &str) -> Stop {
+    Stop::Close(Close::Malformed, detail.to_owned())
+}
+
+fn ended(end: End) -> Stop {
+    let (close, detail) = match end {
+        End::Replaced => (Close::Replaced, "another connection of this tracker took over"),
+        End::Credential => (Close::Credential, "the token is not valid any more"),
+        End::Disabled => (Close::Disabled, "the tracker is disabled"),
+        End::Restarting => (Close::Restarting, "the server restarts"),
+    };
+    Stop::Close(close, detail.to_owned())
+}
+
+fn seq(item: &Result<Item, BadItem>) -> Option<i64> {
+    match item {
+        Ok(item) => item.seq,
+        Err(bad) => bad.seq,
+    }
+}
+
+/// The first and the last item's number; every item must have one, or no ack could name it.
+fn numbers(items: &[Result<Item, BadItem>]) -> Result<Option<(i64, i64)>, Stop> {
+    let mut ends: Option<(i64, i64)> = None;
+    for (index, item) in items.iter().enumerate() {
+        let Some(seq) = seq(item) else {
+            let why = item.as_ref().err().map_or("a whole number is missing", |bad| &bad.detail);
+            return Err(malformed(&format!("items/{index}/seq: {why}")));
+        };
+        match &mut ends {
+            Some((_, last)) if seq <= *last => {
+                return Err(malformed(&format!("items/{index}/seq: {seq} does not follow {last}")));
+            }
+            Some((_, last)) => *last = seq,
+            None => ends = Some((seq, seq)),
+        }
+    }
+    Ok(ends)
+}

@@ -1,0 +1,79 @@
+//! The rules of the house, read off the code: which module may know which, and how code looks here.
+//!
+//! ARCHITECTURE.md says why. Each rule is a function from source to violations, tried here on the whole
+//! tree and, beside its definition, on a sample that breaks it. Folders that do not exist yet are ruled too.
+
+mod arrows;
+mod circles;
+mod source;
+mod style;
+
+use std::fmt;
+use std::path::Path;
+
+use source::Source;
+
+/// A line that breaks a rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Violation {
+    path: String,
+    line: usize,
+    what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}: {}", self.path, self.line, self.what)
+    }
+}
+
+fn assert_kept(violations: &[Violation]) {
+    let told: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "rules of the house are broken:\n{}", told.join("\n"));
+}
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn rust_sources() -> Vec<Source> {
+    let files = source::files_below(root());
+    let rust: Vec<Source> = files
+        .into_iter()
+        .filter(|(path, _)| path.ends_with(".rs"))
+        .map(|(path, text)| Source::parse(&path, &text))
+        .collect();
+    assert!(rust.len() > 10, "hardly any code was found");
+    rust
+}
+
+#[test]
+fn arrows_point_one_way() {
+    let violations: Vec<Violation> = rust_sources().iter().flat_map(arrows::wrong_arrows).collect();
+    assert_kept(&violations);
+}
+
+#[test]
+fn pure_folders_read_no_clock_and_do_no_input_or_output() {
+    let violations: Vec<Violation> = rust_sources().iter().flat_map(arrows::impurities).collect();
+    assert_kept(&violations);
+}
+
+#[test]
+fn no_two_folders_know_each_other() {
+    assert_kept(&circles::circles(&rust_sources()));
+}
+
+#[test]
+fn code_looks_like_the_house() {
+    let violations: Vec<Violation> = rust_sources().iter().flat_map(style::violations).collect();
+    assert_kept(&violations);
+}
+
+#[test]
+fn no_file_names_a_path_of_one_machine() {
+    let files = source::files_below(root());
+    let violations: Vec<Violation> =
+        files.iter().flat_map(|(path, text)| style::machine_paths(path, text)).collect();
+    assert_kept(&violations);
+}

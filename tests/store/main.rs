@@ -1,0 +1,8 @@
+//! The store's mechanism on both engines: one suite, run once per engine.
+
+mod opening;
+mod schema;
+mod statements;
+mod track;
+mod transactions;
+mod values;

@@ -1,0 +1,66 @@
+//! Waiting for something that happens elsewhere, without a sleep in the test.
+
+use std::fmt::Debug;
+use std::panic::Location;
+use std::time::Duration;
+
+/// How often a condition is looked at again.
+const POLL: Duration = Duration::from_millis(5);
+
+/// What one look at a condition found.
+pub trait Attempt {
+    /// What the wait answers once the condition holds.
+    type Value;
+
+    /// The value, or what to say when the time is up.
+    ///
+    /// # Errors
+    /// The condition does not hold yet, with what was seen.
+    fn settled(self) -> Result<Self::Value, String>;
+}
+
+impl Attempt for bool {
+    type Value = ();
+    fn settled(self) -> Result<(), String> {
+        self.then_some(()).ok_or_else(|| "it stayed false".to_owned())
+    }
+}
+
+impl<T> Attempt for Option<T> {
+    type Value = T;
+    fn settled(self) -> Result<T, String> {
+        self.ok_or_else(|| "it stayed none".to_owned())
+    }
+}
+
+impl<T, E: Debug> Attempt for Result<T, E> {
+    type Value = T;
+    fn settled(self) -> Result<T, String> {
+        self.map_err(|error| format!("the last error was {error:?}"))
+    }
+}
+
+/// Looks at a condition until it holds and answers its value.
+///
+/// # Panics
+/// It does not hold within `deadline`: at the caller's line, with what was seen last.
+#[track_caller]
+pub fn eventually<A, F, Fut>(deadline: Duration, mut look: F) -> impl Future<Output = A::Value>
+where
+    A: Attempt,
+    F: FnMut() -> Fut,
+    Fut: Future<Output = A>,
+{
+    let caller = Location::caller();
+    async move {
+        let end = tokio::time::Instant::now() + deadline;
+        loop {
+            let last = match look().await.settled() {
+                Ok(value) => return value,
+                Err(seen) => seen,
+            };
+            assert!(tokio::time::Instant::now() < end, "{caller}: not within {deadline:?}; {last}");
+            tokio::time::sleep(POLL).await;
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the tests stand on: a private PostgreSQL and Redis, a store per test, waiting with a deadline.
+//!
+//! Owns the servers of one test binary, from start to the last left-over file. Knows the store's way
+//! of opening, and nothing of what a test asks.
+//!
+//! A suite of store tests is written once and named once per engine:
+//!
+//! ```ignore
+//! waypost_test_support::for_each_engine!(a_dropped_transaction_rolls_back);
+//!
+//! async fn a_dropped_transaction_rolls_back(store: TestStore) {}
+//! ```
+//!
+//! cargo then lists `sqlite::a_dropped_…` and `postgres::a_dropped_…`. Where PostgreSQL or Redis is not
+//! installed, their tests say so and pass; `WAYPOST_TEST_REQUIRE=postgresql,redis` makes that a failure.
+
+mod eventually;
+mod postgres;
+mod programs;
+mod redis;
+mod report;
+mod service;
+mod store;
+
+pub use eventually::{Attempt, eventually};
+pub use postgres::{PrivatePostgres, postgres};
+pub use redis::{PrivateRedis, redis};
+pub use store::{TestStore, run};
+pub use waypost::store::sql::Engine;
+
+/// Makes two tests of each `async fn name(store: TestStore)`: `sqlite::name` and `postgres::name`.
+#[macro_export]
+macro_rules! for_each_engine {
+    ($($test:ident),+ $(,)?) => {
+        mod sqlite {
+            $(#[test]
+            fn $test() {
+                $crate::run($crate::Engine::Sqlite, super::$test);
+            })+
+        }
+        mod postgres {
+            $(#[test]
+            fn $test() {
+                $crate::run($crate::Engine::Postgres, super::$test);
+            })+
+        }
+    };
+}

@@ -1,0 +1,67 @@
+//! Finding the servers' programs, and the user they run as.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A user and group of this machine.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct User {
+    pub(crate) uid: u32,
+    pub(crate) gid: u32,
+}
+
+/// The folder with PostgreSQL's `initdb` and `postgres`: the newest of Debian's, else the search path's.
+pub(crate) fn postgres_folder() -> Option<PathBuf> {
+    let mut packaged: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| Some((entry.file_name().to_str()?.parse().ok()?, entry.path().join("bin"))))
+        .collect();
+    packaged.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
+    let packaged = packaged.into_iter().map(|(_, folder)| folder);
+    packaged.chain(search_path()).find(|folder| {
+        let has = |program: &str| folder.join(program).is_file();
+        has("initdb") && has("postgres")
+    })
+}
+
+/// The path of `redis-server`.
+pub(crate) fn redis_server() -> Option<PathBuf> {
+    search_path().map(|folder| folder.join("redis-server")).find(|program| program.is_file())
+}
+
+/// The first word of a program's `--version` that starts with a digit, such as `15.20`.
+pub(crate) fn version_of(program: &Path) -> String {
+    let output = Command::new(program).arg("--version").output().map(|done| done.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&output).into_owned();
+    let words = text.split_whitespace().map(|word| word.trim_start_matches("v="));
+    words
+        .into_iter()
+        .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+        .unwrap_or("of unknown version")
+        .to_owned()
+}
+
+/// Whom to run a server as when the owner of `ours`, a file of this process, is root: PostgreSQL
+/// refuses root, and wants a user the machine knows by name. `None` = as we are.
+pub(crate) fn unprivileged_user(ours: &Path) -> Option<User> {
+    if std::fs::metadata(ours).is_ok_and(|made| made.uid() != 0) {
+        return None;
+    }
+    let accounts = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
+    ["postgres", "nobody"].iter().find_map(|name| account(&accounts, name))
+}
+
+fn account(accounts: &str, name: &str) -> Option<User> {
+    let mut fields = accounts.lines().map(|line| line.split(':').collect::<Vec<_>>());
+    let found = fields.find(|fields| fields.first() == Some(&name))?;
+    Some(User { uid: found.get(2)?.parse().ok()?, gid: found.get(3)?.parse().ok()? })
+}
+
+fn search_path() -> impl Iterator<Item = PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    folders.into_iter().chain([PathBuf::from("/usr/local/bin"), PathBuf::from("/usr/bin")])
+}

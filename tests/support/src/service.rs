@@ -1,0 +1,170 @@
+//! A server that lives as long as this test binary: its directory, its watchdog, what killed runs left.
+//!
+//! A small shell is the server's parent and reads a pipe that only this process holds. However this
+//! process ends, `kill -9` too, the pipe closes, and the shell stops the server and removes its directory.
+//! Should the shell be killed as well, the next run finds the directory's lock free and clears it away.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::programs::{User, unprivileged_user};
+
+/// How the directories of all runs begin.
+const PREFIX: &str = "waypost-tests-";
+/// How long a server may take to start on a busy machine.
+const START_DEADLINE: Duration = Duration::from_secs(60);
+/// Directory, signal, then the server's own command line.
+const WATCHDOG: &str = r#"
+directory=$1 signal=$2
+shift 2
+exec 3<&0
+"$@" >"$directory/log" 2>&1 </dev/null 3<&- &
+server=$!
+(read -r _ <&3; : >"$directory/stopping"; kill -s "$signal" "$server") &
+exec 3<&-
+wait "$server"
+[ ! -e "$directory/stopping" ] || rm -rf "$directory"
+"#;
+
+/// A directory of this run, owned by the user its server runs as.
+pub(crate) struct Nest {
+    pub(crate) path: PathBuf,
+    user: Option<User>,
+    /// Held while this process lives; its release tells the next run that the directory is left over.
+    _lock: File,
+}
+
+/// A running server. Ends with the process.
+pub(crate) struct Service {
+    pub(crate) nest: Nest,
+    watchdog: Child,
+}
+
+impl Nest {
+    /// Makes an empty directory for a server of this kind, and clears what killed runs left.
+    pub(crate) fn new(kind: &str) -> std::io::Result<Self> {
+        let parent = traversable_folder();
+        sweep(&parent);
+        let path = parent.join(format!("{PREFIX}{kind}-{}", random_hex()));
+        fs::create_dir(&path)?;
+        // Locked before it gets the name a sweep looks for.
+        let lock = File::create(path.join("lock.new"))?;
+        lock.lock()?;
+        fs::rename(path.join("lock.new"), path.join("lock"))?;
+        let nest = Self { user: unprivileged_user(&path), path, _lock: lock };
+        fs::set_permissions(&nest.path, fs::Permissions::from_mode(0o700))?;
+        nest.give(&nest.path)?;
+        Ok(nest)
+    }
+
+    /// A program as the nest's user, in the nest, with nothing of our environment but the search path.
+    pub(crate) fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().env("LC_ALL", "C").current_dir(&self.path);
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        if let Some(user) = self.user {
+            command.uid(user.uid).gid(user.gid);
+        }
+        command
+    }
+
+    /// Writes a file that the nest's user may read.
+    pub(crate) fn write(&self, name: &str, text: &str) -> std::io::Result<PathBuf> {
+        let path = self.path.join(name);
+        fs::write(&path, text)?;
+        self.give(&path)?;
+        Ok(path)
+    }
+
+    fn give(&self, path: &Path) -> std::io::Result<()> {
+        self.user.map_or(Ok(()), |user| chown(path, Some(user.uid), Some(user.gid)))
+    }
+}
+
+impl Service {
+    /// Starts a server that ends by `stop` (a signal's name) and waits until its log says `ready`.
+    ///
+    /// Answers the log of a server that ended instead.
+    pub(crate) fn start(nest: Nest, stop: &str, command: &[&OsStr], ready: &str) -> Result<Self, String> {
+        let spawned = nest
+            .command("sh")
+            .args(["-c", WATCHDOG, "watchdog"])
+            .args([nest.path.as_os_str(), OsStr::new(stop)])
+            .args(command)
+            // A pipe of ours: closed when we are gone.
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            // Out of reach of the terminal's Ctrl-C, so that it can clean up after us.
+            .process_group(0)
+            .spawn();
+        let watchdog = spawned.map_err(|error| format!("no shell: {error}"))?;
+        let mut service = Self { nest, watchdog };
+        service.wait_until(ready)?;
+        Ok(service)
+    }
+
+    fn wait_until(&mut self, ready: &str) -> Result<(), String> {
+        let end = Instant::now() + START_DEADLINE;
+        loop {
+            let log = fs::read_to_string(self.nest.path.join("log")).unwrap_or_default();
+            if log.contains(ready) {
+                return Ok(());
+            }
+            let ended = self.watchdog.try_wait().is_ok_and(|status| status.is_some());
+            if ended || Instant::now() > end {
+                drop(self.watchdog.stdin.take());
+                let _ = fs::remove_dir_all(&self.nest.path);
+                return Err(log);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+/// A port on loopback that nobody used a moment ago.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
+    listener.local_addr().expect("a bound socket has an address").port()
+}
+
+/// 128 random bits: a name, or a password that lives for one run.
+pub(crate) fn random_hex() -> String {
+    let mut bytes = [0_u8; 16];
+    let mut source = File::open("/dev/urandom").expect("a Unix system has a source of randomness");
+    source.read_exact(&mut bytes).expect("a source of randomness does not end");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Where another user may reach a directory of ours: the system's folder for temporary files, unless a
+/// folder on the way to it is closed (`TMPDIR` below root's home, say).
+fn traversable_folder() -> PathBuf {
+    let open = |folder: &&PathBuf| {
+        folder.ancestors().all(|part| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0))
+    };
+    let folders = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+    folders.iter().find(open).unwrap_or(&folders[0]).clone()
+}
+
+/// Clears directories whose process is gone and whose watchdog was killed with it.
+fn sweep(parent: &Path) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    for entry in entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(PREFIX)) {
+        // Another user's: not ours to open or clear.
+        let Ok(lock) = File::open(entry.path().join("lock")) else { continue };
+        if lock.try_lock().is_ok() {
+            // A PostgreSQL whose directory is gone stops by itself; a Redis is told.
+            crate::redis::shut_down(&entry.path());
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}

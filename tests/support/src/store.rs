@@ -1,0 +1,123 @@
+//! A store of its own for each test, on either engine.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::sync::Once;
+
+use sqlx::AssertSqlSafe;
+use tempfile::TempDir;
+use waypost::store::open::{Location, Options, open, open_and_migrate};
+use waypost::store::sql::{Db, Engine};
+
+use crate::postgres::{TEMPLATE, postgres};
+use crate::report;
+use crate::service::random_hex;
+
+/// A migrated store that only one test uses. Cleared away when the test has passed.
+#[derive(Clone)]
+pub struct TestStore {
+    /// The open store.
+    pub db: Db,
+    /// How to open it once more.
+    pub options: Options,
+    places: Rc<Places>,
+}
+
+/// Everything one test was given to store in.
+enum Places {
+    Embedded(RefCell<Vec<TempDir>>),
+    Databases(RefCell<Vec<String>>),
+}
+
+impl TestStore {
+    /// Which engine it is on.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        self.db.engine()
+    }
+
+    /// How to open another store on the same engine: a fresh one, without any table.
+    pub async fn empty(&self) -> Options {
+        self.places.add(None).await
+    }
+}
+
+impl Places {
+    fn new(engine: Engine) -> Self {
+        match engine {
+            Engine::Sqlite => Self::Embedded(RefCell::default()),
+            Engine::Postgres => Self::Databases(RefCell::default()),
+        }
+    }
+
+    async fn add(&self, template: Option<&str>) -> Options {
+        let location = match self {
+            Self::Embedded(folders) => {
+                let folder = tempfile::Builder::new().prefix("waypost-store-").tempdir();
+                let folder = folder.expect("the folder for temporary files can be written");
+                let path = folder.path().to_owned();
+                folders.borrow_mut().push(folder);
+                Location::Embedded(path)
+            }
+            Self::Databases(names) => {
+                let server = postgres().expect("run() has found PostgreSQL");
+                let name = format!("test_{}", random_hex());
+                let template = template.unwrap_or("template1");
+                let text = format!("create database {name} template {template}");
+                administer(&server.url("postgres"), &text).await;
+                let url = server.url(&name);
+                names.borrow_mut().push(name);
+                Location::Postgres(url)
+            }
+        };
+        Options::new(location)
+    }
+
+    /// Temporary folders go when dropped; databases are dropped here.
+    async fn clear(&self) {
+        if let Self::Databases(names) = self {
+            let server = postgres().expect("run() has found PostgreSQL");
+            let names = names.take();
+            for name in names {
+                administer(&server.url("postgres"), &format!("drop database {name} with (force)")).await;
+            }
+        }
+    }
+}
+
+/// Runs a test on a store of its own; skips it, saying so, where the engine is not installed.
+///
+/// # Panics
+/// The test panics, or the store cannot be made.
+pub fn run<F, Fut>(engine: Engine, test: F)
+where
+    F: FnOnce(TestStore) -> Fut,
+    Fut: Future<Output = ()>,
+{
+    static SQLITE: Once = Once::new();
+    match engine {
+        Engine::Sqlite => SQLITE.call_once(|| report::say("sqlite, built in")),
+        Engine::Postgres if postgres().is_none() => {
+            println!("skipped: not installed");
+            return;
+        }
+        Engine::Postgres => {}
+    }
+    actix_rt::System::new().block_on(async {
+        let places = Rc::new(Places::new(engine));
+        let options = places.add(Some(TEMPLATE)).await;
+        let db = open_and_migrate(&options).await.expect("a fresh store opens");
+        test(TestStore { db: db.clone(), options, places: Rc::clone(&places) }).await;
+        db.close().await;
+        places.clear().await;
+    });
+}
+
+/// Runs a statement about databases, which takes no parameters and no transaction.
+pub(crate) async fn administer(url: &str, text: &str) {
+    let admin = open(&Options { connections: 1, ..Options::new(Location::Postgres(url.to_owned())) }).await;
+    let admin = admin.expect("the private PostgreSQL answers");
+    let done = admin.write().sql(AssertSqlSafe(text)).run().await;
+    done.unwrap_or_else(|error| panic!("{text}: {error}"));
+    admin.close().await;
+}
