@@ -1,15 +1,16 @@
 //! The real server in this process, on a port of its own and a data directory of its own.
 
+use std::cell::RefCell;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use actix_rt::task::JoinHandle;
 use awc::Client;
 use awc::http::Method;
 use serde_json::{Value, json};
 use sqlx::Connection;
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 use waypost::app::Application;
 use waypost::auth::FirstStart;
@@ -39,8 +40,7 @@ pub(crate) struct App {
     pub(crate) root: String,
     now_micros: Arc<AtomicI64>,
     client: Client,
-    stop: oneshot::Sender<()>,
-    stopped: JoinHandle<()>,
+    running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
     _directory: tempfile::TempDir,
 }
 
@@ -122,26 +122,32 @@ impl App {
         // Each look at the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
         let application = Application::build(settings, clock).await.unwrap();
-        let (stop, asked) = oneshot::channel();
-        Self {
+        let app = Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             url: format!("http://{}", application.address),
             root: String::new(),
             now_micros,
             client: Client::builder().disable_redirects().no_default_headers().finish(),
-            stop,
-            stopped: actix_rt::spawn(async move {
-                application.run(async { drop(asked.await) }).await.unwrap();
-            }),
+            running: RefCell::new(None),
             _directory: directory,
-        }
+        };
+        let (stop, asked) = oneshot::channel();
+        let running = actix_rt::spawn(async move {
+            let asked = async {
+                asked.await.ok();
+            };
+            application.run(asked).await.unwrap();
+        });
+        app.running.replace(Some((stop, running)));
+        app
     }
 
     pub(crate) async fn stop(self) {
-        drop(self.client); // its idle connections would be waited for
-        drop(self.stop);
-        self.stopped.await.unwrap();
+        if let Some((stop, running)) = self.running.take() {
+            stop.send(()).ok();
+            running.await.unwrap();
+        }
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
