@@ -72,9 +72,9 @@ pub struct Geofence {
 }
 
 impl Geofence {
-    /// The present version as the live core knows it; `is_deleted` ends the fence.
+    /// The present version as the live core knows it, made at `changed_at`; `is_deleted` ends the fence.
     #[must_use]
-    pub fn fence(&self, is_deleted: bool) -> Fence {
+    pub fn fence(&self, changed_at: Timestamp, is_deleted: bool) -> Fence {
         Fence {
             id: self.id,
             organization_id: self.organization_id,
@@ -82,7 +82,7 @@ impl Geofence {
             versions: vec![FenceVersion {
                 version: self.version,
                 effective_from: self.effective_from,
-                changed_at: self.updated_at,
+                changed_at,
                 active: self.said.enabled && !is_deleted,
                 deleted: is_deleted,
                 shape: self.said.shape.clone(),

@@ -54,7 +54,7 @@ pub async fn create_geofence(
     organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
     geofence::insert(&mut tx, &scope, &geofence).await?;
     tx.commit().await?;
-    context.live.put_fence(geofence.fence(false)).await?;
+    context.live.put_fence(geofence.fence(now, false)).await?;
     Ok(geofence)
 }
 
@@ -115,8 +115,10 @@ pub async fn update_geofence(
     if_match.check(&current)?;
     let geofence = changed(current, new, body.checked, is_new_version, context.clock.now());
     geofence::update(&mut tx, &scope, &geofence, is_new_version).await?;
+    // A new name alone makes no version but is told all the same: events carry it.
+    let made_at = geofence::version_made_at(tx.on(), &scope, &geofence).await?;
     tx.commit().await?;
-    tell_live(context, &geofence, is_new_version).await?;
+    context.live.put_fence(geofence.fence(made_at, false)).await?;
     Ok(geofence)
 }
 
@@ -162,14 +164,6 @@ fn in_effect(said: Change<Option<Timestamp>>, now: Timestamp) -> Option<Timestam
     }
 }
 
-/// A new version is put in force. A new name alone is told too: events carry it.
-async fn tell_live(context: &Context, geofence: &Geofence, is_new_version: bool) -> Result<(), OpError> {
-    if is_new_version {
-        context.live.put_fence(geofence.fence(false)).await?;
-    }
-    Ok(())
-}
-
 /// Deletes a geofence: the stays in it end now.
 pub async fn delete_geofence(
     context: &Context,
@@ -188,7 +182,7 @@ pub async fn delete_geofence(
     let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current };
     geofence::delete(&mut tx, &scope, &ended).await?;
     tx.commit().await?;
-    context.live.put_fence(ended.fence(true)).await?;
+    context.live.put_fence(ended.fence(now, true)).await?;
     Ok(())
 }
 

@@ -168,7 +168,7 @@ pub async fn insert(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence) -> Resul
          created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)",
     );
     with_members(stmt, scope, geofence).run().await?;
-    insert_version(tx, &geofence.fence(false)).await
+    insert_version(tx, &geofence.fence(geofence.updated_at, false)).await
 }
 
 /// Writes a geofence as it is now; its new version too, if it has one.
@@ -180,7 +180,18 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_vers
          where organization_id = $1 and id = $2",
     );
     with_members(stmt, scope, geofence).run().await?;
-    if new_version { insert_version(tx, &geofence.fence(false)).await } else { Ok(()) }
+    if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
+}
+
+/// When the present version of a geofence was made; its name may be newer.
+pub async fn version_made_at(on: On<'_>, _: &OrgScope, geofence: &Geofence) -> Result<Timestamp> {
+    let made_at: Time = on
+        .sql("select changed_at from geofence_version where geofence_id = $1 and version = $2")
+        .bind(Uuid::from(geofence.id))
+        .bind(geofence.version)
+        .scalar()
+        .await?;
+    Ok(made_at.into())
 }
 
 /// Deletes a geofence, softly, with the version that ends it.
@@ -196,7 +207,7 @@ pub async fn delete(tx: &mut Tx, scope: &OrgScope, ended: &Geofence) -> Result<(
         .bind(ended.version)
         .run()
         .await?;
-    insert_version(tx, &ended.fence(true)).await
+    insert_version(tx, &ended.fence(ended.updated_at, true)).await
 }
 
 fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, geofence: &Geofence) -> Stmt<'c> {

@@ -7,6 +7,7 @@ mod description;
 mod geofence_events;
 mod geofences;
 mod harness;
+mod inside;
 mod organizations;
 mod protocol;
 mod trackers;

@@ -26,8 +26,10 @@ pub fn document() -> Value {
     api.info.version = env!("CARGO_PKG_VERSION").to_owned();
     api.info.description = Some(INTRODUCTION.to_owned());
     let mut document = serde_json::to_value(api).unwrap_or_default();
-    document["components"]["securitySchemes"] =
-        json!({ "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" } });
+    document["components"]["securitySchemes"] = json!({
+        "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
+        "tracker": { "type": "http", "scheme": "bearer", "description": "A tracker's own token" },
+    });
     bodies::say_what_may_be_left_out(&mut document);
     for route in routes::TABLE.iter() {
         let pointer = format!("/paths/{}/{}", route.path.replace('/', "~1"), route.method.to_lowercase());
@@ -43,6 +45,7 @@ fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
         Access::SignedIn => json!([{ "bearer": [] }]),
+        Access::Tracker => json!([{ "tracker": [] }]),
     };
     operation["responses"]["default"] = json!({
         "description": "Any refusal; /problems explains the codes",
