@@ -7,8 +7,8 @@ use waypost::store::partitions::make_partitions;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::model::{
-    Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, FuelReading, GeofenceId, OrganizationId, Origin,
-    Place, Timestamp, VehicleId, VisitId,
+    Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, FuelReading, GeofenceId, OrganizationId,
+    Origin, Place, Timestamp, VehicleId, VisitId,
 };
 use waypost_actors::ports::{Batch, Counts, EventLog, StoreError, TrackStore, VehicleWrite};
 use waypost_actors::tracking::{Effects, PositionRow, Quarantine, Standing, VehicleState, VisitRow};
@@ -89,10 +89,20 @@ async fn stand(store: &TestStore) -> Track {
     let sql = "insert into organization (id, name, slug, contact_email, status, settings, subscription, \
         created_at, updated_at) values ($1, 'O', 'o', 'o@example.org', 'active', $2, $2, $3, $3)";
     let empty = sqlx::types::Json(serde_json::json!({}));
-    store.db.write().sql(sql).bind(ORGANIZATION.0).bind(empty.clone()).bind(now).run().await.expect("organization");
+    store
+        .db
+        .write()
+        .sql(sql)
+        .bind(ORGANIZATION.0)
+        .bind(empty.clone())
+        .bind(now)
+        .run()
+        .await
+        .expect("organization");
     let sql = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, \
         updated_at) values ($1, $2, 'Bus 1', 'bus', 'active', $3, $3, $4, $4)";
-    let vehicle = store.db.write().sql(sql).bind(VEHICLE.0).bind(ORGANIZATION.0).bind(empty.clone()).bind(now);
+    let vehicle =
+        store.db.write().sql(sql).bind(VEHICLE.0).bind(ORGANIZATION.0).bind(empty.clone()).bind(now);
     vehicle.run().await.expect("vehicle");
     let sql = "insert into geofence (id, organization_id, name, search_key, enabled, shape, rules, west, south, \
         east, north, area_square_meters, version, created_at, updated_at) \
@@ -136,7 +146,8 @@ async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
     assert_eq!((reread.events, reread.next_sequence), (events[1..].to_vec(), 3));
     let seeds = track.seeds().await.expect("read");
     assert_eq!((seeds.vehicles[0].state.clone(), seeds.next_sequence), ((*written.state).clone(), 3));
-    let exited: Option<Time> = store.db.read().sql("select exited_at from visit").scalar().await.expect("read");
+    let exited: Option<Time> =
+        store.db.read().sql("select exited_at from visit").scalar().await.expect("read");
     assert_eq!(exited, Some(Time(at(10))));
 }
 
