@@ -4,22 +4,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::{oneshot, watch};
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
 
-use crate::actor::cache::Cache;
-use crate::actor::directory::{Directory, DirectoryParts, ForgetVehicle, Inlet, Locate, NoInlet, PutVehicle};
-use crate::actor::occupancy::{Forget, Inside, Introduce, Occupancy, StartWatch, Touched, View};
-use crate::actor::permits::Permits;
-use crate::actor::persistence::{Barrier, Persistence, PersistenceParts};
-use crate::actor::registry::{GeofenceRegistry, Publish, Shelves};
-use crate::actor::vehicle::{Deactivate, Settle, VehicleActor};
+use crate::actor::core::Core;
+use crate::actor::directory::{ForgetVehicle, Inlet, Locate, NoInlet, PutVehicle};
+use crate::actor::occupancy::{Forget, Inside, Introduce, StartWatch, Touched, View};
+use crate::actor::permits::{Permit, Permits};
+use crate::actor::persistence::Barrier;
+use crate::actor::registry::{Publish, Published};
+use crate::actor::vehicle::{Deactivate, Done, Settle, VehicleActor};
 use crate::clock::Clock;
 use crate::geofence::FenceTimeline;
 use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
-use crate::ports::{Counts, LiveCache, Seeds, StoreError, TrackStore};
+use crate::ports::{Counts, LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
 pub use crate::view::{HeldFence, InsideView, VehicleView};
 use crate::watch::{Audience, Watch};
+
+/// Vehicles asked at once to settle a fence.
+const SETTLE_TOGETHER: usize = 256;
 
 /// Why the live core did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -46,8 +50,12 @@ pub struct LiveConfig {
     pub batch_window: Duration,
     /// A commit that takes longer counts as failed.
     pub commit_timeout: Duration,
+    /// Between two attempts to reach a store that is away.
+    pub probe_every: Duration,
     /// A vehicle without fixes for so long gives its actor back.
     pub idle_after: Duration,
+    /// A vehicle that panics over and over in this time rests for as long.
+    pub restart_window: Duration,
     /// Threads for vehicles.
     pub lanes: usize,
     /// Commits a watcher may lag behind.
@@ -61,7 +69,9 @@ impl Default for LiveConfig {
             max_batch_rows: 2_000,
             batch_window: Duration::from_millis(20),
             commit_timeout: Duration::from_secs(5),
+            probe_every: Duration::from_secs(1),
             idle_after: Duration::from_secs(600),
+            restart_window: Duration::from_secs(60),
             lanes: 1,
             watch_capacity: 256,
         }
@@ -83,33 +93,19 @@ pub struct LiveParts {
 /// The handle on the live core; cheap to clone.
 #[derive(Clone)]
 pub struct Live {
-    inner: Arc<Inner>,
-}
-
-struct Inner {
-    config: LiveConfig,
-    store: Arc<dyn TrackStore>,
-    clock: Clock,
-    permits: Permits,
-    directory: Addr<Directory>,
-    registry: Addr<GeofenceRegistry>,
-    occupancy: Addr<Occupancy>,
-    persistence: Addr<Persistence>,
-    arbiters: Vec<ArbiterHandle>,
-    taken_over: watch::Receiver<bool>,
+    core: Arc<Core>,
 }
 
 impl Live {
     /// Reads the seeds and starts every actor; needs a running actix system. Settles what a crash
-    /// left unsettled before it returns.
+    /// left unsettled before it returns, or as soon as the store lets it.
     pub async fn start(parts: LiveParts) -> Result<Self, StoreError> {
-        let LiveParts { config, store, cache, clock } = parts;
-        let seeds = store.seeds().await?;
+        let seeds = parts.store.seeds().await?;
         let unsettled = seeds.unsettled.clone();
-        let live = Self { inner: Arc::new(Inner::start(config, store, cache, clock, seeds)) };
+        let live = Self { core: Arc::new(Core::start(parts, seeds)) };
         for (organization, fence) in unsettled {
             if let Err(error) = live.settle_known(organization, fence).await {
-                tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled");
+                tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
             }
         }
         Ok(live)
@@ -118,18 +114,18 @@ impl Live {
     /// The server's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
-        (self.inner.clock)()
+        (self.core.clock)()
     }
 
     /// Whether fixes can be committed now.
     #[must_use]
     pub fn is_available(&self) -> bool {
-        self.inner.permits.is_available()
+        self.core.permits.is_available()
     }
 
     /// Waits until another server has taken over the store, which ends this one.
     pub async fn taken_over(&self) {
-        let mut taken_over = self.inner.taken_over.clone();
+        let mut taken_over = self.core.taken_over.clone();
         taken_over.wait_for(|yes| *yes).await.ok();
     }
 
@@ -141,60 +137,68 @@ impl Live {
 
     /// Makes a vehicle known, or its new name and limits. Call after the change is committed.
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
-        let known = Introduce { vehicle_id: vehicle.id, organization_id: vehicle.organization_id };
-        self.inner.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
-        self.inner.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)
+        let live = self.clone();
+        self.see_through(async move {
+            let known = Introduce { vehicle_id: vehicle.id, organization_id: vehicle.organization_id };
+            live.core.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
+            live.core.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)
+        })
+        .await
     }
 
-    /// Takes a vehicle out: its stays end with cause `vehicleDeactivated`. Returns once that is committed.
+    /// Takes a vehicle out, for ever: its stays end with cause `vehicleDeactivated`. Returns once
+    /// that is committed. Goes on by itself after [`LiveError::Unavailable`].
     pub async fn remove_vehicle(&self, vehicle: VehicleId) -> Result<(), LiveError> {
-        let done = self.ask(vehicle, |permit, done| Deactivate { permit, done }).await;
-        if !matches!(done, Ok(_) | Err(LiveError::UnknownVehicle)) {
-            done?;
-        }
-        self.inner.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        self.inner.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)
+        let live = self.clone();
+        self.see_through(async move {
+            let removed = live.remove(vehicle).await;
+            if removed == Err(LiveError::Unavailable) {
+                live.again(move |live| async move { live.remove(vehicle).await });
+            }
+            removed
+        })
+        .await
     }
 
     /// Puts a fence's new version in force; `fence.versions` holds just that one. Call after it is
     /// committed to the store; returns once every vehicle sees it and the records of the vehicles it
-    /// touches are committed. Marks the version settled.
+    /// touches are committed. Marks the version settled. After [`LiveError::Unavailable`] the
+    /// version is in force, and its records follow by themselves.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
-        let timeline = self.inner.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
-        let settled = self.settle(&timeline).await;
-        if settled == Err(LiveError::Unavailable) {
-            self.settle_later(timeline);
-        }
-        settled
+        let live = self.clone();
+        self.see_through(async move {
+            let timeline = live.core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
+            live.settle_for_sure(timeline).await
+        })
+        .await
     }
 
     /// What is known of a vehicle now; `None` for one the core was never told of.
     pub async fn vehicle(&self, vehicle: VehicleId) -> Result<Option<VehicleView>, LiveError> {
-        self.inner.occupancy.send(View(vehicle)).await.map_err(|_| LiveError::Stopped)
+        self.core.occupancy.send(View(vehicle)).await.map_err(|_| LiveError::Stopped)
     }
 
     /// The vehicles inside a fence now, by entry, then id; empty for an unknown fence.
     pub async fn inside(&self, fence: GeofenceId) -> Result<Vec<InsideView>, LiveError> {
-        self.inner.occupancy.send(Inside(fence)).await.map_err(|_| LiveError::Stopped)
+        self.core.occupancy.send(Inside(fence)).await.map_err(|_| LiveError::Stopped)
     }
 
     /// Everything as it is now, and every commit from now on.
     pub async fn watch(&self, audience: Audience) -> Result<Watch, LiveError> {
-        let start = StartWatch { audience, capacity: self.inner.config.watch_capacity };
-        self.inner.occupancy.send(start).await.map_err(|_| LiveError::Stopped)
+        let start = StartWatch { audience, capacity: self.core.watch_capacity };
+        self.core.occupancy.send(start).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// Commits what is on its way, then stops every actor.
+    /// Takes nothing any more, waits until what is on its way is committed or refused, then stops
+    /// every actor.
     pub async fn stop(&self) {
-        self.inner.permits.close();
-        self.inner.persistence.send(Barrier).await.ok();
-        for arbiter in &self.inner.arbiters {
-            arbiter.stop();
-        }
+        self.core.permits.end();
+        self.core.permits.all_back().await;
+        self.core.stop();
     }
 
     pub(crate) async fn locate(&self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
-        let located = self.inner.directory.send(Locate { vehicle, stale }).await;
+        let located = self.core.directory.send(Locate { vehicle, stale }).await;
         located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
             NoInlet::Unknown => LiveError::UnknownVehicle,
             NoInlet::Resting => LiveError::Unavailable,
@@ -202,46 +206,95 @@ impl Live {
     }
 
     pub(crate) fn permits(&self) -> &Permits {
-        &self.inner.permits
+        &self.core.permits
     }
 
-    async fn settle_known(&self, organization: OrganizationId, fence: GeofenceId) -> Result<(), LiveError> {
-        let shelf = self.inner.registry.send(crate::actor::registry::Published(organization, fence)).await;
-        match shelf.map_err(|_| LiveError::Stopped)? {
-            Some(timeline) => self.settle(&timeline).await,
-            None => Ok(()),
-        }
+    /// Runs a change to its end even if its caller goes away: a version that is committed and not
+    /// published, or not settled, would stay so until the next start.
+    async fn see_through<F>(&self, change: F) -> Result<(), LiveError>
+    where
+        F: Future<Output = Result<(), LiveError>> + Send + 'static,
+    {
+        let (done, result) = oneshot::channel();
+        self.core.spawn(async move {
+            done.send(change.await).ok();
+        });
+        result.await.unwrap_or(Err(LiveError::Stopped))
     }
 
-    /// The change stands, but its records could not be committed: they are when the store is back.
-    fn settle_later(&self, timeline: Arc<FenceTimeline>) {
+    /// Tries a change again until the store takes it. Waits between attempts: what hinders it may
+    /// be a vehicle that rests, not the store.
+    fn again<F>(&self, change: impl Fn(Self) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<(), LiveError>> + Send,
+    {
         let live = self.clone();
-        actix_rt::spawn(async move {
+        self.core.spawn(async move {
             loop {
-                live.permits().available().await;
-                match live.settle(&timeline).await {
-                    Err(LiveError::Unavailable) => {}
-                    _ => return,
+                tokio::time::sleep(live.core.probe_every).await;
+                let settled = match live.permits().available().await {
+                    Ok(()) => change(live.clone()).await,
+                    Err(stopped) => Err(stopped),
+                };
+                if settled != Err(LiveError::Unavailable) {
+                    return;
                 }
             }
         });
     }
 
+    async fn remove(&self, vehicle: VehicleId) -> Result<(), LiveError> {
+        match self.ask(vehicle, |permit, done| Deactivate { permit, done }).await {
+            Ok(_) | Err(LiveError::UnknownVehicle) => {}
+            Err(error) => return Err(error),
+        }
+        self.core.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)
+    }
+
+    async fn settle_known(&self, organization: OrganizationId, fence: GeofenceId) -> Result<(), LiveError> {
+        let shelf = self.core.registry.send(Published(organization, fence)).await;
+        match shelf.map_err(|_| LiveError::Stopped)? {
+            Some(timeline) => self.settle_for_sure(timeline).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Settles a published fence now, or later if it cannot be now.
+    async fn settle_for_sure(&self, timeline: Arc<FenceTimeline>) -> Result<(), LiveError> {
+        let settled = self.settle(&timeline).await;
+        if settled == Err(LiveError::Unavailable) {
+            self.again(move |live| {
+                let timeline = Arc::clone(&timeline);
+                async move { live.settle(&timeline).await }
+            });
+        }
+        settled
+    }
+
     /// Settles a published fence against every vehicle it touches, those without a running actor too.
     async fn settle(&self, timeline: &Arc<FenceTimeline>) -> Result<(), LiveError> {
-        // Whatever was judged by the old snapshot is on its way to its commit: wait until the
-        // newest committed states include it. Whatever is judged later sees the new one.
-        self.inner.persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)?;
+        // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
+        // is handed to the writer, and then in the newest committed states.
+        self.core.pass_lanes().await;
+        self.core.persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)??;
         let touched = Touched(Arc::clone(timeline));
-        let touched = self.inner.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
+        let touched = self.core.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
         let fence = timeline.id;
-        for vehicle in touched {
-            match self.ask(vehicle, |permit, done| Settle { fence, permit, done }).await {
-                Ok(_) | Err(LiveError::UnknownVehicle) => {}
-                Err(error) => return Err(error),
+        let mut outcome = Ok(());
+        for some in touched.chunks(SETTLE_TOGETHER) {
+            let asked = some
+                .iter()
+                .map(|vehicle| self.ask(*vehicle, move |permit, done| Settle { fence, permit, done }));
+            for answer in join_all(asked).await {
+                match answer {
+                    Ok(_) | Err(LiveError::UnknownVehicle) => {}
+                    Err(error) => outcome = Err(error),
+                }
             }
         }
-        let settled = self.inner.store.mark_settled(fence, timeline.newest().version).await;
+        outcome?;
+        let settled = self.core.store.mark_settled(fence, timeline.newest().version).await;
         settled.map_err(|_| LiveError::Unavailable)
     }
 
@@ -249,7 +302,7 @@ impl Live {
     async fn ask<M>(
         &self,
         vehicle: VehicleId,
-        message: impl Fn(crate::actor::permits::Permit, oneshot::Sender<Result<Counts, LiveError>>) -> M,
+        message: impl Fn(Permit, Done) -> M,
     ) -> Result<Counts, LiveError>
     where
         M: Message<Result = ()> + Send + 'static,
@@ -258,71 +311,13 @@ impl Live {
         let mut stale = None;
         loop {
             let inlet = self.locate(vehicle, stale).await?;
-            let permit = self.inner.permits.take(1).await?;
+            let permit = self.core.permits.take(1).await?;
             let (done, committed) = oneshot::channel();
-            inlet.address.send(message(permit, done)).await.ok();
-            match committed.await {
-                Ok(result) => return result,
-                // The actor stopped or panicked before it could say: ask its successor.
-                Err(_) => stale = Some(inlet.generation),
+            if inlet.address.send(message(permit, done)).await.is_ok() {
+                return committed.await.unwrap_or(Err(LiveError::Unavailable));
             }
-        }
-    }
-}
-
-impl Inner {
-    fn start(
-        config: LiveConfig,
-        store: Arc<dyn TrackStore>,
-        cache: Option<Arc<dyn LiveCache>>,
-        clock: Clock,
-        seeds: Seeds,
-    ) -> Self {
-        let core = Arbiter::new().handle();
-        let writer = Arbiter::new().handle();
-        let lanes: Vec<ArbiterHandle> = (0..config.lanes.max(1)).map(|_| Arbiter::new().handle()).collect();
-        let permits = Permits::new(config.max_waiting_fixes);
-        let shelves = Shelves::load(&seeds.fences);
-        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence);
-        let occupancy = Occupancy::start_in_arbiter(&core, move |_| occupancy);
-        let cache = cache.map(|cache| Cache::start_in_arbiter(&core, move |_| Cache::new(cache)));
-        let (taken_over_sender, taken_over) = watch::channel(false);
-        let persistence = PersistenceParts {
-            store: Arc::clone(&store),
-            permits: permits.clone(),
-            occupancy: occupancy.clone(),
-            cache,
-            config: config.clone(),
-            taken_over: taken_over_sender,
-        };
-        let next_sequence = seeds.next_sequence;
-        let persistence =
-            Persistence::start_in_arbiter(&writer, move |_| Persistence::new(persistence, next_sequence));
-        let directory = DirectoryParts {
-            lanes: lanes.clone(),
-            persistence: persistence.clone(),
-            occupancy: occupancy.clone(),
-            shelves: shelves.clone(),
-            permits: permits.clone(),
-            clock: Arc::clone(&clock),
-            idle_after: config.idle_after,
-        };
-        let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
-        let directory = Directory::start_in_arbiter(&core, move |_| Directory::new(directory, vehicles));
-        let registry = GeofenceRegistry::start_in_arbiter(&core, move |_| GeofenceRegistry::new(shelves));
-        let mut arbiters = lanes;
-        arbiters.extend([core, writer]);
-        Self {
-            config,
-            store,
-            clock,
-            permits,
-            directory,
-            registry,
-            occupancy,
-            persistence,
-            arbiters,
-            taken_over,
+            // The actor went idle or panicked: ask its successor.
+            stale = Some(inlet.generation);
         }
     }
 }

@@ -96,6 +96,8 @@ pub trait TrackStore: Send + Sync + 'static {
     fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Counts>, StoreError>>;
 
     /// Reads back what a doubtful commit left: the vehicles' states and the events from `sequence` on.
+    /// The commit that was given up must be over by then, stored or not: one that lands later would
+    /// write past what memory believes.
     fn reread<'a>(
         &'a self,
         vehicles: &'a [VehicleId],

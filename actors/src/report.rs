@@ -1,6 +1,7 @@
 //! Reporting fixes: a connection's way to the vehicles.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
@@ -17,12 +18,17 @@ const ATTEMPTS: usize = 3;
 pub struct Reporter {
     live: Live,
     inlets: HashMap<VehicleId, Inlet>,
+    /// The newest term it reported in.
+    term: u64,
+    /// Shared with every [`Pending`] that is not looked at yet.
+    outstanding: Arc<()>,
 }
 
 /// Fixes on their way to their commit.
 #[derive(Debug)]
 pub struct Pending {
     committed: oneshot::Receiver<Result<Counts, LiveError>>,
+    _outstanding: Arc<()>,
 }
 
 impl Pending {
@@ -34,20 +40,26 @@ impl Pending {
 
 impl Reporter {
     pub(crate) fn new(live: Live) -> Self {
-        Self { live, inlets: HashMap::new() }
+        Self { live, inlets: HashMap::new(), term: 0, outstanding: Arc::new(()) }
     }
 
     /// Reports fixes of one vehicle, in their order. Waits for room, and until they are applied;
-    /// what it returns waits for their commit.
+    /// what it returns waits for their commit. After a failed commit it is
+    /// [`LiveError::Unavailable`] until the caller has seen, or dropped, what was pending before:
+    /// nothing overtakes fixes that have to come again.
     pub async fn report(&mut self, vehicle: VehicleId, fixes: Vec<Fix>) -> Result<Pending, LiveError> {
         let mut stale = None;
         for _ in 0..ATTEMPTS {
             let permit = self.live.permits().take(fixes.len()).await?;
+            if permit.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
+                return Err(LiveError::Unavailable);
+            }
+            self.term = permit.term;
             let inlet = self.inlet(vehicle, stale).await?;
             let (done, committed) = oneshot::channel();
             let report = Report { fixes: fixes.clone(), permit, done };
             if inlet.address.send(report).await.is_ok() {
-                return Ok(Pending { committed });
+                return Ok(Pending { committed, _outstanding: Arc::clone(&self.outstanding) });
             }
             // It went idle or panicked: its successor takes the same fixes.
             stale = Some(inlet.generation);

@@ -12,14 +12,12 @@ use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::Persistence;
 use super::registry::Shelves;
-use super::vehicle::{Rename, VehicleActor, VehicleParts};
+use super::vehicle::{Rename, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
 use crate::model::{Vehicle, VehicleId};
 
-/// So many restarts after panics are allowed per vehicle in [`RESTART_WINDOW`].
+/// So many restarts after panics are allowed per vehicle in the restart window.
 const RESTART_BUDGET: usize = 3;
-/// The window of the restart budget; a vehicle over it rests this long.
-const RESTART_WINDOW: Duration = Duration::from_secs(60);
 
 /// The address of a vehicle in use, and which of its actors that is.
 #[derive(Clone)]
@@ -46,12 +44,13 @@ pub(crate) struct DirectoryParts {
     pub(crate) permits: Permits,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
+    /// The window of the restart budget; a vehicle over it rests until the oldest is so old.
+    pub(crate) restart_window: Duration,
 }
 
 struct Entry {
     vehicle: Arc<Vehicle>,
     inlet: Option<Inlet>,
-    generation: u64,
     restarts: Vec<Instant>,
 }
 
@@ -59,23 +58,25 @@ struct Entry {
 pub(crate) struct Directory {
     parts: DirectoryParts,
     entries: HashMap<VehicleId, Entry>,
+    /// Counts the actors of all vehicles, so that no two of them are taken for one another.
+    generation: u64,
 }
 
 impl Directory {
     pub(crate) fn new(parts: DirectoryParts, vehicles: Vec<Vehicle>) -> Self {
         let entries = vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(vehicle))).collect();
-        Self { parts, entries }
+        Self { parts, entries, generation: 0 }
     }
 }
 
 impl Entry {
     fn new(vehicle: Vehicle) -> Self {
-        Self { vehicle: Arc::new(vehicle), inlet: None, generation: 0, restarts: Vec::new() }
+        Self { vehicle: Arc::new(vehicle), inlet: None, restarts: Vec::new() }
     }
 
     /// Notes a restart; `false` when the budget is used up.
-    fn may_restart(&mut self) -> bool {
-        self.restarts.retain(|at| at.elapsed() < RESTART_WINDOW);
+    fn may_restart(&mut self, window: Duration) -> bool {
+        self.restarts.retain(|at| at.elapsed() < window);
         if self.restarts.len() >= RESTART_BUDGET {
             return false;
         }
@@ -89,7 +90,7 @@ impl Actor for Directory {
 }
 
 /// Finds a vehicle's address, starting its actor if need be. `stale`: the generation of an address
-/// that was found closed.
+/// that took a message and did not answer, or would not take it.
 #[derive(Message)]
 #[rtype(result = "Result<Inlet, NoInlet>")]
 pub(crate) struct Locate {
@@ -102,21 +103,22 @@ impl Handler<Locate> for Directory {
 
     fn handle(&mut self, locate: Locate, ctx: &mut Context<Self>) -> Self::Result {
         let entry = self.entries.get_mut(&locate.vehicle).ok_or(NoInlet::Unknown)?;
-        let mut restarted = false;
-        match &entry.inlet {
-            Some(inlet) if locate.stale != Some(inlet.generation) => return Ok(inlet.clone()),
-            Some(inlet) if inlet.address.connected() => return Ok(inlet.clone()),
-            // Closed without having said goodbye: it panicked.
-            Some(_) => restarted = true,
-            None => {}
+        if let Some(inlet) = &entry.inlet
+            && locate.stale != Some(inlet.generation)
+            && inlet.address.connected()
+        {
+            return Ok(inlet.clone());
         }
+        // An actor that stops says goodbye first. This one did not: it panicked. Whoever saw that
+        // is believed: while its thread unwinds, its mailbox still looks open.
+        let restarted = entry.inlet.is_some();
         if restarted {
-            tracing::error!(vehicle.id = %locate.vehicle, "vehicle actor panicked, restarting it");
-            if !entry.may_restart() {
+            if !entry.may_restart(self.parts.restart_window) {
                 return Err(NoInlet::Resting);
             }
+            tracing::error!(vehicle.id = %locate.vehicle, "vehicle actor panicked, restarting it");
         }
-        entry.generation += 1;
+        self.generation += 1;
         let parts = VehicleParts {
             vehicle: Arc::clone(&entry.vehicle),
             fences: self.parts.shelves.of(entry.vehicle.organization_id),
@@ -124,14 +126,14 @@ impl Handler<Locate> for Directory {
             occupancy: self.parts.occupancy.clone(),
             clock: Arc::clone(&self.parts.clock),
             idle_after: self.parts.idle_after,
-            term: self.parts.permits.term(),
+            term: self.parts.permits.begun_term(),
             restarted,
             passivated: ctx.address().recipient(),
-            generation: entry.generation,
+            generation: self.generation,
         };
         let lane = &self.parts.lanes[lane_of(locate.vehicle, self.parts.lanes.len())];
         let address = VehicleActor::start_in_arbiter(lane, move |_| VehicleActor::new(parts));
-        let inlet = Inlet { address, generation: entry.generation };
+        let inlet = Inlet { address, generation: self.generation };
         entry.inlet = Some(inlet.clone());
         Ok(inlet)
     }
@@ -188,7 +190,11 @@ pub(crate) struct ForgetVehicle(pub(crate) VehicleId);
 impl Handler<ForgetVehicle> for Directory {
     type Result = ();
 
-    fn handle(&mut self, ForgetVehicle(vehicle): ForgetVehicle, _: &mut Context<Self>) {
-        self.entries.remove(&vehicle);
+    fn handle(&mut self, ForgetVehicle(vehicle): ForgetVehicle, ctx: &mut Context<Self>) {
+        if let Some(inlet) = self.entries.remove(&vehicle).and_then(|entry| entry.inlet) {
+            // Connections that hold its address find it closed, and ask here.
+            let told = inlet.address.send(Retire);
+            ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
+        }
     }
 }

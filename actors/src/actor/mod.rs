@@ -5,6 +5,7 @@
 //! circle: edge → directory → vehicle → persistence → occupancy → cache.
 
 pub(crate) mod cache;
+pub(crate) mod core;
 pub(crate) mod directory;
 pub(crate) mod occupancy;
 pub(crate) mod permits;

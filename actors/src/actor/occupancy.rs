@@ -112,10 +112,13 @@ impl Occupancy {
         events: Vec<Event>,
         next_sequence: i64,
     ) {
-        // A vehicle may come more than once in a commit: only its last state counts.
+        // A vehicle may come more than once in a commit: only its last state counts. One that was
+        // taken out of use does not come back by what was still on its way.
         let mut newest: BTreeMap<VehicleId, (OrganizationId, Arc<VehicleState>)> = BTreeMap::new();
         for (vehicle, organization, state) in states {
-            newest.insert(vehicle, (organization, state));
+            if self.vehicles.contains_key(&vehicle) {
+                newest.insert(vehicle, (organization, state));
+            }
         }
         let vehicles = newest
             .into_iter()
@@ -177,14 +180,14 @@ impl Handler<Replace> for Occupancy {
 
 /// A vehicle's newest committed state, to start its actor with. From the vehicle.
 #[derive(Message)]
-#[rtype(result = "VehicleState")]
+#[rtype(result = "Arc<VehicleState>")]
 pub(crate) struct Seed(pub(crate) VehicleId);
 
 impl Handler<Seed> for Occupancy {
-    type Result = MessageResult<Seed>;
+    type Result = Arc<VehicleState>;
 
     fn handle(&mut self, Seed(vehicle): Seed, _: &mut Context<Self>) -> Self::Result {
-        MessageResult(self.vehicles.get(&vehicle).map(|known| (*known.state).clone()).unwrap_or_default())
+        self.vehicles.get(&vehicle).map(|known| Arc::clone(&known.state)).unwrap_or_default()
     }
 }
 
@@ -302,7 +305,9 @@ impl Handler<StartWatch> for Occupancy {
     type Result = MessageResult<StartWatch>;
 
     fn handle(&mut self, start: StartWatch, _: &mut Context<Self>) -> Self::Result {
-        let (updates, receiver) = mpsc::channel(start.capacity);
+        // Those who left while nothing was committed.
+        self.watchers.retain(|watcher| !watcher.updates.is_closed());
+        let (updates, receiver) = mpsc::channel(start.capacity.max(1));
         self.watchers.push(Watcher { audience: start.audience, updates });
         let vehicles = self
             .vehicles

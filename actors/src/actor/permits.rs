@@ -5,9 +5,8 @@
 //! that could not be queued for a commit never reaches a vehicle.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::live::LiveError;
 
@@ -20,75 +19,121 @@ pub(crate) struct Permits {
 struct Shared {
     room: Arc<Semaphore>,
     total: u32,
-    available: AtomicBool,
-    term: AtomicU64,
-    restored: Notify,
+    /// Number and writing change together, so they are read together: a permit of a term that has
+    /// not begun would let a vehicle judge by what it knew before the failure.
+    term: watch::Sender<Term>,
+}
+
+/// The time between two failed commits. What was taken in one term is not written in another.
+#[derive(Clone, Copy, Debug)]
+struct Term {
+    number: u64,
+    writing: Writing,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writing {
+    /// Permits are given.
+    Open,
+    /// A commit failed, and what it left is not read back yet.
+    Suspended,
+    /// For ever over.
+    Ended,
 }
 
 /// Room for some fixes, until dropped.
-#[derive(Debug)]
 pub(crate) struct Permit {
     _room: OwnedSemaphorePermit,
-    /// The writer's term it was given in. After a failed commit a new term begins, and what was
-    /// taken in an older one is not written any more.
+    /// The term it was given in.
     pub(crate) term: u64,
+    permits: Permits,
+}
+
+impl Permit {
+    /// Whether no commit failed since it was given: what it stands for may still be written.
+    pub(crate) fn is_current(&self) -> bool {
+        self.permits.read().number == self.term
+    }
 }
 
 impl Permits {
     pub(crate) fn new(total: u32) -> Self {
-        Self {
-            shared: Arc::new(Shared {
-                room: Arc::new(Semaphore::new(total as usize)),
-                total,
-                available: AtomicBool::new(true),
-                term: AtomicU64::new(1),
-                restored: Notify::new(),
-            }),
-        }
+        let total = total.max(1);
+        let room = Arc::new(Semaphore::new(total as usize));
+        let (term, _) = watch::channel(Term { number: 1, writing: Writing::Open });
+        Self { shared: Arc::new(Shared { room, total, term }) }
     }
 
-    /// Waits for room for so many fixes; more than there is in all counts as all there is.
+    fn read(&self) -> Term {
+        *self.shared.term.borrow()
+    }
+
+    /// Waits for room for so many fixes; more than there is in all counts as all there is. Waits
+    /// for nothing while permits are not given at all.
     pub(crate) async fn take(&self, fixes: usize) -> Result<Permit, LiveError> {
+        self.open_term()?;
         let wanted = u32::try_from(fixes).unwrap_or(u32::MAX).clamp(1, self.shared.total);
-        let room =
-            Arc::clone(&self.shared.room).acquire_many_owned(wanted).await.map_err(|_| LiveError::Stopped)?;
-        if self.is_available() {
-            Ok(Permit { _room: room, term: self.term() })
-        } else {
-            Err(LiveError::Unavailable)
+        let room = Arc::clone(&self.shared.room).acquire_many_owned(wanted).await;
+        let room = room.map_err(|_| LiveError::Stopped)?;
+        Ok(Permit { _room: room, term: self.open_term()?, permits: self.clone() })
+    }
+
+    fn open_term(&self) -> Result<u64, LiveError> {
+        let term = self.read();
+        match term.writing {
+            Writing::Open => Ok(term.number),
+            Writing::Suspended => Err(LiveError::Unavailable),
+            Writing::Ended => Err(LiveError::Stopped),
         }
     }
 
     pub(crate) fn is_available(&self) -> bool {
-        self.shared.available.load(Ordering::Acquire)
+        self.read().writing == Writing::Open
     }
 
-    pub(crate) fn term(&self) -> u64 {
-        self.shared.term.load(Ordering::Acquire)
+    /// The newest term whose beginning is known in memory: not yet one that is suspended.
+    pub(crate) fn begun_term(&self) -> u64 {
+        let term = self.read();
+        if term.writing == Writing::Suspended { term.number - 1 } else { term.number }
     }
 
     /// A commit failed: nothing is taken until [`Self::restore`], and nothing taken before is written.
-    pub(crate) fn suspend(&self) -> u64 {
-        self.shared.available.store(false, Ordering::Release);
-        self.shared.term.fetch_add(1, Ordering::AcqRel) + 1
+    pub(crate) fn suspend(&self) {
+        self.shared.term.send_modify(|term| {
+            term.number += 1;
+            if term.writing == Writing::Open {
+                term.writing = Writing::Suspended;
+            }
+        });
     }
 
-    /// The store can be written again.
+    /// The store can be written again, and memory shows what it holds.
     pub(crate) fn restore(&self) {
-        self.shared.available.store(true, Ordering::Release);
-        self.shared.restored.notify_waiters();
+        self.shared.term.send_modify(|term| {
+            if term.writing == Writing::Suspended {
+                term.writing = Writing::Open;
+            }
+        });
     }
 
     /// Waits until the store can be written.
-    pub(crate) async fn available(&self) {
-        let restored = self.shared.restored.notified();
-        if !self.is_available() {
-            restored.await;
+    pub(crate) async fn available(&self) -> Result<(), LiveError> {
+        let mut term = self.shared.term.subscribe();
+        let settled = term.wait_for(|term| term.writing != Writing::Suspended).await;
+        match settled.map(|term| term.writing) {
+            Ok(Writing::Open) => Ok(()),
+            _ => Err(LiveError::Stopped),
         }
     }
 
-    /// No more permits, for ever.
-    pub(crate) fn close(&self) {
-        self.shared.room.close();
+    /// No more permits, for ever. What has one may still be written.
+    pub(crate) fn end(&self) {
+        self.shared.term.send_modify(|term| term.writing = Writing::Ended);
+    }
+
+    /// Waits until every permit is back: what had one is committed or refused.
+    pub(crate) async fn all_back(&self) {
+        // An error would mean that the semaphore was closed, which nobody does.
+        self.shared.room.acquire_many(self.shared.total).await.ok();
     }
 }

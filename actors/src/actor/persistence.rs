@@ -5,11 +5,13 @@
 //! nothing in memory is believed: the writer reads back what is stored before it goes on.
 
 use std::collections::VecDeque;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
+use futures_util::FutureExt as _;
 use tokio::sync::{oneshot, watch};
 
 use super::cache::{Cache, CacheNewest};
@@ -21,18 +23,32 @@ use crate::model::{Event, OrganizationId, VehicleId};
 use crate::ports::{Batch, Counts, Reread, StoreError, TrackStore, VehicleWrite};
 use crate::tracking::{Effects, VehicleState};
 
-/// Between two attempts to reach a store that is away.
-const PROBE_EVERY: Duration = Duration::from_secs(1);
-
 /// The writer.
 pub(crate) struct Persistence {
     parts: PersistenceParts,
     next_sequence: i64,
     waiting: VecDeque<Write>,
     waiting_rows: usize,
-    barriers: Vec<oneshot::Sender<()>>,
-    committing: bool,
+    /// How many writes came, and how many of them are committed or refused.
+    taken: u64,
+    finished: u64,
+    /// Each with the number of writes that came before it.
+    barriers: VecDeque<(u64, oneshot::Sender<Result<(), LiveError>>)>,
+    doing: Doing,
     timer: Option<SpawnHandle>,
+}
+
+/// What the writer is at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    /// Gathering writes.
+    Gathering,
+    /// Committing some, gathering more.
+    Committing,
+    /// Waiting for the store to tell what the failed commit left. Nothing is taken.
+    Rereading,
+    /// Nothing any more: another server writes.
+    Ended,
 }
 
 /// What the writer works with.
@@ -59,9 +75,10 @@ pub(crate) struct Write {
     pub(crate) done: oneshot::Sender<Result<Counts, LiveError>>,
 }
 
-/// Answered once everything written before is committed or refused.
+/// Answered once everything written before is committed and known to readers; with an error when
+/// it was refused instead, or while the store is away.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Result<(), LiveError>")]
 pub(crate) struct Barrier;
 
 /// What a commit owes its senders.
@@ -79,19 +96,17 @@ impl Persistence {
             next_sequence,
             waiting: VecDeque::new(),
             waiting_rows: 0,
-            barriers: Vec::new(),
-            committing: false,
+            taken: 0,
+            finished: 0,
+            barriers: VecDeque::new(),
+            doing: Doing::Gathering,
             timer: None,
         }
     }
 
     /// Starts a commit if one is due: enough rows, or somebody waits, or the window is over.
     fn flush_if_due(&mut self, window_over: bool, ctx: &mut Context<Self>) {
-        if self.committing {
-            return;
-        }
-        if self.waiting.is_empty() {
-            self.release_barriers();
+        if self.doing != Doing::Gathering || self.waiting.is_empty() {
             return;
         }
         let due =
@@ -106,9 +121,19 @@ impl Persistence {
         }
     }
 
+    /// Answers those who waited for what is committed now. Writes that came after them do not
+    /// keep them waiting, however many come.
     fn release_barriers(&mut self) {
-        for barrier in self.barriers.drain(..) {
-            barrier.send(()).ok();
+        while self.barriers.front().is_some_and(|(before, _)| *before <= self.finished) {
+            if let Some((_, barrier)) = self.barriers.pop_front() {
+                barrier.send(Ok(())).ok();
+            }
+        }
+    }
+
+    fn refuse_barriers(&mut self, why: &LiveError) {
+        for (_, barrier) in self.barriers.drain(..) {
+            barrier.send(Err(why.clone())).ok();
         }
     }
 
@@ -117,31 +142,25 @@ impl Persistence {
             ctx.cancel_future(timer);
         }
         let (batch, owed) = self.next_batch();
-        self.committing = true;
+        self.doing = Doing::Committing;
         let (store, occupancy) = (Arc::clone(&self.parts.store), self.parts.occupancy.clone());
-        let cache = self.parts.cache.clone();
         let limit = self.parts.config.commit_timeout;
         let commit = async move {
-            let result = match tokio::time::timeout(limit, store.commit(&batch)).await {
-                Ok(result) => result,
-                Err(_) => Err(StoreError::Away("a commit took too long".to_owned())),
-            };
-            match result {
+            match in_time(limit, store.commit(&batch)).await {
                 Ok(counts) => {
                     let next_sequence = batch.next_sequence;
-                    let newest = tell(&occupancy, batch).await;
-                    if let Some(cache) = cache {
-                        // A full mailbox is fine: the cache takes the next state.
-                        cache.try_send(CacheNewest(newest)).ok();
-                    }
-                    Ok((counts, next_sequence))
+                    Ok((counts, next_sequence, tell(&occupancy, batch).await))
                 }
                 Err(error) => Err((error, batch)),
             }
         };
         ctx.spawn(commit.into_actor(self).map(move |result, actor, ctx| match result {
-            Ok((counts, next_sequence)) => {
+            Ok((counts, next_sequence, newest)) => {
                 actor.next_sequence = next_sequence;
+                if let Some(cache) = &actor.parts.cache {
+                    // A full mailbox is fine: the cache takes the next state.
+                    cache.try_send(CacheNewest(newest)).ok();
+                }
                 actor.committed(&counts, owed, ctx);
             }
             Err((error, batch)) => actor.failed(&error, batch, owed, ctx),
@@ -183,14 +202,16 @@ impl Persistence {
     }
 
     fn committed(&mut self, counts: &[Counts], owed: Vec<Owed>, ctx: &mut Context<Self>) {
-        self.committing = false;
+        self.doing = Doing::Gathering;
         debug_assert_eq!(counts.len(), owed.len());
+        self.finished += owed.len() as u64;
         for (owed, counts) in owed.into_iter().zip(counts) {
             let Owed { done, known_duplicates, in_flight, permit } = owed;
             drop((in_flight, permit));
             let duplicates = counts.duplicates + known_duplicates;
             done.send(Ok(Counts { stored: counts.stored, duplicates })).ok();
         }
+        self.release_barriers();
         self.flush_if_due(false, ctx);
     }
 
@@ -202,25 +223,33 @@ impl Persistence {
             owed.done.send(Err(LiveError::Unavailable)).ok();
         }
         self.refuse_waiting();
+        self.refuse_barriers(&LiveError::Unavailable);
         if matches!(error, StoreError::TakenOver) {
-            self.parts.taken_over.send_replace(true);
+            self.end();
             return;
         }
+        self.doing = Doing::Rereading;
         let mut vehicles: Vec<VehicleId> = batch.writes.iter().map(|write| write.vehicle_id).collect();
         vehicles.sort_unstable();
         vehicles.dedup();
         let store = Arc::clone(&self.parts.store);
-        let reread = reread(store, vehicles, self.next_sequence, self.parts.config.commit_timeout);
+        let reread = reread(store, vehicles, self.next_sequence, self.parts.config.clone());
         ctx.spawn(reread.into_actor(self).map(|reread, actor, ctx| match reread {
             Ok(reread) => actor.resume(reread, ctx),
-            Err(_) => {
-                actor.parts.taken_over.send_replace(true);
-            }
+            Err(_) => actor.end(),
         }));
+    }
+
+    /// Another server writes: this one never does again.
+    fn end(&mut self) {
+        self.doing = Doing::Ended;
+        self.parts.permits.end();
+        self.parts.taken_over.send_replace(true);
     }
 
     fn refuse_waiting(&mut self) {
         self.waiting_rows = 0;
+        self.finished = self.taken;
         for write in self.waiting.drain(..) {
             write.done.send(Err(LiveError::Unavailable)).ok();
         }
@@ -230,12 +259,11 @@ impl Persistence {
     fn resume(&mut self, reread: Reread, ctx: &mut Context<Self>) {
         self.next_sequence = reread.next_sequence;
         let told = self.parts.occupancy.send(Replace(reread));
-        ctx.spawn(told.into_actor(self).map(|_, actor, ctx| {
+        ctx.spawn(told.into_actor(self).map(|_, actor, _| {
             tracing::info!("the store answers again");
-            actor.refuse_waiting();
-            actor.committing = false;
+            // Nothing waits: no permit of the new term is out before the next line.
+            actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
-            actor.flush_if_due(false, ctx);
         }));
     }
 }
@@ -269,16 +297,26 @@ async fn reread(
     store: Arc<dyn TrackStore>,
     vehicles: Vec<VehicleId>,
     sequence: i64,
-    limit: Duration,
+    config: LiveConfig,
 ) -> Result<Reread, StoreError> {
     loop {
-        tokio::time::sleep(PROBE_EVERY).await;
-        match tokio::time::timeout(limit, store.reread(&vehicles, sequence)).await {
-            Ok(Ok(reread)) => return Ok(reread),
-            Ok(Err(StoreError::TakenOver)) => return Err(StoreError::TakenOver),
-            Ok(Err(StoreError::Away(why))) => tracing::warn!(why, "the store is still away"),
-            Err(_) => tracing::warn!("the store is still away: no answer in time"),
+        tokio::time::sleep(config.probe_every).await;
+        match in_time(config.commit_timeout, store.reread(&vehicles, sequence)).await {
+            Err(StoreError::Away(why)) => tracing::warn!(why, "the store is still away"),
+            answer => return answer,
         }
+    }
+}
+
+/// What the store answers, in time. A store that panics is away: the writer outlives it.
+async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(limit, AssertUnwindSafe(answer).catch_unwind()).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(StoreError::Away("it panicked".to_owned())),
+        Err(_) => Err(StoreError::Away("no answer in time".to_owned())),
     }
 }
 
@@ -295,10 +333,11 @@ impl Handler<Write> for Persistence {
     type Result = ();
 
     fn handle(&mut self, write: Write, ctx: &mut Context<Self>) {
-        if write.permit.term != self.parts.permits.term() {
+        if !write.permit.is_current() {
             write.done.send(Err(LiveError::Unavailable)).ok();
             return;
         }
+        self.taken += 1;
         self.waiting_rows += weight(&write.effects);
         self.waiting.push_back(write);
         self.flush_if_due(false, ctx);
@@ -306,14 +345,17 @@ impl Handler<Write> for Persistence {
 }
 
 impl Handler<Barrier> for Persistence {
-    type Result = ResponseFuture<()>;
+    type Result = ResponseFuture<Result<(), LiveError>>;
 
     fn handle(&mut self, _: Barrier, ctx: &mut Context<Self>) -> Self::Result {
         let (released, wait) = oneshot::channel();
-        self.barriers.push(released);
+        self.barriers.push_back((self.taken, released));
+        match self.doing {
+            Doing::Gathering | Doing::Committing => self.release_barriers(),
+            Doing::Rereading => self.refuse_barriers(&LiveError::Unavailable),
+            Doing::Ended => self.refuse_barriers(&LiveError::Stopped),
+        }
         self.flush_if_due(false, ctx);
-        Box::pin(async move {
-            wait.await.ok();
-        })
+        Box::pin(async move { wait.await.unwrap_or(Err(LiveError::Stopped)) })
     }
 }

@@ -29,7 +29,7 @@ pub(crate) struct VehicleParts {
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
-    /// The writer's term at the start.
+    /// The newest term whose beginning was known at the start.
     pub(crate) term: u64,
     /// Whether an earlier actor of this vehicle may have left something on its way to a commit.
     pub(crate) restarted: bool,
@@ -42,10 +42,16 @@ pub(crate) struct VehicleParts {
 /// The actor of one vehicle in use.
 pub(crate) struct VehicleActor {
     parts: VehicleParts,
-    state: VehicleState,
+    /// What it is once all it handed over is committed.
+    state: Arc<VehicleState>,
     in_flight: Arc<AtomicUsize>,
     last_used: Instant,
+    /// Taken out of use: takes no fixes any more.
+    retired: bool,
 }
+
+/// Told once what was asked for is committed or refused.
+pub(crate) type Done = oneshot::Sender<Result<Counts, LiveError>>;
 
 /// Fixes of one report, in their order. From a reporter; one in flight per reporter and vehicle.
 /// Answered once applied; `done` once committed or refused.
@@ -54,7 +60,7 @@ pub(crate) struct VehicleActor {
 pub(crate) struct Report {
     pub(crate) fixes: Vec<Fix>,
     pub(crate) permit: Permit,
-    pub(crate) done: oneshot::Sender<Result<Counts, LiveError>>,
+    pub(crate) done: Done,
 }
 
 /// Settles a fence's newest version. From the edge of an edit; `done` once its records are committed.
@@ -63,7 +69,7 @@ pub(crate) struct Report {
 pub(crate) struct Settle {
     pub(crate) fence: GeofenceId,
     pub(crate) permit: Permit,
-    pub(crate) done: oneshot::Sender<Result<Counts, LiveError>>,
+    pub(crate) done: Done,
 }
 
 /// Ends every stay: the vehicle is taken out of use. From the edge; `done` once that is committed.
@@ -71,8 +77,13 @@ pub(crate) struct Settle {
 #[rtype(result = "()")]
 pub(crate) struct Deactivate {
     pub(crate) permit: Permit,
-    pub(crate) done: oneshot::Sender<Result<Counts, LiveError>>,
+    pub(crate) done: Done,
 }
+
+/// The vehicle was taken out of use: the actor stops. From the directory.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Retire;
 
 /// The vehicle's name or limits changed. From the directory.
 #[derive(Message)]
@@ -99,9 +110,10 @@ impl VehicleActor {
     pub(crate) fn new(parts: VehicleParts) -> Self {
         Self {
             parts,
-            state: VehicleState::default(),
+            state: Arc::default(),
             in_flight: Arc::new(AtomicUsize::new(0)),
             last_used: Instant::now(),
+            retired: false,
         }
     }
 
@@ -116,6 +128,8 @@ impl VehicleActor {
         let seed = async move {
             if after_barrier {
                 // What an earlier actor of this vehicle left must be committed or refused first.
+                // While the store is away it is refused: what is judged now is too, and a newer
+                // term takes over the state again.
                 persistence.send(Barrier).await.ok();
             }
             occupancy.send(Seed(vehicle)).await
@@ -123,58 +137,77 @@ impl VehicleActor {
         ctx.wait(seed.into_actor(self).map(move |seed, actor, ctx| match seed {
             Ok(state) => {
                 actor.state = state;
+                actor.retired = false;
                 then(actor);
             }
             Err(_) => ctx.stop(), // the core is stopping
         }));
     }
 
-    /// Runs one step of the engine and hands its effects to the writer.
+    /// Runs one step of the engine and hands its effects to the writer. What cannot be handed over
+    /// has not happened.
     fn step(
         &mut self,
         permit: Permit,
-        done: oneshot::Sender<Result<Counts, LiveError>>,
+        done: Done,
         run: impl FnOnce(&mut VehicleState, &Judgement<'_>, &mut Effects),
     ) {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
-        let mut effects = Effects::default();
-        run(&mut self.state, &judgement, &mut effects);
-        if effects.is_empty() {
-            // Nothing to write; but a repeated fix may still be on its way to its commit.
-            if self.in_flight.load(Ordering::Acquire) == 0 {
-                done.send(Ok(Counts { stored: 0, duplicates: effects.duplicates })).ok();
-                return;
-            }
+        let (mut state, mut effects) = (VehicleState::clone(&self.state), Effects::default());
+        run(&mut state, &judgement, &mut effects);
+        if effects.is_empty() && state == *self.state && self.is_committed(&permit) {
+            done.send(Ok(Counts { stored: 0, duplicates: effects.duplicates })).ok();
+            return;
         }
+        let state = Arc::new(state);
         let write = Write {
             vehicle_id: self.parts.vehicle.id,
             organization_id: self.parts.vehicle.organization_id,
             effects,
-            state: Arc::new(self.state.clone()),
+            state: Arc::clone(&state),
             permit,
             in_flight: InFlight::begin(&self.in_flight),
             done,
         };
         // The permits bound what is on its way, and the writer's mailbox holds that much.
-        if let Err(SendError::Full(write) | SendError::Closed(write)) = self.parts.persistence.try_send(write)
-        {
-            write.done.send(Err(LiveError::Stopped)).ok();
+        match self.parts.persistence.try_send(write) {
+            Ok(()) => self.state = state,
+            Err(SendError::Full(write)) => refuse(write.done, LiveError::Unavailable),
+            Err(SendError::Closed(write)) => refuse(write.done, LiveError::Stopped),
         }
+    }
+
+    /// Whether the state is the committed one. Nothing on its way may also mean that it was
+    /// refused; but then the permit's term is over, and that is told first.
+    fn is_committed(&self, permit: &Permit) -> bool {
+        self.in_flight.load(Ordering::Acquire) == 0 && permit.is_current()
     }
 
     /// Runs `apply` in the permit's term: at once, or after taking over the committed state when a
     /// commit failed since the last one.
-    fn in_term(&mut self, term: u64, ctx: &mut Context<Self>, apply: impl FnOnce(&mut Self) + 'static) {
+    fn in_term(
+        &mut self,
+        permit: Permit,
+        done: Done,
+        ctx: &mut Context<Self>,
+        apply: impl FnOnce(&mut Self, Permit, Done) + 'static,
+    ) {
         self.last_used = Instant::now();
-        if term > self.parts.term {
-            self.parts.term = term;
-            self.seed(false, ctx, apply);
+        if permit.term < self.parts.term {
+            refuse(done, LiveError::Unavailable);
+        } else if permit.term > self.parts.term {
+            self.parts.term = permit.term;
+            self.seed(false, ctx, move |actor| apply(actor, permit, done));
         } else {
-            apply(self);
+            apply(self, permit, done);
         }
     }
+}
+
+fn refuse(done: Done, why: LiveError) {
+    done.send(Err(why)).ok();
 }
 
 impl Actor for VehicleActor {
@@ -199,13 +232,11 @@ impl Actor for VehicleActor {
 impl Handler<Report> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, report: Report, ctx: &mut Context<Self>) {
-        if report.permit.term < self.parts.term {
-            report.done.send(Err(LiveError::Unavailable)).ok();
-            return;
-        }
-        self.in_term(report.permit.term, ctx, move |actor| {
-            let Report { fixes, permit, done } = report;
+    fn handle(&mut self, Report { fixes, permit, done }: Report, ctx: &mut Context<Self>) {
+        self.in_term(permit, done, ctx, move |actor, permit, done| {
+            if actor.retired {
+                return refuse(done, LiveError::UnknownVehicle);
+            }
             actor.step(permit, done, |state, judgement, effects| {
                 for fix in fixes {
                     tracking::apply(state, fix, judgement, effects);
@@ -218,13 +249,11 @@ impl Handler<Report> for VehicleActor {
 impl Handler<Settle> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
-        if settle.permit.term < self.parts.term {
-            settle.done.send(Err(LiveError::Unavailable)).ok();
-            return;
-        }
-        self.in_term(settle.permit.term, ctx, move |actor| {
-            let Settle { fence, permit, done } = settle;
+    fn handle(&mut self, Settle { fence, permit, done }: Settle, ctx: &mut Context<Self>) {
+        self.in_term(permit, done, ctx, move |actor, permit, done| {
+            if actor.retired {
+                return refuse(done, LiveError::UnknownVehicle);
+            }
             actor.step(permit, done, |state, judgement, effects| {
                 tracking::settle_fence(state, fence, judgement, effects);
             });
@@ -236,11 +265,19 @@ impl Handler<Deactivate> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, Deactivate { permit, done }: Deactivate, ctx: &mut Context<Self>) {
-        if permit.term < self.parts.term {
-            done.send(Err(LiveError::Unavailable)).ok();
-            return;
-        }
-        self.in_term(permit.term, ctx, move |actor| actor.step(permit, done, tracking::deactivate));
+        self.in_term(permit, done, ctx, |actor, permit, done| {
+            actor.step(permit, done, tracking::deactivate);
+            // From here on a connection that still has the address cannot begin a new stay.
+            actor.retired = true;
+        });
+    }
+}
+
+impl Handler<Retire> for VehicleActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
+        ctx.stop();
     }
 }
 

@@ -1,0 +1,127 @@
+//! The actors wired together, each on its thread. Owns who is told by whom, and the threads.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use futures_util::future::join_all;
+use tokio::sync::{oneshot, watch};
+
+use super::cache::Cache;
+use super::directory::{Directory, DirectoryParts};
+use super::occupancy::Occupancy;
+use super::permits::Permits;
+use super::persistence::{Persistence, PersistenceParts};
+use super::registry::{GeofenceRegistry, Shelves};
+use crate::clock::Clock;
+use crate::live::LiveParts;
+use crate::ports::{Seeds, TrackStore};
+
+/// Every actor that is there once, and the threads.
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn TrackStore>,
+    pub(crate) clock: Clock,
+    pub(crate) permits: Permits,
+    pub(crate) directory: Addr<Directory>,
+    pub(crate) registry: Addr<GeofenceRegistry>,
+    pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) taken_over: watch::Receiver<bool>,
+    pub(crate) watch_capacity: usize,
+    pub(crate) probe_every: Duration,
+    threads: Threads,
+}
+
+struct Threads {
+    /// Directory, registry, occupancy and cache.
+    desk: ArbiterHandle,
+    writer: ArbiterHandle,
+    /// Vehicles.
+    lanes: Vec<ArbiterHandle>,
+}
+
+impl Threads {
+    fn start(lanes: usize) -> Self {
+        let thread = || Arbiter::new().handle();
+        Self { desk: thread(), writer: thread(), lanes: (0..lanes.max(1)).map(|_| thread()).collect() }
+    }
+}
+
+impl Core {
+    pub(crate) fn start(parts: LiveParts, seeds: Seeds) -> Self {
+        let LiveParts { config, store, cache, clock } = parts;
+        let threads = Threads::start(config.lanes);
+        let permits = Permits::new(config.max_waiting_fixes);
+        let shelves = Shelves::load(&seeds.fences);
+        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence);
+        let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
+        let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| Cache::new(cache)));
+        let (taken_over_sender, taken_over) = watch::channel(false);
+        let persistence = PersistenceParts {
+            store: Arc::clone(&store),
+            permits: permits.clone(),
+            occupancy: occupancy.clone(),
+            cache,
+            config: config.clone(),
+            taken_over: taken_over_sender,
+        };
+        let next_sequence = seeds.next_sequence;
+        let persistence = Persistence::start_in_arbiter(&threads.writer, move |_| {
+            Persistence::new(persistence, next_sequence)
+        });
+        let directory = DirectoryParts {
+            lanes: threads.lanes.clone(),
+            persistence: persistence.clone(),
+            occupancy: occupancy.clone(),
+            shelves: shelves.clone(),
+            permits: permits.clone(),
+            clock: Arc::clone(&clock),
+            idle_after: config.idle_after,
+            restart_window: config.restart_window,
+        };
+        let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
+        let directory =
+            Directory::start_in_arbiter(&threads.desk, move |_| Directory::new(directory, vehicles));
+        let registry =
+            GeofenceRegistry::start_in_arbiter(&threads.desk, move |_| GeofenceRegistry::new(shelves));
+        Self {
+            store,
+            clock,
+            permits,
+            directory,
+            registry,
+            occupancy,
+            persistence,
+            taken_over,
+            watch_capacity: config.watch_capacity,
+            probe_every: config.probe_every,
+            threads,
+        }
+    }
+
+    /// Runs something beside the actors until it ends or they stop.
+    pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        self.threads.desk.spawn(task);
+    }
+
+    /// Waits until every step of a vehicle that runs now is over and handed to the writer.
+    pub(crate) async fn pass_lanes(&self) {
+        let turns = self.threads.lanes.iter().map(|lane| {
+            let (turn, came) = oneshot::channel();
+            // A lane runs one step at a time, and this between two of them.
+            lane.spawn(async move {
+                turn.send(()).ok();
+            });
+            came
+        });
+        join_all(turns).await;
+    }
+
+    /// Stops every actor at once.
+    pub(crate) fn stop(&self) {
+        let Threads { desk, writer, lanes } = &self.threads;
+        for thread in lanes.iter().chain([desk, writer]) {
+            thread.stop();
+        }
+    }
+}

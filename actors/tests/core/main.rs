@@ -1,0 +1,16 @@
+//! The live core against its public handle: a store that fails on demand, a clock that is set, and
+//! what must hold whatever happens.
+
+mod backpressure;
+mod client;
+mod commits;
+mod edits;
+mod failures;
+mod fences;
+mod panics;
+mod passivation;
+mod stopping;
+mod store;
+mod vehicles;
+mod watching;
+mod world;

@@ -1,0 +1,72 @@
+//! The end: another server takes over, or this one stops.
+
+use futures_util::FutureExt;
+use waypost_actors::live::LiveError;
+use waypost_actors::ports::Counts;
+
+use crate::store::Fault;
+use crate::world::{INSIDE, World, eventually, fence_with, fix, quick, square, vehicle, version, within};
+
+#[actix_rt::test]
+async fn a_server_that_is_taken_over_says_so_and_writes_nothing_more() {
+    let world = World::with(2, quick()).await;
+    assert!(world.live.taken_over().now_or_never().is_none());
+    world.store.plan(&[Fault::TakenOver]);
+    let mut reporter = world.live.reporter();
+    let pending = reporter.report(vehicle(1), vec![fix(0.0, INSIDE)]).await.unwrap();
+    assert_eq!(within(pending.committed()).await, Err(LiveError::Unavailable));
+    within(world.live.taken_over()).await;
+    assert!(!world.live.is_available());
+    let refused = within(reporter.report(vehicle(2), vec![fix(0.0, INSIDE)])).await;
+    assert_eq!(refused.unwrap_err(), LiveError::Stopped);
+    // Nothing waits for a store that never comes back.
+    let edit = fence_with(2, 1, version(1, None, square(INSIDE)));
+    assert_eq!(within(world.live.put_fence(edit)).await, Err(LiveError::Stopped));
+    assert_eq!(within(world.live.remove_vehicle(vehicle(1))).await, Err(LiveError::Stopped));
+    assert_eq!(world.store.commits(), 1);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn taken_over_while_it_was_away() {
+    let world = World::with(1, quick()).await;
+    world.store.set_away(true);
+    let pending = world.live.reporter().report(vehicle(1), vec![fix(0.0, INSIDE)]).await.unwrap();
+    assert_eq!(within(pending.committed()).await, Err(LiveError::Unavailable));
+    assert!(world.live.taken_over().now_or_never().is_none());
+    world.store.take_over();
+    within(world.live.taken_over()).await;
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn stopping_commits_what_is_on_its_way() {
+    let world = World::with(20, quick()).await;
+    world.store.hold();
+    let mut pending = Vec::new();
+    for number in 1..=20 {
+        pending.push(world.live.reporter().report(vehicle(number), vec![fix(0.0, INSIDE)]).await.unwrap());
+    }
+    let stop = world.live.stop();
+    let beside = async {
+        eventually("nothing is taken", || !world.live.is_available()).await;
+        let late = within(world.live.reporter().report(vehicle(1), vec![fix(1.0, INSIDE)])).await;
+        assert_eq!(late.unwrap_err(), LiveError::Stopped);
+        world.store.release();
+    };
+    within(futures_util::future::join(stop, beside)).await;
+    for pending in pending {
+        assert_eq!(within(pending.committed()).await, Ok(Counts { stored: 1, duplicates: 0 }));
+    }
+    assert_eq!(within(world.live.vehicle(vehicle(1))).await, Err(LiveError::Stopped));
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn stopping_does_not_wait_for_a_store_that_is_away() {
+    let world = World::with(1, quick()).await;
+    world.store.set_away(true);
+    let pending = world.live.reporter().report(vehicle(1), vec![fix(0.0, INSIDE)]).await.unwrap();
+    assert_eq!(within(pending.committed()).await, Err(LiveError::Unavailable));
+    world.end().await;
+}

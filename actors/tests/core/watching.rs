@@ -1,0 +1,154 @@
+//! Watchers: a snapshot and every commit after it, for those who may see it, bounded.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use futures_util::future::{join, join_all};
+use tokio::sync::mpsc::error::TryRecvError;
+use waypost_actors::live::LiveConfig;
+use waypost_actors::model::{Event, GeofenceId, VehicleId};
+use waypost_actors::tracking::VehicleState;
+use waypost_actors::watch::{Audience, Watch};
+
+use crate::client::deliver;
+use crate::store::Store;
+use crate::world::{
+    INSIDE, World, crossings, eventually, fence_with, fix, known_vehicle, org, quick, square, vehicle,
+    version, within,
+};
+
+/// What a watcher knows after reading everything.
+struct Known {
+    next_sequence: i64,
+    events: Vec<Event>,
+    states: BTreeMap<VehicleId, VehicleState>,
+    inside: BTreeSet<(VehicleId, GeofenceId)>,
+}
+
+/// Reads snapshot and updates, checking that one follows on the other.
+fn read(mut watch: Watch, audience: Audience) -> Known {
+    let mut known = Known {
+        next_sequence: watch.next_sequence,
+        events: vec![],
+        states: BTreeMap::new(),
+        inside: BTreeSet::new(),
+    };
+    for (id, organization, state) in &watch.vehicles {
+        assert!(audience.sees(*organization));
+        known.inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
+        assert!(known.states.insert(*id, (**state).clone()).is_none(), "each vehicle once");
+    }
+    let mut next = watch.next_sequence;
+    while let Ok(update) = watch.updates.try_recv() {
+        for vehicle in &update.vehicles {
+            assert!(audience.sees(vehicle.organization_id));
+            let id = vehicle.vehicle_id;
+            for left in &vehicle.left {
+                assert!(known.inside.remove(&(id, *left)), "left what it was not in");
+            }
+            for entered in &vehicle.entered {
+                assert!(known.inside.insert((id, entered.geofence_id)), "entered what it was in");
+            }
+            known.states.insert(id, (*vehicle.state).clone());
+        }
+        for event in &update.events {
+            assert!(audience.sees(event.event.organization_id));
+            assert!(event.event.sequence >= next && event.event.sequence < update.next_sequence);
+            next = event.event.sequence + 1;
+            known.events.push(event.event.clone());
+        }
+        assert!(update.next_sequence >= next);
+        next = update.next_sequence;
+    }
+    known
+}
+
+/// That a watcher knows what the store holds of its audience, each event since its snapshot once.
+fn is_complete(known: &Known, store: &Store, audience: Audience) {
+    let mine = |event: &Event| audience.sees(event.organization_id);
+    let events: Vec<Event> =
+        store.events().into_iter().filter(|e| mine(e) && e.sequence >= known.next_sequence).collect();
+    assert_eq!(known.events, events);
+    let mut inside = BTreeSet::new();
+    for (id, state) in &known.states {
+        assert_eq!(*state, store.state(*id));
+        inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
+    }
+    assert_eq!(known.inside, inside);
+}
+
+/// Vehicles 1 to 5 of organization 1 and 6 to 10 of organization 2, a fence each.
+async fn two_fleets(config: LiveConfig) -> World {
+    let vehicles = (1..=10).map(|n| known_vehicle(n, if n <= 5 { 1 } else { 2 })).collect();
+    let fences = (1..=2).map(|n| fence_with(n, n, version(1, None, square(INSIDE)))).collect();
+    World::of(vehicles, fences, config).await
+}
+
+#[actix_rt::test]
+async fn whoever_begins_in_the_middle_misses_nothing_and_gets_nothing_twice() {
+    let world = two_fleets(LiveConfig { watch_capacity: 10_000, max_batch_rows: 20, ..quick() }).await;
+    let audiences = [Audience::Everyone, Audience::Organization(org(1)), Audience::Organization(org(2))];
+    let fixes = crossings(80);
+    let sends = join_all((1..=10).map(|n| deliver(&world.live, &world.store, vehicle(n), &fixes, 2)));
+    let watches = async {
+        let mut watches = Vec::new();
+        for round in 0..20 {
+            eventually("more is committed", || world.store.events().len() >= round * 40).await;
+            for audience in audiences {
+                watches.push((audience, world.live.watch(audience).await.unwrap()));
+            }
+        }
+        watches
+    };
+    let (_, watches) = join(sends, watches).await;
+    assert!(watches.iter().any(|(_, watch)| watch.next_sequence > 1), "some began in the middle");
+    for (audience, watch) in watches {
+        let known = read(watch, audience);
+        assert_eq!(known.states.len(), if audience == Audience::Everyone { 10 } else { 5 });
+        is_complete(&known, &world.store, audience);
+    }
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn one_who_does_not_read_is_let_go_and_nobody_else() {
+    let world = two_fleets(LiveConfig { watch_capacity: 4, ..quick() }).await;
+    let mut asleep = world.live.watch(Audience::Everyone).await.unwrap();
+    let mut awake = world.live.watch(Audience::Everyone).await.unwrap();
+    let mut stranger = world.live.watch(Audience::Organization(org(2))).await.unwrap();
+    let mut reporter = world.live.reporter();
+    let mut heard = 0;
+    for fix in crossings(50) {
+        let pending = within(reporter.report(vehicle(1), vec![fix])).await.unwrap();
+        within(pending.committed()).await.unwrap();
+        heard += within(awake.updates.recv()).await.expect("who reads is served").events.len();
+    }
+    assert_eq!(heard, 50);
+    for _ in 0..4 {
+        asleep.updates.try_recv().expect("what there was room for");
+    }
+    assert_eq!(asleep.updates.try_recv().unwrap_err(), TryRecvError::Disconnected);
+    // The other tenant's commits take no room here.
+    assert_eq!(stranger.updates.try_recv().unwrap_err(), TryRecvError::Empty);
+    let own = within(reporter.report(vehicle(6), vec![fix(0.0, INSIDE)])).await.unwrap();
+    within(own.committed()).await.unwrap();
+    assert_eq!(stranger.updates.try_recv().unwrap().events.len(), 1);
+    // And it may begin anew.
+    let anew = world.live.watch(Audience::Everyone).await.unwrap();
+    assert_eq!(anew.next_sequence, 52);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn a_new_vehicle_is_shown_to_its_own() {
+    let world = two_fleets(quick()).await;
+    let mut own = world.live.watch(Audience::Organization(org(1))).await.unwrap();
+    let mut stranger = world.live.watch(Audience::Organization(org(2))).await.unwrap();
+    world.live.put_vehicle(known_vehicle(11, 1)).await.unwrap();
+    let update = own.updates.try_recv().unwrap();
+    assert_eq!(update.vehicles[0].vehicle_id, vehicle(11));
+    assert_eq!(stranger.updates.try_recv().unwrap_err(), TryRecvError::Empty);
+    // A new name is no change of state.
+    world.live.put_vehicle(known_vehicle(11, 1)).await.unwrap();
+    assert_eq!(own.updates.try_recv().unwrap_err(), TryRecvError::Empty);
+    world.end().await;
+}
