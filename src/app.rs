@@ -14,11 +14,11 @@ use crate::auth::{AuthError, FirstStart, SetupError};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::Context;
-use crate::store::cache::RedisCache;
+use crate::store::cache::{CacheError, RedisCache};
 use crate::store::lock::{self, ServerLock};
 use crate::store::open::{OpenError, for_writer, open_and_migrate};
 use crate::store::partitions::make_partitions;
-use crate::store::sql::Db;
+use crate::store::sql::{Db, SqlError};
 use crate::store::track::Track;
 
 /// Seconds a stopping server waits for requests in progress.
@@ -37,13 +37,13 @@ pub enum StartError {
     Store(#[from] OpenError),
     /// The store could not be used.
     #[error("the database failed")]
-    Database(#[from] sqlx::Error),
+    Database(#[from] SqlError),
     /// The live core could not be started.
     #[error(transparent)]
     Live(#[from] StoreError),
     /// The address of Redis cannot be read.
     #[error("redisUrl cannot be used")]
-    Redis(#[from] redis::RedisError),
+    Redis(#[from] CacheError),
     /// The signing keys could not be loaded or made.
     #[error(transparent)]
     Auth(#[from] AuthError),

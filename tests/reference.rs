@@ -20,8 +20,8 @@ const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
 type Line = (String, String, bool, Timestamp);
 
 fn all_fences() -> FenceSet {
-    let polygons = fences::polygons(&trace::inflate(BUNDLED_FENCES).unwrap()).unwrap();
-    let circles = fences::circles(BUNDLED_CIRCLES).unwrap();
+    let polygons = fences::polygons(&trace::inflate(BUNDLED_FENCES).expect("gzip")).expect("GeoJSON");
+    let circles = fences::circles(BUNDLED_CIRCLES).expect("JSON");
     let timeline = |(number, shape): (usize, fences::NamedShape)| {
         let version = FenceVersion {
             version: 1,
@@ -43,13 +43,18 @@ fn all_fences() -> FenceSet {
 }
 
 fn expected() -> Vec<Line> {
-    let content = std::fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/demo/events_expected.csv.gz")).unwrap();
-    let content = trace::inflate(&content).unwrap();
+    let content = include_bytes!("../demo/events_expected.csv.gz");
+    let content = trace::inflate(content).expect("gzip");
     let mut lines: Vec<Line> = csv::Reader::from_reader(&content[..])
         .records()
         .map(|record| {
-            let record = record.unwrap();
-            (record[0].into(), record[1].into(), &record[2] == "enter", Timestamp::parse(&record[3]).unwrap())
+            let record = record.expect("CSV");
+            (
+                record[0].into(),
+                record[1].into(),
+                &record[2] == "enter",
+                Timestamp::parse(&record[3]).expect("RFC 3339"),
+            )
         })
         .collect();
     lines.sort();

@@ -1,6 +1,7 @@
 //! Why somebody is not let in.
 
 use super::permission::Action;
+use crate::store::sql::SqlError;
 
 /// Why somebody is not let in.
 #[derive(Debug, thiserror::Error)]
@@ -34,5 +35,5 @@ pub enum AuthError {
     Busy,
     /// The store failed.
     #[error("the store failed")]
-    Store(#[from] sqlx::Error),
+    Store(#[from] SqlError),
 }

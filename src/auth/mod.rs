@@ -31,7 +31,7 @@ use access_token::AccessTokens;
 
 use crate::clock::{self, Clock};
 use crate::store::signing_key;
-use crate::store::sql::Db;
+use crate::store::sql::{Db, SqlError};
 
 /// Everything that signing in needs.
 pub struct Auth {
@@ -49,7 +49,7 @@ impl Auth {
     /// Loads the signing keys, making the first one at the first start.
     pub async fn start(db: Db, clock: Clock) -> Result<Self, AuthError> {
         let keys = signing_key::load_or_create(&db, clock::random_bytes(), clock.now().into()).await?;
-        let access_tokens = AccessTokens::new(&keys).ok_or(sqlx::Error::RowNotFound)?;
+        let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
         Ok(Self {
             db,
             clock,

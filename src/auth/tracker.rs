@@ -4,7 +4,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
 use super::secret;
 use crate::domain::tracker::TrackerStatus;
-use crate::store::sql::Db;
+use crate::store::sql::{Db, SqlError};
 use crate::store::tracker::{self, CredentialRow};
 
 /// Why a known tracker is refused. An unknown or revoked token is no error but `None`.
@@ -18,7 +18,7 @@ pub enum TrackerRefused {
     OrganizationInactive,
     /// The store failed.
     #[error("the store failed")]
-    Store(#[from] sqlx::Error),
+    Store(#[from] SqlError),
 }
 
 /// A tracker that may send fixes.

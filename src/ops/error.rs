@@ -4,6 +4,8 @@ use waypost_actors::live::LiveError;
 
 use crate::auth::AuthError;
 use crate::domain::field::FieldError;
+use crate::store::sql::SqlError;
+pub use crate::store::sql::is_unavailable;
 
 /// A unique thing that another one has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,8 +68,8 @@ impl From<Vec<FieldError>> for OpError {
     }
 }
 
-impl From<sqlx::Error> for OpError {
-    fn from(error: sqlx::Error) -> Self {
+impl From<SqlError> for OpError {
+    fn from(error: SqlError) -> Self {
         if is_unavailable(&error) {
             Self::Unavailable(error.to_string())
         } else {
@@ -79,24 +81,5 @@ impl From<sqlx::Error> for OpError {
 impl From<LiveError> for OpError {
     fn from(error: LiveError) -> Self {
         Self::Unavailable(error.to_string())
-    }
-}
-
-/// Whether an error says that the store is away or too slow, rather than that we asked nonsense.
-#[must_use]
-pub fn is_unavailable(error: &sqlx::Error) -> bool {
-    match error {
-        sqlx::Error::PoolTimedOut
-        | sqlx::Error::PoolClosed
-        | sqlx::Error::Io(_)
-        | sqlx::Error::Tls(_)
-        | sqlx::Error::WorkerCrashed => true,
-        // 57xxx: cancelled by the timeout or shutting down; 53xxx: out of resources; 08xxx: connection;
-        // 40xxx: serialization; 5, 6: SQLite busy or locked.
-        sqlx::Error::Database(error) => error.code().is_some_and(|code| {
-            ["57", "53", "08", "40"].iter().any(|class| code.len() == 5 && code.starts_with(class))
-                || matches!(code.as_ref(), "5" | "6" | "13")
-        }),
-        _ => false,
     }
 }

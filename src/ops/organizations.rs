@@ -21,7 +21,7 @@ use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::account::{self, NewAccount};
 use crate::store::organization;
 pub use crate::store::organization::{Filter, SORT_KEYS};
-use crate::store::sql::{Tx, is_conflict};
+use crate::store::sql::{SqlError, Tx, is_conflict};
 
 /// Members of an organization that a client may send back but not change.
 const READ_ONLY: &[&str] =
@@ -234,6 +234,6 @@ pub(super) async fn require_room(tx: &mut Tx, scope: &OrgScope, what: Counted) -
     if used < limit { Ok(()) } else { Err(OpError::PlanLimit { what: name, limit }) }
 }
 
-fn conflict<T>(written: Result<T, sqlx::Error>, taken: Taken) -> Result<T, OpError> {
+fn conflict<T>(written: Result<T, SqlError>, taken: Taken) -> Result<T, OpError> {
     written.map_err(|error| if is_conflict(&error) { OpError::Taken(taken) } else { error.into() })
 }

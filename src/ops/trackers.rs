@@ -14,7 +14,7 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
 use crate::sessions::End;
-use crate::store::sql::{Tx, is_conflict};
+use crate::store::sql::{SqlError, Tx, is_conflict};
 pub use crate::store::tracker::{Filter, SORT_KEYS};
 use crate::store::{tracker, vehicle};
 
@@ -190,6 +190,6 @@ async fn refuse_foreign_vehicles(tx: &mut Tx, scope: &OrgScope, said: &TrackerIn
     if problems.is_empty() { Ok(()) } else { Err(OpError::Invalid(problems)) }
 }
 
-fn conflict<T>(written: Result<T, sqlx::Error>) -> Result<T, OpError> {
+fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
     written.map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::UniqueId) } else { error.into() })
 }

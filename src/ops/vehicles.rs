@@ -16,7 +16,7 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::unique_id;
 use crate::domain::vehicle::{Vehicle, VehicleIn};
-use crate::store::sql::Tx;
+use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
 use crate::store::{tracker, vehicle};
 
@@ -187,7 +187,7 @@ async fn refuse_taken(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Resul
 }
 
 /// A conflict that nobody saw coming: another request took plate or VIN at the same moment.
-fn conflict<T>(written: Result<T, sqlx::Error>) -> Result<T, OpError> {
+fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
     written.map_err(|error| {
         if crate::store::sql::is_conflict(&error) { OpError::Taken(Taken::Plate) } else { error.into() }
     })

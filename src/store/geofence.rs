@@ -7,7 +7,7 @@ use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
-use crate::auth::OrgScope;
+use crate::auth::scope::OrgScope;
 use crate::domain::fold::anywhere;
 use crate::domain::geofence::{Geofence, GeofenceIn};
 use crate::domain::paging::{Page, PageRequest, Sort};

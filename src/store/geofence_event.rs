@@ -7,7 +7,7 @@ use waypost_actors::model::{
 
 use super::sql::{Db, Engine, Result, Stmt};
 use super::time::Time;
-use crate::auth::OrgScope;
+use crate::auth::scope::OrgScope;
 use crate::domain::event::{EventFilter, EventOrder};
 
 /// Where a list goes on.

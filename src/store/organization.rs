@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
-use crate::auth::{Operator, OrgScope};
+use crate::auth::scope::{Operator, OrgScope};
 use crate::domain::fold::anywhere;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn, OrganizationStatus};
 use crate::domain::organization_settings::{Settings, Subscription, Usage};

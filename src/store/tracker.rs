@@ -6,7 +6,7 @@ use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
-use crate::auth::OrgScope;
+use crate::auth::scope::OrgScope;
 use crate::clock;
 use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};

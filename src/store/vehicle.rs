@@ -7,7 +7,7 @@ use waypost_actors::model::{TrackerId, VehicleId};
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
-use crate::auth::OrgScope;
+use crate::auth::scope::OrgScope;
 use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::vehicle::{
