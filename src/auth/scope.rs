@@ -13,7 +13,7 @@ pub struct OrgScope(OrganizationId);
 pub struct Operator(());
 
 impl OrgScope {
-    pub(in crate::auth) const fn new(organization: OrganizationId) -> Self {
+    pub(super) const fn new(organization: OrganizationId) -> Self {
         Self(organization)
     }
 
@@ -25,7 +25,7 @@ impl OrgScope {
 }
 
 impl Operator {
-    pub(in crate::auth) const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self(())
     }
 }
