@@ -43,8 +43,6 @@ pub fn plan(bundle: &Bundle, start: Timestamp) -> impl Iterator<Item = Scheduled
 }
 
 fn scheduled(due: Timestamp, vehicle: usize, fix: FixItem) -> Scheduled {
-    // What RFC 3339 with milliseconds can say, so that what is stored is what was planned.
-    let due = Timestamp::from_micros(due.as_millis() * 1000);
     Scheduled { due, vehicle, fix: FixItem { recorded_at: due, ..fix } }
 }
 

@@ -96,7 +96,6 @@ pub async fn create_positions(
     let credential = tracker_credential(&context, &request).await?;
     body::accept(request.headers(), &["application/json"])?;
     let bytes = body::read(payload.into_inner(), request.headers(), MAX_FRAME_BYTES).await?;
-    body::parse(&bytes)?;
     let items = read_items(&bytes)?;
     let mut intake = Intake::new(context.live.clone(), credential);
     let batch = intake.take(items).await.map_err(not_taken)?;
@@ -115,7 +114,13 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item, decode::BadItem>>
         let error = FieldError::new("/items", "invalid", detail.clone());
         Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])
     };
-    let body: Body<'_> = serde_json::from_slice(bytes).map_err(|_| invalid("items is missing".to_owned()))?;
+    let body: Body<'_> = match serde_json::from_slice(bytes) {
+        Ok(body) => body,
+        // No JSON at all says so with its line; JSON of another form lacks the items.
+        Err(_) => {
+            return Err(body::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
+        }
+    };
     let items = decode::items(body.items.get()).map_err(|bad| invalid(bad.0))?;
     if items.len() > MAX_ITEMS {
         return Err(invalid(format!("items may have {MAX_ITEMS} members, this one has {}", items.len())));

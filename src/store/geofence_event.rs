@@ -1,10 +1,9 @@
 //! The log of geofence events, read. The track writer writes it.
 
 use uuid::Uuid;
-use waypost_actors::model::{
-    Cause, Event, EventFix, EventId, EventKind, EventStatus, Origin, Place, Timestamp,
-};
+use waypost_actors::model::{Event, EventId, Timestamp};
 
+use super::event_row::{EventRow, SELECT_EVENTS};
 use super::sql::{Db, Engine, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -19,94 +18,18 @@ pub enum After {
     Sequence(i64),
 }
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    id: Uuid,
-    sequence: i64,
-    kind: String,
-    status: String,
-    revision: i64,
-    visit_id: Uuid,
-    organization_id: Uuid,
-    vehicle_id: Uuid,
-    vehicle_name: String,
-    geofence_id: Uuid,
-    geofence_name: String,
-    geofence_version: i64,
-    driver_id: Option<Uuid>,
-    occurred_at: Time,
-    time_uncertainty_seconds: f64,
-    detected_at: Time,
-    origin: String,
-    cause: String,
-    inferred: bool,
-    latitude: f64,
-    longitude: f64,
-    fix_recorded_at: Time,
-    fix_latitude: f64,
-    fix_longitude: f64,
-    fix_speed_kmh: Option<f64>,
-    fix_heading_degrees: Option<f64>,
-    fix_accuracy_meters: Option<f64>,
-}
-
-/// The word of a column, which the table's checks keep to the known ones.
-fn word<T>(found: Option<T>, column: &str) -> Result<T> {
-    found.ok_or_else(|| sqlx::Error::Decode(format!("geofence_event.{column} holds an unknown word").into()))
-}
-
-fn event(row: Row) -> Result<Event> {
-    Ok(Event {
-        id: row.id.into(),
-        sequence: row.sequence,
-        kind: word(EventKind::from_word(&row.kind), "kind")?,
-        status: word(EventStatus::from_word(&row.status), "status")?,
-        revision: row.revision,
-        visit_id: row.visit_id.into(),
-        organization_id: row.organization_id.into(),
-        vehicle_id: row.vehicle_id.into(),
-        vehicle_name: row.vehicle_name,
-        geofence_id: row.geofence_id.into(),
-        geofence_name: row.geofence_name,
-        geofence_version: row.geofence_version,
-        driver_id: row.driver_id.map(Into::into),
-        occurred_at: row.occurred_at.into(),
-        time_uncertainty_seconds: row.time_uncertainty_seconds,
-        detected_at: row.detected_at.into(),
-        origin: word(Origin::from_word(&row.origin), "origin")?,
-        cause: word(Cause::from_word(&row.cause), "cause")?,
-        inferred: row.inferred,
-        location: Place::new(row.latitude, row.longitude),
-        fix: EventFix {
-            recorded_at: row.fix_recorded_at.into(),
-            latitude: row.fix_latitude,
-            longitude: row.fix_longitude,
-            speed_kmh: row.fix_speed_kmh,
-            heading_degrees: row.fix_heading_degrees,
-            accuracy_meters: row.fix_accuracy_meters,
-        },
-    })
-}
-
-const SELECT: &str = "select e.id, e.sequence, e.kind, e.status, e.revision, e.visit_id, e.organization_id, \
-     e.vehicle_id, v.name as vehicle_name, e.geofence_id, g.name as geofence_name, e.geofence_version, \
-     e.driver_id, e.occurred_at, e.time_uncertainty_seconds, e.detected_at, e.origin, e.cause, e.inferred, \
-     e.latitude, e.longitude, e.fix_recorded_at, e.fix_latitude, e.fix_longitude, e.fix_speed_kmh, \
-     e.fix_heading_degrees, e.fix_accuracy_meters from geofence_event e \
-     join vehicle v on v.id = e.vehicle_id join geofence g on g.id = e.geofence_id ";
-
 /// An event.
 pub async fn find(db: &Db, scope: &OrgScope, id: EventId) -> Result<Option<Event>> {
-    let row: Option<Row> = db
+    let row: Option<EventRow> = db
         .read()
-        .sql(SELECT)
-        .push("where e.organization_id = ")
+        .sql(SELECT_EVENTS)
+        .push(" where e.organization_id = ")
         .push_bind(Uuid::from(scope.organization_id()))
         .push(" and e.id = ")
         .push_bind(Uuid::from(id))
         .optional()
         .await?;
-    row.map(event).transpose()
+    row.map(Event::try_from).transpose()
 }
 
 /// At most `limit` events after a place in the list.
@@ -118,7 +41,7 @@ pub async fn list(
     after: Option<After>,
     limit: i64,
 ) -> Result<Vec<Event>> {
-    let stmt = db.read().sql(SELECT).push("where e.organization_id = ");
+    let stmt = db.read().sql(SELECT_EVENTS).push(" where e.organization_id = ");
     let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
     let stmt = going_on(narrowed(stmt, filter, db.engine()), order, after);
     let stmt = match order {
@@ -126,8 +49,8 @@ pub async fn list(
         EventOrder::OldestFirst => stmt.push(" order by e.occurred_at, e.id"),
         EventOrder::Sequence => stmt.push(" order by e.sequence"),
     };
-    let rows: Vec<Row> = stmt.push(" limit ").push_bind(limit).all().await?;
-    rows.into_iter().map(event).collect()
+    let rows: Vec<EventRow> = stmt.push(" limit ").push_bind(limit).all().await?;
+    rows.into_iter().map(Event::try_from).collect()
 }
 
 fn going_on(stmt: Stmt<'_>, order: EventOrder, after: Option<After>) -> Stmt<'_> {

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use waypost_actors::model::{Place, Timestamp};
 
 /// A fix as a recording has it, in the words of the tracker socket.
@@ -11,7 +11,6 @@ use waypost_actors::model::{Place, Timestamp};
 #[serde(rename_all = "camelCase")]
 pub struct Point {
     /// The device's clock at the fix.
-    #[serde(serialize_with = "to_the_microsecond")]
     pub recorded_at: Timestamp,
     /// Where. Finite, but possibly out of range: that is the server's to refuse.
     #[serde(flatten)]
@@ -43,16 +42,6 @@ impl Point {
             accuracy_meters: None,
         }
     }
-}
-
-/// RFC 3339 in UTC: with milliseconds, and with microseconds where the recording has them.
-fn to_the_microsecond<S: Serializer>(instant: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
-    if instant.as_micros() % 1000 == 0 {
-        return instant.serialize(serializer);
-    }
-    let millis = instant.to_string();
-    let micros = instant.as_micros().rem_euclid(1000);
-    serializer.collect_str(&format_args!("{}{micros:03}Z", millis.trim_end_matches('Z')))
 }
 
 /// A point and whose it is.
@@ -126,7 +115,7 @@ mod tests {
         let json = serde_json::to_string(&point).unwrap();
         assert_eq!(
             json,
-            r#"{"recordedAt":"2026-01-01T00:00:00.207343Z","latitude":48.16350662940509,"longitude":-0.5,"speedKmh":12.5}"#
+            r#"{"recordedAt":"2026-01-01T00:00:00.207Z","latitude":48.16350662940509,"longitude":-0.5,"speedKmh":12.5}"#
         );
     }
 }

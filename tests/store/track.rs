@@ -86,8 +86,8 @@ fn entry(sequence: i64, seconds: i64) -> Event {
 /// An organization with one vehicle and one fence, and the writer of their data.
 async fn stand(store: &TestStore) -> Track {
     let now = Time(at(0));
-    let sql = "insert into organization (id, name, slug, contact_email, status, settings, subscription, \
-        created_at, updated_at) values ($1, 'O', 'o', 'o@example.org', 'active', $2, $2, $3, $3)";
+    let sql = "insert into organization (id, name, search_key, slug, contact_email, status, settings, \
+        subscription, created_at, updated_at) values ($1, 'O', 'o', 'o', 'o@example.org', 'active', $2, $2, $3, $3)";
     let empty = sqlx::types::Json(serde_json::json!({}));
     store
         .db
