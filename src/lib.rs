@@ -1,6 +1,18 @@
 //! Waypost: a real-time fleet tracking server. The library behind the binary and its tests.
 
+pub mod app;
+pub mod auth;
 pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod context;
 pub mod demo;
+pub mod domain;
+pub mod feed;
+pub mod http;
+pub mod ingest;
+pub mod ops;
+pub mod sessions;
 pub mod store;
+pub mod telemetry;
 pub mod trace;

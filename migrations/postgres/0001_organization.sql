@@ -1,8 +1,11 @@
+-- Texts that lists are sorted by are collated "C": by code point, as SQLite does.
+
 -- Tenants and the people who sign in. Written by ops/organizations, ops/users and auth.
 create table organization (
     id uuid not null,
-    name text not null,
-    slug text not null,
+    name text collate "C" not null,
+    slug text collate "C" not null,
+    search_key text not null,
     contact_email text not null,
     contact_phone text,
     address text,
@@ -34,8 +37,6 @@ create table account (
     password_hash text,
     locale text,
     timezone text,
-    failed_logins bigint not null,
-    locked_until timestamptz,
     last_login_at timestamptz,
     created_at timestamptz not null,
     updated_at timestamptz not null,
@@ -48,13 +49,15 @@ create table account (
 );
 create index account_organization_idx on account (organization_id);
 
--- Refresh tokens, hashed; the reuse of a used one revokes its family. Written by auth.
+-- Refresh tokens, hashed; the reuse of a used one revokes its family. Each is good for a while
+-- (expires_at), its family no longer than ends_at. Written by auth.
 create table refresh_token (
     token_hash bytea not null,
     family_id uuid not null,
     account_id uuid not null,
     created_at timestamptz not null,
     expires_at timestamptz not null,
+    ends_at timestamptz not null,
     used_at timestamptz,
     revoked_at timestamptz,
     constraint refresh_token_pkey primary key (token_hash),
@@ -62,6 +65,15 @@ create table refresh_token (
 );
 create index refresh_token_family_idx on refresh_token (family_id);
 create index refresh_token_account_idx on refresh_token (account_id);
+
+-- Failed sign-ins of an address, known or not, counted in a window. Written by auth.
+create table login_attempt (
+    email_key text not null,
+    failures bigint not null,
+    window_ends_at timestamptz not null,
+    constraint login_attempt_pkey primary key (email_key)
+);
+create index login_attempt_window_idx on login_attempt (window_ends_at);
 
 -- One-time links (setup, sign-in of the demo), hashed. Written by auth.
 create table one_time_token (

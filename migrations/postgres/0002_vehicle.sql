@@ -2,7 +2,8 @@
 create table vehicle (
     id uuid not null,
     organization_id uuid not null,
-    name text not null,
+    name text collate "C" not null,
+    search_key text not null default '',
     plate_number text,
     plate_country text,
     plate_key text,
@@ -30,7 +31,8 @@ create unique index vehicle_vin_key on vehicle (organization_id, vin) where dele
 create table tracker (
     id uuid not null,
     organization_id uuid not null,
-    unique_id text not null,
+    unique_id text collate "C" not null,
+    search_key text not null default '',
     model text,
     status text not null,
     token_hash bytea,

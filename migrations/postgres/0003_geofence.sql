@@ -2,7 +2,7 @@
 create table geofence (
     id uuid not null,
     organization_id uuid not null,
-    name text not null,
+    name text collate "C" not null,
     search_key text not null,
     description text,
     category text,

@@ -3,6 +3,7 @@ create table organization (
     id blob not null,
     name text not null,
     slug text not null,
+    search_key text not null,
     contact_email text not null,
     contact_phone text,
     address text,
@@ -34,8 +35,6 @@ create table account (
     password_hash text,
     locale text,
     timezone text,
-    failed_logins integer not null,
-    locked_until integer,
     last_login_at integer,
     created_at integer not null,
     updated_at integer not null,
@@ -48,13 +47,15 @@ create table account (
 ) strict;
 create index account_organization_idx on account (organization_id);
 
--- Refresh tokens, hashed; the reuse of a used one revokes its family. Written by auth.
+-- Refresh tokens, hashed; the reuse of a used one revokes its family. Each is good for a while
+-- (expires_at), its family no longer than ends_at. Written by auth.
 create table refresh_token (
     token_hash blob not null,
     family_id blob not null,
     account_id blob not null,
     created_at integer not null,
     expires_at integer not null,
+    ends_at integer not null,
     used_at integer,
     revoked_at integer,
     constraint refresh_token_pkey primary key (token_hash),
@@ -62,6 +63,15 @@ create table refresh_token (
 ) strict;
 create index refresh_token_family_idx on refresh_token (family_id);
 create index refresh_token_account_idx on refresh_token (account_id);
+
+-- Failed sign-ins of an address, known or not, counted in a window. Written by auth.
+create table login_attempt (
+    email_key text not null,
+    failures integer not null,
+    window_ends_at integer not null,
+    constraint login_attempt_pkey primary key (email_key)
+) strict;
+create index login_attempt_window_idx on login_attempt (window_ends_at);
 
 -- One-time links (setup, sign-in of the demo), hashed. Written by auth.
 create table one_time_token (

@@ -1,10 +1,17 @@
 //! The command line: which subcommands there are and what they take.
 //!
-//! Owns the definitions and `simulate`. The bodies of the other subcommands live with what they start.
+//! Owns what a person at a terminal sees. What the subcommands start lives elsewhere.
 
+mod demo;
+mod serve;
 pub mod simulate;
 
-use clap::{Args, Parser, Subcommand};
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+
+use crate::config::{self, Settings, Sources};
+use crate::store::open::open_and_migrate;
 
 /// Waypost, a real-time fleet tracking server.
 #[derive(Debug, Parser)]
@@ -33,10 +40,66 @@ pub enum Command {
     Openapi,
 }
 
-/// Settings given as flags, passed on as they are to the configuration.
-#[derive(Clone, Debug, Default, Args)]
+/// Settings given as flags; the table of settings says which there are.
+#[derive(Clone, Debug, Default)]
 pub struct ServeArgs {
-    /// Settings, such as `--listen 127.0.0.1:8080`.
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
-    pub settings: Vec<String>,
+    flags: Vec<(&'static str, String)>,
+}
+
+impl Args for ServeArgs {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(config::flags())
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for ServeArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { flags: config::given_flags(matches) })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.flags = config::given_flags(matches);
+        Ok(())
+    }
+}
+
+impl ServeArgs {
+    /// The settings of the file, the environment and these flags.
+    fn settings(self) -> anyhow::Result<Settings> {
+        Ok(Settings::load(&Sources::of_process(None, self.flags))?)
+    }
+}
+
+/// Runs a command to its end.
+pub async fn run(cli: Cli) -> ExitCode {
+    let done = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
+        Command::Serve(args) => serve::serve(args).await,
+        Command::Demo(args) => demo::demo(args).await,
+        Command::Migrate(args) => migrate(args).await,
+        Command::Openapi => openapi(),
+        Command::Simulate(options) => return simulate::main(*options).await,
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("waypost: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn migrate(args: ServeArgs) -> anyhow::Result<()> {
+    let db = open_and_migrate(&args.settings()?.store()).await?;
+    db.close().await;
+    println!("the database is up to date");
+    Ok(())
+}
+
+fn openapi() -> anyhow::Result<()> {
+    println!("{}", serde_json::to_string_pretty(&crate::http::openapi::document())?);
+    Ok(())
 }

@@ -5,9 +5,12 @@
 
 mod changes;
 mod cursor;
+mod deliver;
+mod ending;
 mod filter;
 pub mod protocol;
 mod session;
+mod sign_in;
 mod subscription;
 mod wire;
 

@@ -32,24 +32,22 @@ pub(super) struct Subscription {
 }
 
 impl Subscription {
-    /// Begins to watch. `resume`: the number of the next event to send; otherwise the next to come.
+    /// Begins to watch; events begin with the next to come.
     pub(super) async fn begin(
         asked: &Subscribe,
         filter: Filter,
         audience: Audience,
-        resume: Option<i64>,
         live: &Live,
     ) -> Result<Self, LiveError> {
         let watch = live.watch(audience).await?;
-        let next_sequence = resume.unwrap_or(watch.next_sequence);
         Ok(Self {
             id: asked.id.clone(),
             audience,
             topics: asked.topics.iter().copied().collect(),
             filter,
             min_interval: Duration::from_millis(asked.min_interval_ms),
+            next_sequence: watch.next_sequence,
             watch,
-            next_sequence,
             changes: Changes::default(),
             next_delta: Instant::now(),
         })

@@ -147,7 +147,9 @@ enum Instant<'a> {
 impl Instant<'_> {
     fn read(&self) -> Result<Timestamp, String> {
         match self {
-            Self::Text(text) => Timestamp::parse(text).map_err(|error| format!("recordedAt {text:?} is {error}")),
+            Self::Text(text) => {
+                Timestamp::parse(text).map_err(|error| format!("recordedAt {text:?} is {error}"))
+            }
             Self::Millis(millis) => Timestamp::from_millis(*millis)
                 .map_err(|_| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
         }

@@ -97,19 +97,20 @@ impl Intake {
     }
 
     fn fix(&self, item: &Item) -> Result<(VehicleId, Fix), (&'static str, String)> {
-        let own = |name: &str| {
-            name == self.credential.unique_id || name == self.credential.tracker_id.to_string()
-        };
+        let own =
+            |name: &str| name == self.credential.unique_id || name == self.credential.tracker_id.to_string();
         if let Some(other) = item.tracker.as_deref().filter(|name| !own(name)) {
             return Err(("unknownTracker", format!("{other:?} is not the tracker this token belongs to")));
         }
         let recorded_at = item.recorded_at.clone().map_err(|detail| ("invalidTime", detail))?;
-        let keep_from = self.credential.keep_days.map(|days| self.live.now().plus_seconds(-86_400.0 * days as f64));
+        let keep_from =
+            self.credential.keep_days.map(|days| self.live.now().plus_seconds(-86_400.0 * days as f64));
         let fix = tracking::accept(&item.reported, recorded_at, self.live.now(), keep_from)
             .map_err(|refusal| (refusal.code(), refusal.to_string()))?;
-        let vehicle = self.credential.vehicle_at(recorded_at).ok_or_else(|| {
-            ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}"))
-        })?;
+        let vehicle = self
+            .credential
+            .vehicle_at(recorded_at)
+            .ok_or_else(|| ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}")))?;
         Ok((vehicle, fix))
     }
 }

@@ -6,8 +6,8 @@
 pub mod decode;
 mod intake;
 pub mod protocol;
-mod session;
 mod sent;
+mod session;
 
 pub use intake::{Batch, Intake, Rejected};
 pub use session::{SocketLimits, run};

@@ -50,9 +50,8 @@ impl Sent {
     }
 
     pub(super) fn push(&mut self, first_seq: i64, last_seq: i64, batch: Batch) {
-        self.waiting.push_back(
-            async move { Done { first_seq, last_seq, result: batch.committed().await } }.boxed(),
-        );
+        self.waiting
+            .push_back(async move { Done { first_seq, last_seq, result: batch.committed().await } }.boxed());
     }
 
     /// A frame failed: it must come again, and with it whatever came after it.

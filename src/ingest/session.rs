@@ -110,10 +110,7 @@ impl Socket {
         self.out.ping(b"").await.map_err(|_| Stop::Gone)
     }
 
-    async fn hear(
-        &mut self,
-        frame: Option<Result<AggregatedMessage, ProtocolError>>,
-    ) -> Result<(), Stop> {
+    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, ProtocolError>>) -> Result<(), Stop> {
         match frame {
             Some(Ok(AggregatedMessage::Text(text))) => self.text(&text).await,
             Some(Ok(AggregatedMessage::Binary(_))) => Err(malformed("frames are JSON text, not binary")),

@@ -11,6 +11,9 @@ use waypost_actors::model::{Fix, GeofenceId, OrganizationId, VehicleId};
 use waypost_actors::ports::LiveCache;
 use waypost_actors::tracking::VehicleState;
 
+/// Why Redis cannot be used.
+pub use redis::RedisError as CacheError;
+
 /// An answer that takes longer does not come.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
 

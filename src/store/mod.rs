@@ -2,13 +2,23 @@
 //!
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
+pub mod account;
 pub mod cache;
 pub mod event_row;
+pub mod geofence;
+pub mod geofence_event;
 pub mod lock;
+pub mod one_time_token;
 pub mod open;
+pub mod organization;
+mod page;
 pub mod partitions;
 mod position_row;
 pub mod rows;
+pub mod session;
+pub mod signing_key;
 pub mod sql;
 pub mod time;
 pub mod track;
+pub mod tracker;
+pub mod vehicle;

@@ -79,16 +79,34 @@ pub async fn open(options: &Options) -> Result<Db, OpenError> {
     }
 }
 
-async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
+/// Connections for the track writer alone, so that no request waits for a batch nor a batch for
+/// requests. They are made by the thread that first uses them. SQLite has its one writer.
+pub fn for_writer(db: &Db, options: &Options) -> Result<Db, OpenError> {
+    match (db, &options.location) {
+        (Db::Postgres(_), Location::Postgres(url)) => {
+            let pool = PgPoolOptions::new()
+                .max_connections(1)
+                .acquire_timeout(Duration::from_secs(5))
+                .connect_lazy_with(postgres(url, options)?);
+            Ok(Db::Postgres(pool))
+        }
+        _ => Ok(db.clone()),
+    }
+}
+
+fn postgres(url: &str, options: &Options) -> Result<PgConnectOptions, OpenError> {
     let millis = options.statement_timeout.as_millis().to_string();
     let connect: PgConnectOptions = url.parse()?;
-    let connect = connect
+    Ok(connect
         .application_name("waypost")
-        .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]);
+        .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]))
+}
+
+async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
     let pool = PgPoolOptions::new()
         .max_connections(options.connections)
         .acquire_timeout(Duration::from_secs(5))
-        .connect_with(connect)
+        .connect_with(postgres(url, options)?)
         .await?;
     let db = Db::Postgres(pool);
     for setting in ["fsync", "full_page_writes", "synchronous_commit"] {

@@ -16,8 +16,11 @@ use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{Arguments, AssertSqlSafe, Encode, FromRow, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
 
+/// Why a statement failed.
+pub use sqlx::Error as SqlError;
+
 /// What a statement returns.
-pub type Result<T> = std::result::Result<T, sqlx::Error>;
+pub type Result<T> = std::result::Result<T, SqlError>;
 
 /// A value both engines accept as a parameter.
 pub trait Param<'q>: Encode<'q, Postgres> + Type<Postgres> + Encode<'q, Sqlite> + Type<Sqlite> {}
@@ -173,6 +176,25 @@ impl Tx {
 #[must_use]
 pub fn is_conflict(error: &sqlx::Error) -> bool {
     error.as_database_error().is_some_and(|e| e.is_unique_violation())
+}
+
+/// Whether an error says that the store is away or too slow, rather than that we asked nonsense.
+#[must_use]
+pub fn is_unavailable(error: &SqlError) -> bool {
+    match error {
+        SqlError::PoolTimedOut
+        | SqlError::PoolClosed
+        | SqlError::Io(_)
+        | SqlError::Tls(_)
+        | SqlError::WorkerCrashed => true,
+        // 57xxx: cancelled by the timeout or shutting down; 53xxx: out of resources; 08xxx: connection;
+        // 40xxx: serialization; 5, 6: SQLite busy or locked.
+        SqlError::Database(error) => error.code().is_some_and(|code| {
+            ["57", "53", "08", "40"].iter().any(|class| code.len() == 5 && code.starts_with(class))
+                || matches!(code.as_ref(), "5" | "6" | "13")
+        }),
+        _ => false,
+    }
 }
 
 enum Target<'c> {

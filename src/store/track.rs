@@ -29,19 +29,21 @@ use super::time::Time;
 /// The store of live data, as the one writer of this epoch.
 pub struct Track {
     db: Db,
+    writer: Db,
     epoch: i64,
 }
 
 impl Track {
-    /// Takes over the live tables: from now on no server of an earlier epoch can commit.
-    pub async fn take_over(db: Db) -> Result<Self> {
+    /// Takes over the live tables: from now on no server of an earlier epoch can commit. Batches go
+    /// through connections of their own (`writer`).
+    pub async fn take_over(db: Db, writer: Db) -> Result<Self> {
         let take = "update writer set epoch = epoch + 1 where name = 'main' returning epoch";
         let epoch = db.write().sql(take).scalar().await?;
-        Ok(Self { db, epoch })
+        Ok(Self { db, writer, epoch })
     }
 
     async fn commit_batch(&self, batch: &Batch) -> Result<Option<Vec<Counts>>> {
-        let mut tx = self.db.begin().await?;
+        let mut tx = self.writer.begin().await?;
         if !self.number(&mut tx, batch).await? {
             return Ok(None);
         }
@@ -70,7 +72,7 @@ impl Track {
 
     async fn is_writer(&self) -> Result<Option<i64>> {
         let select = "select epoch, next_sequence from writer where name = 'main'";
-        let (epoch, next): (i64, i64) = self.db.write().sql(select).one().await?;
+        let (epoch, next): (i64, i64) = self.writer.write().sql(select).one().await?;
         Ok((epoch == self.epoch).then_some(next))
     }
 

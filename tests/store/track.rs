@@ -109,7 +109,7 @@ async fn stand(store: &TestStore) -> Track {
         values ($1, $2, 'Depot', 'depot', true, $3, $3, $4, $4, $4, $4, $4, 1, $5, $5)";
     let fence = store.db.write().sql(sql).bind(FENCE.0).bind(ORGANIZATION.0).bind(empty).bind(0.0).bind(now);
     fence.run().await.expect("fence");
-    Track::take_over(store.db.clone()).await.expect("taken over")
+    Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over")
 }
 
 async fn stored(store: &TestStore) -> i64 {
@@ -214,7 +214,7 @@ async fn events_are_numbered_by_the_one_writer(store: TestStore) {
 
 async fn a_server_that_was_taken_over_cannot_commit(store: TestStore) {
     let first = stand(&store).await;
-    let second = Track::take_over(store.db.clone()).await.expect("taken over");
+    let second = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
     let some = batch(vec![write(vec![row(fix(0), Standing::Fresh)])], 1);
     assert!(matches!(first.commit(&some).await, Err(StoreError::TakenOver)));
     assert!(matches!(first.reread(&[VEHICLE], 1).await, Err(StoreError::TakenOver)));

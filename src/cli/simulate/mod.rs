@@ -178,6 +178,7 @@ impl Run<'_> {
             }
             let since = Instant::now();
             stage.until(|counts| counts.in_flight == 0).await;
+            let idle_since = Instant::now();
             let newest: BTreeMap<u32, Timestamp> = {
                 let counts = stage.counts();
                 let sent = vehicles.iter().zip(&counts.newest_sent);
@@ -187,7 +188,7 @@ impl Run<'_> {
             if let Err(error) = inside::check(self.api, fleet, self.expected, &newest, names, report).await {
                 return error;
             }
-            stage.resume(since);
+            stage.resume(since, idle_since);
         }
     }
 }

@@ -81,9 +81,12 @@ pub(super) async fn play(options: &Options, assignments: Vec<Assignment>, stage:
     }
     cpu.sample();
     progress.finish(&stage.counts());
-    let paused = stage.due(begun, 0.0) - begun;
-    let seconds = stage.counts().last_ack.map_or(begun.elapsed(), |last| last - begun).saturating_sub(paused);
-    replay(&mut stage.counts(), seconds, &cpu, failures)
+    let until = stage.counts().last_ack.unwrap_or_else(Instant::now);
+    let seconds = until.saturating_duration_since(begun).saturating_sub(stage.idle_for());
+    let mut replay = replay(&mut stage.counts(), seconds, &cpu, failures);
+    // Without a schedule nothing is late.
+    replay.lateness = replay.lateness.filter(|_| scheduled);
+    replay
 }
 
 fn spawn(assignments: Vec<Assignment>, stage: &Rc<Stage>, sockets: usize) -> JoinSet<Result<(), String>> {

@@ -62,7 +62,8 @@ pub struct Replay {
     pub positions_per_second: f64,
     /// From a frame's intended sending to its ack.
     pub ack_latency: Option<Quantiles>,
-    /// From a frame's intended sending to its sending.
+    /// From a frame's intended sending to its sending, where there was a schedule. A run whose p99 here is
+    /// not far below the ack latency's measures the loader.
     pub lateness: Option<Quantiles>,
     /// CPU seconds of the processes asked for.
     pub cpu_seconds: BTreeMap<u32, f64>,

@@ -52,6 +52,7 @@ pub(super) struct Stage {
     /// Something a waiting task may be waiting for has changed.
     changed: Notify,
     paused_for: Cell<Duration>,
+    idle_for: Cell<Duration>,
 }
 
 impl Stage {
@@ -65,6 +66,7 @@ impl Stage {
             pauses: RefCell::new(pauses),
             changed: Notify::new(),
             paused_for: Cell::new(Duration::ZERO),
+            idle_for: Cell::new(Duration::ZERO),
         }
     }
 
@@ -123,10 +125,17 @@ impl Stage {
         }
     }
 
-    /// Ends a pause that began at `since`.
-    pub(super) fn resume(&self, since: Instant) {
+    /// Ends a pause that began at `since`, with nothing in flight from `idle_since` on.
+    pub(super) fn resume(&self, since: Instant, idle_since: Instant) {
         self.paused_for.set(self.paused_for.get() + since.elapsed());
+        self.idle_for.set(self.idle_for.get() + idle_since.elapsed());
         self.paused.send_replace(false);
+    }
+
+    /// How long pauses have kept everything idle.
+    #[must_use]
+    pub(super) fn idle_for(&self) -> Duration {
+        self.idle_for.get()
     }
 }
 

@@ -1,0 +1,39 @@
+//! Why somebody is not let in.
+
+use super::permission::Action;
+use crate::store::sql::SqlError;
+
+/// Why somebody is not let in.
+#[derive(Debug, thiserror::Error)]
+pub enum AuthError {
+    /// No access token, or one that is expired, revoked or not ours.
+    #[error("not signed in")]
+    Unauthenticated,
+    /// No active account has this e-mail and password.
+    #[error("wrong e-mail or password")]
+    InvalidCredentials,
+    /// A refresh token, link or ticket that is unknown, expired, used or revoked.
+    #[error("token not accepted")]
+    InvalidToken,
+    /// The role may not do this.
+    #[error("the role may not do this")]
+    Forbidden(Action),
+    /// The caller's organization is not active.
+    #[error("the organization is not active")]
+    OrganizationInactive,
+    /// An operator named no organization where one is needed.
+    #[error("name an organization")]
+    OrganizationRequired,
+    /// Not there, or not the caller's.
+    #[error("not found")]
+    NotFound,
+    /// Too many failed sign-ins; try again after so many seconds.
+    #[error("too many failed sign-ins")]
+    TooManyAttempts(u64),
+    /// Too many passwords wait to be checked.
+    #[error("too many passwords wait to be checked")]
+    Busy,
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] SqlError),
+}

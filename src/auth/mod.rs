@@ -1,0 +1,62 @@
+//! Who somebody is and what they may touch: credentials, tokens, sessions, permissions, scopes.
+//!
+//! Knows the store, not HTTP. The only maker of [`OrgScope`] and [`Operator`].
+
+mod access_token;
+mod caller;
+mod error;
+mod jwt_crypto;
+mod password;
+pub mod permission;
+pub mod scope;
+mod seal;
+pub mod secret;
+mod session;
+mod setup;
+mod ticket;
+mod tracker;
+
+pub use caller::{Caller, Principal};
+pub use error::AuthError;
+pub use password::Hasher;
+pub use permission::Action;
+pub use scope::{Operator, OrgScope};
+pub use seal::Sealer;
+pub use session::SignedIn;
+pub use setup::{FirstStart, SetupError};
+pub use ticket::{LIFETIME_SECONDS as TICKET_SECONDS, Tickets};
+pub use tracker::{Installation, TrackerCredential, TrackerRefused, find_tracker};
+
+use access_token::AccessTokens;
+
+use crate::clock::{self, Clock};
+use crate::store::signing_key;
+use crate::store::sql::{Db, SqlError};
+
+/// Everything that signing in needs.
+pub struct Auth {
+    db: Db,
+    clock: Clock,
+    hasher: Hasher,
+    access_tokens: AccessTokens,
+    /// Cursors, sealed.
+    pub sealer: Sealer,
+    /// One-time tickets of the live feed.
+    pub tickets: Tickets,
+}
+
+impl Auth {
+    /// Loads the signing keys, making the first one at the first start.
+    pub async fn start(db: Db, clock: Clock) -> Result<Self, AuthError> {
+        let keys = signing_key::load_or_create(&db, clock::random_bytes(), clock.now().into()).await?;
+        let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
+        Ok(Self {
+            db,
+            clock,
+            hasher: Hasher::new(),
+            access_tokens,
+            sealer: Sealer::new(&keys),
+            tickets: Tickets::default(),
+        })
+    }
+}

@@ -1,0 +1,31 @@
+//! Proof that somebody may touch some data. Only `auth` makes one; every query of tenant data asks for one.
+//!
+//! Imports nothing of ours but ids, so that the store may name these types.
+
+use waypost_actors::model::OrganizationId;
+
+/// May touch the data of one organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OrgScope(OrganizationId);
+
+/// May touch what belongs to the platform: organizations themselves, accounts, keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Operator(());
+
+impl OrgScope {
+    pub(in crate::auth) const fn new(organization: OrganizationId) -> Self {
+        Self(organization)
+    }
+
+    /// Whose data.
+    #[must_use]
+    pub const fn organization_id(&self) -> OrganizationId {
+        self.0
+    }
+}
+
+impl Operator {
+    pub(in crate::auth) const fn new() -> Self {
+        Self(())
+    }
+}

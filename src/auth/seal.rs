@@ -1,0 +1,84 @@
+//! Opaque texts that come back unchanged or not at all: cursors.
+
+use base64::Engine;
+use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+use crate::store::signing_key::SigningKey;
+
+/// Bytes of the authentication code: 2^128 guesses are enough.
+const CODE_BYTES: usize = 16;
+
+/// Seals and opens cursors.
+pub struct Sealer {
+    /// Keyed, newest first.
+    codes: Vec<Hmac<Sha256>>,
+}
+
+impl Sealer {
+    /// Seals with the newest key and opens with all of them; never with the bare key, which signs tokens.
+    #[must_use]
+    pub fn new(keys: &[SigningKey]) -> Self {
+        let mut keys: Vec<&SigningKey> = keys.iter().collect();
+        keys.sort_by_key(|key| std::cmp::Reverse(key.created_at));
+        let keyed =
+            |secret: &[u8]| Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of every length");
+        let derived = |key: &SigningKey| keyed(&key.secret).chain_update(b"cursor").finalize().into_bytes();
+        Self { codes: keys.into_iter().map(|key| keyed(&derived(key))).collect() }
+    }
+
+    /// Seals a payload for one purpose (a list and its organization, say).
+    #[must_use]
+    pub fn seal(&self, purpose: &str, payload: &[u8]) -> String {
+        let code = self.codes.first().map(|key| code(key, purpose, payload)).unwrap_or_default();
+        let mut sealed = payload.to_vec();
+        sealed.extend_from_slice(&code[..CODE_BYTES]);
+        BASE64.encode(sealed)
+    }
+
+    /// The payload, if this text was sealed here for this purpose.
+    #[must_use]
+    pub fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
+        let sealed = BASE64.decode(text).ok()?;
+        let (payload, given) = sealed.split_at_checked(sealed.len().checked_sub(CODE_BYTES)?)?;
+        let fits =
+            |key: &Hmac<Sha256>| keyed_with(key, purpose, payload).verify_truncated_left(given).is_ok();
+        self.codes.iter().any(fits).then(|| payload.to_vec())
+    }
+}
+
+fn keyed_with(key: &Hmac<Sha256>, purpose: &str, payload: &[u8]) -> Hmac<Sha256> {
+    // The length keeps purpose and payload apart.
+    key.clone().chain_update((purpose.len() as u64).to_be_bytes()).chain_update(purpose).chain_update(payload)
+}
+
+fn code(key: &Hmac<Sha256>, purpose: &str, payload: &[u8]) -> [u8; 32] {
+    keyed_with(key, purpose, payload).finalize().into_bytes().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use waypost_actors::model::Timestamp;
+
+    use super::*;
+    use crate::store::time::Time;
+
+    #[test]
+    fn a_text_opens_only_unchanged_and_for_its_purpose() {
+        let key = SigningKey { kid: "a".into(), secret: vec![7; 32], created_at: Time(Timestamp::default()) };
+        let sealer = Sealer::new(&[key]);
+        let sealed = sealer.seal("events of x", b"payload");
+        assert_eq!(sealer.open("events of x", &sealed).as_deref(), Some(&b"payload"[..]));
+        assert_eq!(sealer.open("events of y", &sealed), None);
+        for at in 0..sealed.len() {
+            let mut broken = sealed.clone().into_bytes();
+            broken[at] = if broken[at] == b'A' { b'B' } else { b'A' };
+            let broken = String::from_utf8(broken).unwrap();
+            assert_ne!(sealer.open("events of x", &broken).as_deref(), Some(&b"payload"[..]), "byte {at}");
+        }
+        for nonsense in ["", "AAAA", "%%%"] {
+            assert_eq!(sealer.open("events of x", nonsense), None);
+        }
+    }
+}

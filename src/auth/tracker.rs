@@ -1,0 +1,89 @@
+//! The credential of a tracker: a token of 256 random bits, found by its hash in one query.
+
+use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
+
+use super::secret;
+use crate::domain::tracker::TrackerStatus;
+use crate::store::sql::{Db, SqlError};
+use crate::store::tracker::{self, CredentialRow};
+
+/// Why a known tracker is refused. An unknown or revoked token is no error but `None`.
+#[derive(Debug, thiserror::Error)]
+pub enum TrackerRefused {
+    /// The tracker is disabled.
+    #[error("the tracker is disabled")]
+    Disabled,
+    /// Its organization is not active.
+    #[error("the tracker's organization is not active")]
+    OrganizationInactive,
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] SqlError),
+}
+
+/// A tracker that may send fixes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TrackerCredential {
+    /// Which.
+    pub tracker_id: TrackerId,
+    /// The device's own id.
+    pub unique_id: String,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Active: others are refused.
+    pub status: TrackerStatus,
+    /// For how many days its organization keeps positions; older fixes are refused. `None` = for ever.
+    pub keep_days: Option<i64>,
+    /// In which vehicles it sat when, by start.
+    pub installations: Vec<Installation>,
+}
+
+/// A stay of a tracker in a vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Installation {
+    /// The vehicle.
+    pub vehicle_id: VehicleId,
+    /// From this instant on; `None` = ever.
+    pub from: Option<Timestamp>,
+    /// Before this instant; `None` = still.
+    pub to: Option<Timestamp>,
+}
+
+impl TrackerCredential {
+    /// The vehicle in which the tracker was installed at an instant.
+    #[must_use]
+    pub fn vehicle_at(&self, recorded_at: Timestamp) -> Option<VehicleId> {
+        let covers = |i: &&Installation| {
+            i.from.is_none_or(|from| from <= recorded_at) && i.to.is_none_or(|to| recorded_at < to)
+        };
+        self.installations.iter().rev().find(covers).map(|i| i.vehicle_id)
+    }
+}
+
+/// The tracker a token belongs to; `None` for an unknown or revoked one.
+pub async fn find_tracker(db: &Db, token: &str) -> Result<Option<TrackerCredential>, TrackerRefused> {
+    let rows = tracker::find_credential(db, &secret::hash(token)).await?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    if first.status != TrackerStatus::Active {
+        return Err(TrackerRefused::Disabled);
+    }
+    if first.organization_status != "active" {
+        return Err(TrackerRefused::OrganizationInactive);
+    }
+    Ok(Some(TrackerCredential {
+        tracker_id: TrackerId(first.id),
+        unique_id: first.unique_id.clone(),
+        organization_id: OrganizationId(first.organization_id),
+        status: first.status,
+        keep_days: first.organization_settings.retention.positions_days,
+        installations: rows.iter().filter_map(installation).collect(),
+    }))
+}
+
+fn installation(row: &CredentialRow) -> Option<Installation> {
+    Some(Installation {
+        vehicle_id: VehicleId(row.vehicle_id?),
+        from: row.installed_from.map(Timestamp::from),
+        to: row.installed_to.map(Timestamp::from),
+    })
+}

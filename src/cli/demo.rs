@@ -1,0 +1,155 @@
+//! `waypost demo`: a server on its own data, with real buses that drive through real geofences.
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use serde_json::json;
+use waypost_actors::model::{OrganizationId, Rules, Timestamp};
+use waypost_actors::tracking::Reported;
+
+use super::ServeArgs;
+use crate::app::{Application, stop_signal};
+use crate::auth::{Caller, find_tracker, secret};
+use crate::clock::Clock;
+use crate::config::{Secret, Settings};
+use crate::context::Context;
+use crate::demo::{Bundle, DEMO_SPEED_UP, FixItem, Scheduled, bundle, plan};
+use crate::ingest::Intake;
+use crate::ingest::decode::Item;
+use crate::ops::{geofences, organizations, vehicles};
+use crate::store::account;
+use crate::telemetry;
+
+/// Where the demo keeps its data, unless `--data-dir` says otherwise.
+const DATA_DIR: &str = "./waypost-demo";
+/// The file that marks a directory as a demo's, which the next demo may empty.
+const MARK: &str = "waypost-demo.txt";
+const EMAIL: &str = "demo@waypost.example";
+/// Between two looks at what is due.
+const TICK: Duration = Duration::from_millis(200);
+
+pub(super) async fn demo(args: ServeArgs) -> anyhow::Result<()> {
+    let mut settings = args.settings()?;
+    if settings.data_dir == Settings::default().data_dir {
+        settings.data_dir = DATA_DIR.into();
+    }
+    if settings.log == Settings::default().log {
+        settings.log = "warn".into();
+    }
+    settings.database_url = None;
+    settings.redis_url = None;
+    settings.admin_email = Some(EMAIL.into());
+    settings.admin_password = Some(Secret::new(secret::new("")));
+    telemetry::start(&settings)?;
+    empty(&settings.data_dir)?;
+    let application = Application::build(settings, Clock::system()).await?;
+    let context = application.context.clone();
+    let bundle = bundle()?;
+    let fleet = prepare(&context, &bundle).await?;
+    greet(&application, &bundle).await?;
+    let replay = actix_web::rt::spawn(replay(context, bundle, fleet));
+    application.run(stop_signal()).await?;
+    replay.abort();
+    Ok(())
+}
+
+/// Begins with nothing; but only in a directory that a demo has made.
+fn empty(directory: &Path) -> anyhow::Result<()> {
+    let mark = directory.join(MARK);
+    if mark.exists() {
+        std::fs::remove_dir_all(directory)?;
+    } else if directory.exists() && directory.read_dir()?.next().is_some() {
+        bail!("{} is not a demo's data directory; name another one with --data-dir", directory.display());
+    }
+    std::fs::create_dir_all(directory)?;
+    let text = "waypost demo keeps its data here and empties this directory whenever it starts.\n";
+    std::fs::write(mark, text).context("the data directory cannot be written")
+}
+
+async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()> {
+    let context = &application.context;
+    let admin = account::find_by_email(&context.db, EMAIL).await?.context("the demo's account is missing")?;
+    let token = context.auth.sign_in_link(admin.id).await?;
+    println!(
+        "{} buses of Austin, Texas, as they drove from {} on, {DEMO_SPEED_UP} times as fast, in {} geofences",
+        bundle.vehicles.len(),
+        bundle.from,
+        bundle.fences.len()
+    );
+    println!("open {}/#token={token}", context.settings.public_url());
+    Ok(())
+}
+
+/// The demo's organization with its fences and buses; a way to report for each bus.
+async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intake>> {
+    let caller = Caller::console();
+    let organization = json!({
+        "name": "Austin buses (demo)",
+        "contactEmail": EMAIL,
+        "admin": { "email": "dispatcher@waypost.example", "firstName": "Demo", "lastName": "Dispatcher" },
+    });
+    let organization = organizations::create_organization(context, &caller, organization).await?.id;
+    organizations::activate_organization(context, &caller, organization).await?;
+    for fence in &bundle.fences {
+        // At thirty times the speed, a way between two fixes says little about what lies on it.
+        let rules = Rules { infer_passages: false, ..Rules::default() };
+        let body = json!({
+            "organizationId": organization, "name": fence.name, "shape": fence.shape, "rules": rules,
+        });
+        geofences::create_geofence(context, &caller, body, None).await?;
+    }
+    let mut fleet = Vec::new();
+    for bus in &bundle.vehicles {
+        fleet.push(bus_intake(context, &caller, organization, &bus.name).await?);
+    }
+    Ok(fleet)
+}
+
+async fn bus_intake(
+    context: &Context,
+    caller: &Caller,
+    organization: OrganizationId,
+    name: &str,
+) -> anyhow::Result<Intake> {
+    let body = json!({
+        "organizationId": organization,
+        "name": format!("Bus {name}"),
+        "category": "bus",
+        "tracking": { "maxSpeedKmh": null },
+        "tracker": { "uniqueId": format!("demo-{name}") },
+    });
+    let created = vehicles::create_vehicle(context, caller, body).await?;
+    let token = created.tracker.context("the bus has no tracker")?.token;
+    let credential = find_tracker(&context.db, &token).await?.context("the tracker's token is unknown")?;
+    Ok(Intake::new(context.live.clone(), credential))
+}
+
+/// Reports each fix when it is due, for ever.
+async fn replay(context: Context, bundle: Bundle, mut fleet: Vec<Intake>) {
+    let mut scheduled = plan(&bundle, context.clock.now()).peekable();
+    let mut tick = tokio::time::interval(TICK);
+    loop {
+        tick.tick().await;
+        let now = context.clock.now();
+        while let Some(Scheduled { due, vehicle, fix }) = scheduled.next_if(|next| next.due <= now) {
+            let Some(intake) = fleet.get_mut(vehicle) else { continue };
+            if let Err(error) = intake.take(vec![Ok(item(due, fix))]).await {
+                tracing::warn!(%error, "a fix of the demo was not taken");
+            }
+        }
+    }
+}
+
+fn item(due: Timestamp, fix: FixItem) -> Item {
+    let reported = Reported {
+        latitude: fix.place.latitude,
+        longitude: fix.place.longitude,
+        speed_kmh: fix.speed_kmh,
+        heading_degrees: fix.heading_degrees,
+        altitude_meters: fix.altitude_meters,
+        accuracy_meters: fix.accuracy_meters,
+        ..Reported::default()
+    };
+    Item { seq: None, tracker: None, recorded_at: Ok(due), reported }
+}

@@ -1,0 +1,31 @@
+//! `waypost serve`: the server, until it is asked to stop.
+
+use anyhow::bail;
+
+use super::ServeArgs;
+use crate::app::{Application, Ended, stop_signal};
+use crate::auth::FirstStart;
+use crate::clock::Clock;
+use crate::telemetry;
+
+pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
+    let settings = args.settings()?;
+    telemetry::start(&settings)?;
+    let application = Application::build(settings, Clock::system()).await?;
+    greet(&application);
+    match application.run(stop_signal()).await? {
+        Ended::Asked => Ok(()),
+        Ended::TakenOver => bail!("another server has taken over the store"),
+    }
+}
+
+/// One line with the address when the server is ready, and the way to the first account.
+fn greet(application: &Application) {
+    let url = application.context.settings.public_url();
+    println!("waypost {} listens on http://{}", env!("CARGO_PKG_VERSION"), application.address);
+    match &application.first_start {
+        FirstStart::SetUp => {}
+        FirstStart::Created => println!("made the first superAdmin from adminEmail and adminPassword"),
+        FirstStart::Link(path) => println!("make the first superAdmin within 24 h at {url}{path}"),
+    }
+}

@@ -1,0 +1,243 @@
+//! Reads the settings from their sources, in order.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use super::{Settings, TABLE};
+
+/// Variables that other software spells without our prefix.
+const PLAIN_VARIABLES: [(&str, &str); 2] = [("DATABASE_URL", "database_url"), ("REDIS_URL", "redis_url")];
+
+/// Why the settings could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// No such setting.
+    #[error("unknown setting {given} in {place}{}", suggestion(.nearest))]
+    Unknown {
+        /// What was given.
+        given: String,
+        /// Where.
+        place: String,
+        /// The known name most like it.
+        nearest: Option<String>,
+    },
+    /// A value that is not of its setting's kind. The value itself may be a secret and is not shown.
+    #[error("{name} in {place} must be {expected}")]
+    Invalid {
+        /// Which setting.
+        name: String,
+        /// Where.
+        place: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The file cannot be read.
+    #[error("{0} cannot be read")]
+    File(PathBuf, #[source] std::io::Error),
+    /// The file is not TOML.
+    #[error("{0} is not TOML")]
+    Toml(PathBuf, #[source] Box<toml::de::Error>),
+}
+
+fn suggestion(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or_else(String::new, |name| format!("; did you mean {name}?"))
+}
+
+/// Where settings come from.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    /// The file, where one was named; otherwise `waypost.toml` if there is one.
+    pub file: Option<PathBuf>,
+    /// The process's variables.
+    pub variables: Vec<(String, String)>,
+    /// Flags, as [`given_flags`] returns them.
+    pub flags: Vec<(&'static str, String)>,
+}
+
+impl Sources {
+    /// This process's variables and these flags.
+    #[must_use]
+    pub fn of_process(file: Option<PathBuf>, flags: Vec<(&'static str, String)>) -> Self {
+        let text = |value: std::ffi::OsString| value.to_string_lossy().into_owned();
+        let variables = std::env::vars_os().map(|(name, value)| (text(name), text(value))).collect();
+        Self { file, variables, flags }
+    }
+}
+
+impl Settings {
+    /// Defaults, then the file, then the variables, then the flags.
+    pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
+        let mut settings = Self::default();
+        settings.read_file(sources.file.as_deref())?;
+        settings.read_variables(&sources.variables)?;
+        for (name, text) in &sources.flags {
+            settings.put(name, text, "the command line", &kebab(name))?;
+        }
+        Ok(settings)
+    }
+
+    fn read_file(&mut self, named: Option<&Path>) -> Result<(), ConfigError> {
+        let path = named.unwrap_or(Path::new("waypost.toml"));
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if named.is_none() && error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(ConfigError::File(path.to_owned(), error)),
+        };
+        let table: toml::Table =
+            text.parse().map_err(|error| ConfigError::Toml(path.to_owned(), Box::new(error)))?;
+        let place = path.display().to_string();
+        for (given, value) in table {
+            let name = known(&given, camel, &place)?;
+            let text = plain(&value).ok_or_else(|| ConfigError::Invalid {
+                name: given.clone(),
+                place: place.clone(),
+                expected: "a text, a number or a list of texts",
+            })?;
+            self.put(name, &text, &place, &given)?;
+        }
+        Ok(())
+    }
+
+    fn read_variables(&mut self, variables: &[(String, String)]) -> Result<(), ConfigError> {
+        let place = "the environment";
+        for (plain, name) in PLAIN_VARIABLES {
+            if let Some((_, text)) = variables.iter().find(|(given, _)| given == plain) {
+                self.put(name, text, place, plain)?;
+            }
+        }
+        for (given, text) in variables.iter().filter(|(given, _)| given.starts_with("WAYPOST_")) {
+            let name = known(given, screaming, place)?;
+            self.put(name, text, place, given)?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, name: &str, text: &str, place: &str, spelled: &str) -> Result<(), ConfigError> {
+        self.assign(name, text).map_err(|expected| ConfigError::Invalid {
+            name: spelled.to_owned(),
+            place: place.to_owned(),
+            expected,
+        })
+    }
+}
+
+/// The flags' names, in the order of the table; clap wants them to live as long as the process.
+static FLAGS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    TABLE.iter().map(|setting| (kebab(setting.name), setting.name.to_uppercase())).collect()
+});
+
+/// One flag for each setting, for the command line.
+pub fn flags() -> impl Iterator<Item = clap::Arg> {
+    TABLE.iter().zip(FLAGS.iter()).map(|(setting, (flag, value))| {
+        let help = if setting.default.is_empty() {
+            setting.explanation.to_owned()
+        } else {
+            format!("{} [default: {}]", setting.explanation, setting.default)
+        };
+        clap::Arg::new(setting.name).long(flag.as_str()).value_name(value.as_str()).help(help)
+    })
+}
+
+/// The flags that were given.
+#[must_use]
+pub fn given_flags(matches: &clap::ArgMatches) -> Vec<(&'static str, String)> {
+    let value = |name: &str| matches.get_one::<String>(name).cloned();
+    TABLE.iter().filter_map(|setting| Some((setting.name, value(setting.name)?))).collect()
+}
+
+/// The setting that `spelling` turns into `given`.
+fn known(given: &str, spelling: fn(&str) -> String, place: &str) -> Result<&'static str, ConfigError> {
+    TABLE.iter().map(|setting| setting.name).find(|name| spelling(name) == given).ok_or_else(|| {
+        let names: Vec<String> = TABLE.iter().map(|setting| spelling(setting.name)).collect();
+        let nearest = crate::domain::nearest::nearest(given, names.iter().map(String::as_str));
+        ConfigError::Unknown {
+            given: given.to_owned(),
+            place: place.to_owned(),
+            nearest: nearest.map(str::to_owned),
+        }
+    })
+}
+
+fn plain(value: &toml::Value) -> Option<String> {
+    match value {
+        toml::Value::String(text) => Some(text.clone()),
+        toml::Value::Integer(number) => Some(number.to_string()),
+        toml::Value::Array(items) => {
+            let texts: Option<Vec<&str>> = items.iter().map(toml::Value::as_str).collect();
+            texts.map(|texts| texts.join(","))
+        }
+        _ => None,
+    }
+}
+
+/// `data_dir` as `dataDir`.
+fn camel(name: &str) -> String {
+    let mut words = name.split('_');
+    let first = words.next().unwrap_or_default().to_owned();
+    words.fold(first, |text, word| text + &word[..1].to_uppercase() + &word[1..])
+}
+
+/// `data_dir` as `data-dir`.
+fn kebab(name: &str) -> String {
+    name.replace('_', "-")
+}
+
+/// `data_dir` as `WAYPOST_DATA_DIR`.
+fn screaming(name: &str) -> String {
+    format!("WAYPOST_{}", name.to_uppercase())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_variables(pairs: &[(&str, &str)]) -> Result<Settings, ConfigError> {
+        let variables = pairs.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect();
+        Settings::load(&Sources { variables, ..Sources::default() })
+    }
+
+    #[test]
+    fn later_sources_win() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("own.toml");
+        std::fs::write(&file, "listen = \"127.0.0.1:1\"\ndataDir = \"a\"\nworkers = 3\n").unwrap();
+        let sources = Sources {
+            file: Some(file),
+            variables: vec![
+                ("WAYPOST_LISTEN".into(), "127.0.0.1:2".into()),
+                ("DATABASE_URL".into(), "postgres://plain/x".into()),
+                ("HOME".into(), "/".into()),
+            ],
+            flags: vec![("listen", "127.0.0.1:3".into())],
+        };
+        let settings = Settings::load(&sources).unwrap();
+        assert_eq!(settings.listen.port(), 3);
+        assert_eq!(settings.data_dir, Path::new("a"));
+        assert_eq!(settings.workers, Some(3));
+        assert_eq!(settings.database_url.unwrap().reveal(), "postgres://plain/x");
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_nearest() {
+        let error = with_variables(&[("WAYPOST_DATADIR", "x")]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "unknown setting WAYPOST_DATADIR in the environment; did you mean WAYPOST_DATA_DIR?"
+        );
+    }
+
+    #[test]
+    fn a_wrong_value_is_named_but_not_shown() {
+        let error = with_variables(&[("WAYPOST_STATEMENT_TIMEOUT", "hunter2")]).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "WAYPOST_STATEMENT_TIMEOUT in the environment must be a time such as 250ms, 5s or 15m"
+        );
+    }
+
+    #[test]
+    fn secrets_are_not_printed() {
+        let settings = with_variables(&[("DATABASE_URL", "postgres://u:hunter2@h/x")]).unwrap();
+        assert!(!format!("{settings:?}").contains("hunter2"));
+    }
+}

@@ -1,0 +1,105 @@
+//! Settings: one table of names, defaults and explanations, read from `waypost.toml`, then from
+//! `WAYPOST_*` variables, then from flags of the same name. The later wins; an unknown name is refused.
+//!
+//! Knows nothing of what the settings are for.
+
+mod load;
+mod value;
+
+pub use load::{ConfigError, Sources, flags, given_flags};
+pub use value::{LogFormat, Secret};
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use value::Value;
+
+use crate::store::open;
+
+/// A row of the table of settings.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The name in snake case: `data_dir` is `dataDir` in the file, `WAYPOST_DATA_DIR` as a
+    /// variable, `--data-dir` as a flag.
+    pub name: &'static str,
+    /// The default as text; empty = none.
+    pub default: &'static str,
+    /// What it does.
+    pub explanation: &'static str,
+}
+
+macro_rules! settings {
+    ($($name:ident: $type:ty = $default:literal, $explanation:literal;)+) => {
+        /// Everything that can be set.
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct Settings {
+            $(#[doc = $explanation] pub $name: $type,)+
+        }
+
+        /// The table of settings.
+        pub const TABLE: &[Setting] = &[
+            $(Setting { name: stringify!($name), default: $default, explanation: $explanation },)+
+        ];
+
+        impl Settings {
+            /// Gives one setting its value; `name` is of the table.
+            fn assign(&mut self, name: &str, text: &str) -> Result<(), &'static str> {
+                match name {
+                    $(stringify!($name) => self.$name = Value::read(text)?,)+
+                    _ => return Err("a known setting"),
+                }
+                Ok(())
+            }
+        }
+
+        impl Default for Settings {
+            fn default() -> Self {
+                Self { $($name: Value::read($default).expect("a default is valid, a test reads them all"),)+ }
+            }
+        }
+    };
+}
+
+settings! {
+    listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
+    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with databaseUrl";
+    database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
+    redis_url: Option<Secret> = "", "Redis server for the newest vehicle states (REDIS_URL works too)";
+    public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
+    allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
+    admin_email: Option<String> = "", "E-mail of the first superAdmin, made at the first start";
+    admin_password: Option<Secret> = "", "Password of the first superAdmin, at least 12 characters";
+    log: String = "info", "Which log lines to write: a level, or a filter such as info,sqlx=warn";
+    log_format: LogFormat = "text", "How log lines look: text or json";
+    workers: Option<usize> = "", "Threads that serve HTTP; default: one per core";
+    database_connections: u32 = "8", "Connections to the database at most";
+    statement_timeout: Duration = "5s", "A statement that runs longer is cancelled";
+    commit_timeout: Duration = "10s", "A batch of fixes whose commit takes longer is given up and loaded again";
+    batch_interval: Duration = "25ms", "Longest time a fix waits for others to share its commit";
+}
+
+impl Settings {
+    /// The address under which people reach the server, without a slash at the end.
+    #[must_use]
+    pub fn public_url(&self) -> String {
+        match &self.public_url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => format!("http://{}", self.listen),
+        }
+    }
+
+    /// Where the data is and how it is opened.
+    #[must_use]
+    pub fn store(&self) -> open::Options {
+        let location = match &self.database_url {
+            Some(url) => open::Location::Postgres(url.reveal().to_owned()),
+            None => open::Location::Embedded(self.data_dir.clone()),
+        };
+        open::Options {
+            connections: self.database_connections,
+            statement_timeout: self.statement_timeout,
+            ..open::Options::new(location)
+        }
+    }
+}

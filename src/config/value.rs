@@ -1,0 +1,117 @@
+//! What the text of a setting may be, and how it is shown.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// A value that never appears in a log line or a debug print.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Wraps a secret.
+    #[must_use]
+    pub const fn new(text: String) -> Self {
+        Self(text)
+    }
+
+    /// The secret itself, for the one place that needs it.
+    #[must_use]
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(secret)")
+    }
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A setting's type: read from the text of a file, a variable or a flag.
+pub(super) trait Value: Sized {
+    /// Reads it; the error completes the sentence "… must be …".
+    fn read(text: &str) -> Result<Self, &'static str>;
+}
+
+impl Value for String {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        if text.is_empty() { Err("a text that is not empty") } else { Ok(text.to_owned()) }
+    }
+}
+
+impl Value for Secret {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        String::read(text).map(Self)
+    }
+}
+
+impl Value for PathBuf {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        String::read(text).map(Self::from)
+    }
+}
+
+impl Value for SocketAddr {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        text.parse().map_err(|_| "an address with a port, such as 127.0.0.1:8080 or [::]:8080")
+    }
+}
+
+impl Value for usize {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        text.parse().map_err(|_| "a whole number")
+    }
+}
+
+impl Value for u32 {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        text.parse().ok().filter(|n| *n > 0).ok_or("a whole number from 1")
+    }
+}
+
+impl Value for LogFormat {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "text" => Ok(Self::Text),
+            "json" => Ok(Self::Json),
+            _ => Err("text or json"),
+        }
+    }
+}
+
+impl Value for Duration {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let wrong = "a time such as 250ms, 5s or 15m";
+        let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or(wrong)?;
+        let amount: u64 = text[..digits].parse().map_err(|_| wrong)?;
+        match &text[digits..] {
+            "ms" => Ok(Self::from_millis(amount)),
+            "s" => Ok(Self::from_secs(amount)),
+            "m" => amount.checked_mul(60).map(Self::from_secs).ok_or(wrong),
+            _ => Err(wrong),
+        }
+    }
+}
+
+impl<T: Value> Value for Option<T> {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
+    }
+}
+
+impl Value for Vec<String> {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        Ok(text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect())
+    }
+}

@@ -1,0 +1,57 @@
+//! What is asked of the log of geofence events.
+
+use uuid::Uuid;
+use waypost_actors::model::{Cause, EventKind, EventStatus, Origin, Timestamp};
+
+/// Which events. Empty lists and `None` let everything through.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EventFilter {
+    /// Of these vehicles.
+    pub vehicle_ids: Vec<Uuid>,
+    /// With these drivers.
+    pub driver_ids: Vec<Uuid>,
+    /// In these geofences.
+    pub geofence_ids: Vec<Uuid>,
+    /// Of these kinds.
+    pub kinds: Vec<EventKind>,
+    /// For these causes.
+    pub causes: Vec<Cause>,
+    /// Of these origins.
+    pub origins: Vec<Origin>,
+    /// Holding or retracted.
+    pub statuses: Vec<EventStatus>,
+    /// Inferred or seen.
+    pub inferred: Option<bool>,
+    /// `occurredAt` from here, inclusive.
+    pub from: Option<Timestamp>,
+    /// `occurredAt` up to here, exclusive.
+    pub to: Option<Timestamp>,
+    /// Of stays that ended and were at least so long.
+    pub min_duration_seconds: Option<f64>,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventOrder {
+    /// The newest happening first.
+    NewestFirst,
+    /// The oldest happening first.
+    OldestFirst,
+    /// As committed: the feed.
+    Sequence,
+}
+
+impl EventOrder {
+    /// The orders by their words.
+    pub const WORDS: &[(&str, Self)] = &[
+        ("-occurredAt", Self::NewestFirst),
+        ("occurredAt", Self::OldestFirst),
+        ("sequence", Self::Sequence),
+    ];
+
+    /// The order's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| word)
+    }
+}

@@ -1,0 +1,23 @@
+//! What is wrong with one member of a request.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// One member's problem.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FieldError {
+    /// Where: a JSON pointer into the body, or `?name` for a query parameter.
+    pub pointer: String,
+    /// What kind of problem, for programs: `required`, `unknown`, `type`, `format`, `range`,
+    /// `length`, `readOnly`, …
+    pub code: String,
+    /// What is wrong, for people.
+    pub detail: String,
+}
+
+impl FieldError {
+    /// A problem at a place.
+    pub fn new(pointer: impl Into<String>, code: impl Into<String>, detail: impl Into<String>) -> Self {
+        Self { pointer: pointer.into(), code: code.into(), detail: detail.into() }
+    }
+}

@@ -1,0 +1,25 @@
+//! "Did you mean …": the known name most like an unknown one.
+
+/// The candidate most like `given`, if one is like it at all.
+pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    let given = given.to_lowercase();
+    candidates
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&given, &name.to_lowercase()), name))
+        .filter(|(likeness, _)| *likeness >= 0.75)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_typo_finds_its_name_and_nonsense_finds_none() {
+        let names = ["vehicleId", "geofenceId", "limit"];
+        assert_eq!(nearest("vehicle_id", names), Some("vehicleId"));
+        assert_eq!(nearest("limti", names), Some("limit"));
+        assert_eq!(nearest("qqq", names), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! What an organization sets for itself, and what it pays for.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+use waypost_actors::model::{Rules, Timestamp};
+
+use super::members::{Members, flag, instant, matching, one_of, whole};
+use super::rules::read_rules;
+use super::words::words;
+
+words!(
+    /// Which units its pages show.
+    Units {
+        /// Kilometres and litres.
+        Metric = "metric",
+        /// Miles and gallons.
+        Imperial = "imperial",
+    }
+);
+
+words!(
+    /// What an organization pays for.
+    Plan {
+        /// Nothing.
+        Free = "free",
+        /// The usual.
+        Standard = "standard",
+        /// More.
+        Professional = "professional",
+        /// By contract.
+        Enterprise = "enterprise",
+    }
+);
+
+words!(
+    /// Where a subscription stands.
+    SubscriptionStatus {
+        /// Being tried.
+        Trialing = "trialing",
+        /// Paid.
+        Active = "active",
+        /// Not paid in time.
+        PastDue = "pastDue",
+        /// Ended.
+        Canceled = "canceled",
+    }
+);
+
+/// What an organization sets for itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+#[schema(as = OrganizationSettings)]
+pub struct Settings {
+    /// IANA time zone, such as `Europe/Berlin`.
+    pub timezone: String,
+    /// BCP 47 language tag, such as `de-DE`.
+    pub locale: String,
+    /// Which units its pages show.
+    pub units: Units,
+    /// Rules that a new geofence starts with.
+    pub geofence_defaults: Rules,
+    /// A vehicle not heard of for so long is stale, seconds.
+    pub stale_after_seconds: i64,
+    /// A vehicle not heard of for so long is offline, seconds.
+    pub offline_after_seconds: i64,
+    /// Who may drive what.
+    pub assignment: AssignmentSettings,
+    /// How long data is kept.
+    pub retention: Retention,
+}
+
+/// Who may drive what.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AssignmentSettings {
+    /// Whether a driver whose license is expired can be assigned.
+    pub block_on_expired_license: bool,
+    /// Vehicles one driver may hold at once; null = any number.
+    pub max_open_vehicles_per_driver: Option<i64>,
+}
+
+/// How long data is kept, in days; null = for ever.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Retention {
+    /// Positions.
+    pub positions_days: Option<i64>,
+    /// Fuel logs.
+    pub fuel_days: Option<i64>,
+    /// Geofence events.
+    pub events_days: Option<i64>,
+}
+
+/// What an organization pays for. Operators change it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Subscription {
+    /// What it pays for.
+    pub plan: Plan,
+    /// Where it stands.
+    pub status: SubscriptionStatus,
+    /// When the period began.
+    pub period_start: Timestamp,
+    /// When the period ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period_end: Option<Timestamp>,
+    /// How much the plan allows.
+    pub limits: Limits,
+}
+
+/// How much a plan allows; null = any number.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Limits {
+    /// Vehicles.
+    pub vehicles: Option<i64>,
+    /// Drivers.
+    pub drivers: Option<i64>,
+    /// Users.
+    pub users: Option<i64>,
+    /// Geofences.
+    pub geofences: Option<i64>,
+}
+
+/// How much is used of what the plan allows.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+pub struct Usage {
+    /// Vehicles.
+    pub vehicles: i64,
+    /// Users.
+    pub users: i64,
+    /// Geofences.
+    pub geofences: i64,
+}
+
+impl Settings {
+    /// What an organization starts with.
+    #[must_use]
+    pub fn starting() -> Self {
+        Self {
+            timezone: "UTC".to_owned(),
+            locale: "en".to_owned(),
+            units: Units::Metric,
+            geofence_defaults: Rules::default(),
+            stale_after_seconds: 300,
+            offline_after_seconds: 3600,
+            assignment: AssignmentSettings {
+                block_on_expired_license: false,
+                max_open_vehicles_per_driver: None,
+            },
+            retention: Retention { positions_days: None, fuel_days: None, events_days: None },
+        }
+    }
+}
+
+impl Subscription {
+    /// What an organization starts with: free and without limits.
+    #[must_use]
+    pub const fn starting(now: Timestamp) -> Self {
+        Self {
+            plan: Plan::Free,
+            status: SubscriptionStatus::Active,
+            period_start: now,
+            period_end: None,
+            limits: Limits { vehicles: None, drivers: None, users: None, geofences: None },
+        }
+    }
+}
+
+/// Reads settings whose members are all there.
+pub fn read_settings(settings: &mut Members<'_>) -> Option<Settings> {
+    let timezone =
+        settings.required("timezone", matching(is_timezone, "an IANA time zone, such as Europe/Berlin"));
+    let locale = settings.required("locale", matching(is_locale, "a language tag, such as en or de-DE"));
+    let units = settings.required("units", one_of(Units::WORDS));
+    let geofence_defaults = settings.object("geofenceDefaults", read_rules).flatten();
+    let stale_after_seconds = settings.required("staleAfterSeconds", whole(1..=604_800));
+    let offline_after_seconds = settings.required("offlineAfterSeconds", whole(1..=2_592_000));
+    if let (Some(stale), Some(offline)) = (stale_after_seconds, offline_after_seconds)
+        && offline < stale
+    {
+        settings.problem("offlineAfterSeconds", "range", "must not be less than staleAfterSeconds");
+    }
+    let assignment = settings.object("assignment", |assignment| {
+        let block_on_expired_license = assignment.required("blockOnExpiredLicense", flag);
+        let max_open_vehicles_per_driver = assignment.optional("maxOpenVehiclesPerDriver", whole(1..=1000));
+        Some(AssignmentSettings {
+            block_on_expired_license: block_on_expired_license?,
+            max_open_vehicles_per_driver,
+        })
+    });
+    let retention = settings.object("retention", |retention| Retention {
+        positions_days: retention.optional("positionsDays", whole(1..=36_500)),
+        fuel_days: retention.optional("fuelDays", whole(1..=36_500)),
+        events_days: retention.optional("eventsDays", whole(1..=36_500)),
+    });
+    for (name, there) in [
+        ("geofenceDefaults", geofence_defaults.is_some()),
+        ("assignment", assignment.is_some()),
+        ("retention", retention.is_some()),
+    ] {
+        if !there {
+            settings.problem(name, "required", "cannot be cleared");
+        }
+    }
+    Some(Settings {
+        timezone: timezone?,
+        locale: locale?,
+        units: units?,
+        geofence_defaults: geofence_defaults?,
+        stale_after_seconds: stale_after_seconds?,
+        offline_after_seconds: offline_after_seconds?,
+        assignment: assignment.flatten()?,
+        retention: retention?,
+    })
+}
+
+/// Reads a subscription whose members are all there.
+pub fn read_subscription(subscription: &mut Members<'_>) -> Option<Subscription> {
+    let plan = subscription.required("plan", one_of(Plan::WORDS));
+    let status = subscription.required("status", one_of(SubscriptionStatus::WORDS));
+    let period_start = subscription.required("periodStart", instant);
+    let period_end = subscription.optional("periodEnd", instant);
+    let limits = subscription.object("limits", |limits| Limits {
+        vehicles: limits.optional("vehicles", whole(0..=10_000_000)),
+        drivers: limits.optional("drivers", whole(0..=10_000_000)),
+        users: limits.optional("users", whole(0..=10_000_000)),
+        geofences: limits.optional("geofences", whole(0..=10_000_000)),
+    });
+    subscription.any("usage"); // derived: whatever a client sends back is left out
+    if limits.is_none() {
+        subscription.problem("limits", "required", "cannot be cleared");
+    }
+    Some(Subscription {
+        plan: plan?,
+        status: status?,
+        period_start: period_start?,
+        period_end,
+        limits: limits?,
+    })
+}
+
+fn is_timezone(text: &str) -> bool {
+    let shaped = (1..=64).contains(&text.len())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/_+-".contains(&b));
+    // A machine without a time zone database cannot tell; it believes the shape.
+    let database = jiff::tz::db();
+    shaped && (database.is_definitively_empty() || database.get(text).is_ok())
+}
+
+fn is_locale(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let language = parts.next().unwrap_or_default();
+    (2..=3).contains(&language.len())
+        && language.bytes().all(|b| b.is_ascii_alphabetic())
+        && parts.all(|part| (2..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()))
+}

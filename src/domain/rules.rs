@@ -1,0 +1,39 @@
+//! A geofence's rules, as a client says them. `null` turns a rule off.
+
+use waypost_actors::model::Rules;
+
+use super::members::{Change, Members, flag, number};
+
+/// The longest time a rule can name: a year, in seconds.
+const YEAR_SECONDS: f64 = 31_536_000.0;
+
+/// Reads rules whose members are all there.
+pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
+    let exit_margin_meters = or_off(rules.change("exitMarginMeters", number(0.0..=10_000.0)), 0.0);
+    let min_inside_seconds = or_off(rules.change("minInsideSeconds", number(0.0..=86_400.0)), 0.0);
+    let min_outside_seconds = or_off(rules.change("minOutsideSeconds", number(0.0..=86_400.0)), 0.0);
+    let infer_passages = or_off(rules.change("inferPassages", flag), false);
+    // Off would be "for ever"; a year is.
+    let max_gap_seconds = or_off(rules.change("maxGapSeconds", number(0.0..=YEAR_SECONDS)), YEAR_SECONDS);
+    let dwell_after_seconds = rules.optional("dwellAfterSeconds", number(1.0..=YEAR_SECONDS));
+    let speed_limit_kmh = rules.optional("speedLimitKmh", number(1.0..=400.0));
+    Some(Rules {
+        exit_margin_meters: exit_margin_meters?,
+        min_inside_seconds: min_inside_seconds?,
+        min_outside_seconds: min_outside_seconds?,
+        infer_passages: infer_passages?,
+        max_gap_seconds: max_gap_seconds?,
+        dwell_after_seconds,
+        speed_limit_kmh,
+    })
+}
+
+/// The value said, or the one that turns the rule off; absent never happens in merged members, and
+/// what cannot be read was noted as a problem and counts as off until the caller looks.
+fn or_off<T>(said: Change<Option<T>>, off: T) -> Option<T> {
+    match said {
+        Change::Set(Some(value)) => Some(value),
+        Change::Set(None) => Some(off),
+        Change::Keep => None,
+    }
+}

@@ -1,0 +1,166 @@
+//! What a subscription is sent: its snapshot, the events it missed, events as they come, and deltas.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use waypost_actors::model::Event;
+use waypost_actors::watch::{Audience, CommittedEvent, Update};
+
+use super::ending::{Close, Stop, restarting};
+use super::filter::Filter;
+use super::protocol::{ResetReason, Say, Subscribe, Topic};
+use super::session::{Socket, Step};
+use super::subscription::Subscription;
+use super::{cursor, wire};
+
+/// Vehicles in one part of a snapshot.
+const SNAPSHOT_PART: usize = 200;
+/// Events read from the log at once.
+const LOG_PAGE: i64 = 500;
+
+impl Socket {
+    pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter, audience: Audience) -> Step {
+        let now = self.feed.live.now();
+        let asked_for = asked
+            .cursor
+            .as_deref()
+            .and_then(|text| cursor::open(&self.feed.auth.sealer, audience, text, now));
+        let begun = Subscription::begin(asked, filter, audience, &self.feed.live).await;
+        let mut subscription = begun.map_err(|_| restarting())?;
+        // A number still to be given is no number of this log: the store was set back.
+        let resumed = asked_for.filter(|next| *next <= subscription.next_sequence);
+        subscription.next_sequence = resumed.unwrap_or(subscription.next_sequence);
+        let mode = if resumed.is_some() { "resumed" } else { "snapshot" };
+        let sealed = self.cursor(&subscription);
+        self.subscriptions.push(subscription);
+        let index = self.subscriptions.len() - 1;
+        if asked.cursor.is_some() && resumed.is_none() {
+            self.say(&Say::Reset { id: &asked.id, reason: ResetReason::CursorExpired }).await?;
+        }
+        self.say(&Say::Subscribed { id: &asked.id, mode, cursor: &sealed }).await?;
+        self.snapshot(index).await?;
+        self.catch_up(index).await
+    }
+
+    /// Everything as it is, in parts, so that no message is large.
+    pub(super) async fn snapshot(&mut self, index: usize) -> Step {
+        let subscription = &mut self.subscriptions[index];
+        let vehicles = subscription.take_snapshot();
+        let (positions, occupancy) = (
+            subscription.topics.contains(&Topic::Positions),
+            subscription.topics.contains(&Topic::Occupancy),
+        );
+        if !positions && !occupancy {
+            return Ok(());
+        }
+        let id = subscription.id.clone();
+        let filter = subscription.filter.clone();
+        let parts = vehicles.chunks(SNAPSHOT_PART).count().max(1);
+        for part in 0..parts {
+            let some = vehicles.chunks(SNAPSHOT_PART).nth(part).unwrap_or_default();
+            let shown: Vec<String> = some
+                .iter()
+                .filter(|(.., state)| positions && state.last.is_none_or(|fix| filter.place(fix.place)))
+                .map(|(id, organization, state)| wire::vehicle(*id, *organization, state))
+                .collect();
+            let inside: Vec<wire::InsideOut> = some
+                .iter()
+                .filter(|_| occupancy)
+                .flat_map(|(id, _, state)| wire::inside(*id, state))
+                .filter(|inside| filter.fence(inside.geofence_id))
+                .collect();
+            let vehicles = wire::list(shown.iter().map(String::as_str));
+            let occupancy = wire::raw(wire::json(&inside));
+            let last = part + 1 == parts;
+            self.say(&Say::Snapshot { id: &id, part, last, vehicles: &vehicles, occupancy: &occupancy })
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// Sends what the log has between what was sent and what the watch will bring.
+    pub(super) async fn catch_up(&mut self, index: usize) -> Step {
+        while self.subscriptions[index].is_behind() {
+            let subscription = &self.subscriptions[index];
+            let (from, until) = (subscription.next_sequence, subscription.watch.next_sequence);
+            let page = self.feed.log.events_from(subscription.audience, from, LOG_PAGE).await;
+            let page = page.map_err(|error| Stop::Close(Close(1013, "storeAway", error.to_string())))?;
+            let whole = page.len() < LOG_PAGE as usize;
+            let page: Vec<Event> = page.into_iter().filter(|event| event.sequence < until).collect();
+            let next = match page.last() {
+                Some(last) if !whole => last.sequence + 1,
+                _ => until,
+            };
+            for event in page {
+                if self.subscriptions[index].filter.event(&event) {
+                    self.event(index, &CommittedEvent::new(event)).await?;
+                }
+            }
+            let subscription = &mut self.subscriptions[index];
+            subscription.next_sequence = subscription.next_sequence.max(next);
+        }
+        Ok(())
+    }
+
+    pub(super) async fn update(&mut self, index: usize, update: &Update) -> Step {
+        for event in self.subscriptions[index].take(update) {
+            self.event(index, &event).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn event(&mut self, index: usize, event: &CommittedEvent) -> Step {
+        let subscription = &self.subscriptions[index];
+        let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
+        let cursor = cursor::seal(sealer, subscription.audience, event.event.sequence + 1, now);
+        let id = wire::json(&subscription.id);
+        let body = event.encoded(wire::event);
+        let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
+        self.send(text).await
+    }
+
+    /// The client was too slow for the watch: sum up what it missed, and lose no event.
+    pub(super) async fn lagged(&mut self, index: usize) -> Step {
+        let minute = Duration::from_secs(60);
+        self.resets.retain(|at| at.elapsed() < minute);
+        self.resets.push(Instant::now());
+        if self.resets.len() > self.feed.limits.resets_per_minute {
+            let detail = "too slow for this feed; resume with the last cursor";
+            return Err(Stop::Close(Close(4408, "slowReader", detail.to_owned())));
+        }
+        let live = self.feed.live.clone();
+        let subscription = &mut self.subscriptions[index];
+        subscription.begin_anew(&live).await.map_err(|_| restarting())?;
+        let id = subscription.id.clone();
+        self.say(&Say::Reset { id: &id, reason: ResetReason::SlowReader }).await?;
+        self.snapshot(index).await?;
+        self.catch_up(index).await
+    }
+
+    pub(super) async fn deltas(&mut self) -> Step {
+        for index in 0..self.subscriptions.len() {
+            let subscription = &mut self.subscriptions[index];
+            if subscription.delta_due().is_none_or(|due| due > Instant::now()) {
+                continue;
+            }
+            subscription.delta_sent();
+            let delta = subscription.changes.take();
+            let id = subscription.id.clone();
+            let vehicles = delta
+                .vehicles
+                .iter()
+                .map(|update| update.encoded(|u| wire::vehicle(u.vehicle_id, u.organization_id, &u.state)));
+            let vehicles = wire::list(vehicles);
+            let occupancy = wire::raw(wire::json(&delta.occupancy));
+            let say =
+                Say::Delta { id: &id, vehicles: &vehicles, removes: &delta.removes, occupancy: &occupancy };
+            self.say(&say).await?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn cursor(&self, subscription: &Subscription) -> String {
+        let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
+        cursor::seal(sealer, subscription.audience, subscription.next_sequence, now)
+    }
+}

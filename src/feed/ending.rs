@@ -1,0 +1,40 @@
+//! How a dispatcher's socket ends.
+
+use std::time::Duration;
+
+use actix_ws::{CloseCode, CloseReason, Session};
+use tokio::time::timeout;
+
+use super::protocol::Say;
+use super::wire;
+
+/// A close code with its code word and reason.
+pub(super) struct Close(pub(super) u16, pub(super) &'static str, pub(super) String);
+
+/// Why the socket ends.
+pub(super) enum Stop {
+    /// The other side is gone.
+    Gone,
+    /// The server closes.
+    Close(Close),
+}
+
+/// The server stops; reconnect after a random moment.
+pub(super) fn restarting() -> Stop {
+    Stop::Close(Close(1012, "restarting", "the server restarts".to_owned()))
+}
+
+/// Says why, and closes. Whoever does not read does not get the reason either.
+pub(super) async fn goodbye(mut out: Session, stop: Stop) {
+    let Stop::Close(Close(code, word, detail)) = stop else { return };
+    let error = wire::json(&Say::Error { id: None, code: word, detail: &detail });
+    // A close frame carries at most 123 bytes of reason.
+    let reason =
+        CloseReason { code: CloseCode::Other(code), description: Some(detail.chars().take(60).collect()) };
+    let goodbye = async {
+        if out.text(error).await.is_ok() {
+            let _gone = out.close(Some(reason)).await;
+        }
+    };
+    timeout(Duration::from_secs(1), goodbye).await.ok();
+}

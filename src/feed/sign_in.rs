@@ -1,0 +1,46 @@
+//! Who a dispatcher's socket belongs to, and whose vehicles it shows.
+
+use actix_ws::{AggregatedMessage, AggregatedMessageStream};
+use futures_util::StreamExt;
+use tokio::time::timeout;
+use waypost_actors::watch::Audience;
+
+use super::ending::{Close, Stop};
+use super::protocol::{Heard, Subscribe};
+use super::session::Feed;
+use crate::auth::Caller;
+
+/// Waits for the one-time ticket of a browser, which cannot set headers.
+pub(super) async fn sign_in(frames: &mut AggregatedMessageStream, feed: &Feed) -> Result<Caller, Stop> {
+    let refused = |detail: &str| Stop::Close(Close(4401, "unauthenticated", detail.to_owned()));
+    let first = async {
+        loop {
+            match frames.next().await {
+                Some(Ok(AggregatedMessage::Text(text))) => return Ok(text),
+                Some(Ok(AggregatedMessage::Ping(_) | AggregatedMessage::Pong(_))) => {}
+                _ => return Err(Stop::Gone),
+            }
+        }
+    };
+    let first = timeout(feed.limits.sign_in_within, first).await;
+    let text =
+        first.map_err(|_| Stop::Close(Close(4408, "timeout", "no ticket came in time".to_owned())))??;
+    match serde_json::from_str(&text) {
+        Ok(Heard::Authenticate { ticket }) => feed
+            .auth
+            .tickets
+            .redeem(&ticket, feed.live.now())
+            .ok_or_else(|| refused("the ticket is unknown, used or older than 30 s")),
+        _ => Err(refused("the first message must be {\"type\":\"authenticate\",\"ticket\":…}")),
+    }
+}
+
+/// Whose vehicles a caller's subscription shows; another organization's are not to be found.
+pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
+    match (caller.organization_id, asked.filter.organization_id) {
+        (Some(own), named) if named.is_none_or(|named| named == own) => Some(Audience::Organization(own)),
+        (Some(_), _) => None,
+        (None, Some(named)) => Some(Audience::Organization(named)),
+        (None, None) => Some(Audience::Everyone),
+    }
+}

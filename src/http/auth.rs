@@ -1,0 +1,112 @@
+//! `/v1/auth`: signing in and out.
+
+use actix_web::HttpResponse;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use waypost_actors::model::Timestamp;
+
+use super::answer::Answer;
+use super::body::JsonBody;
+use super::query::Query;
+use super::request::{PathToken, Shared, SignedCaller};
+use crate::auth::{Principal, SignedIn};
+use crate::domain::members::{Members, Read};
+use crate::ops::error::OpError;
+
+/// What signing in takes.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct LoginIn {
+    /// The account's address.
+    pub email: String,
+    /// Its password.
+    pub password: String,
+}
+
+/// What refreshing and signing out take.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RefreshIn {
+    /// The newest refresh token of the session.
+    pub refresh_token: String,
+}
+
+/// A ticket for the live feed.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct WsTicket {
+    /// Send it as the first message of the socket.
+    ticket: String,
+    /// It works once, and not after this instant.
+    expires_at: Timestamp,
+}
+
+/// Sign in with e-mail and password.
+#[utoipa::path(post, path = "/v1/auth/login", tag = "auth", request_body = LoginIn,
+    responses((status = 200, body = SignedIn, description = "Signed in")))]
+pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    let mut members = Members::of(&body);
+    let (email, password) = (members.required("email", any_text), members.required("password", any_text));
+    let (email, password) = members.finish(|| Some((email?, password?))).map_err(OpError::from)?;
+    Ok(HttpResponse::Ok().json(context.auth.login(&email, password).await?))
+}
+
+/// Get the next access token. The refresh token is used up; one that comes again ends its session.
+#[utoipa::path(post, path = "/v1/auth/refresh", tag = "auth", request_body = RefreshIn,
+    responses((status = 200, body = SignedIn, description = "Still signed in")))]
+pub async fn refresh(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    Ok(HttpResponse::Ok().json(context.auth.refresh(&refresh_token(&body)?).await?))
+}
+
+/// Sign out: ends the session of the refresh token, its access tokens included.
+#[utoipa::path(post, path = "/v1/auth/logout", tag = "auth", request_body = RefreshIn,
+    responses((status = 204, description = "Signed out")))]
+pub async fn logout(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    context.auth.logout(&refresh_token(&body)?).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Who am I?
+#[utoipa::path(get, path = "/v1/auth/me", tag = "auth",
+    responses((status = 200, body = Principal, description = "The caller")))]
+pub async fn me(context: Shared, SignedCaller(caller): SignedCaller, query: Query) -> Answer {
+    query.finish()?;
+    Ok(HttpResponse::Ok().json(caller.principal(&context.db).await?))
+}
+
+/// Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket.
+#[utoipa::path(post, path = "/v1/auth/ws-ticket", tag = "auth",
+    responses((status = 201, body = WsTicket, description = "A ticket, good for 30 seconds")))]
+pub async fn create_ws_ticket(context: Shared, SignedCaller(caller): SignedCaller, query: Query) -> Answer {
+    query.finish()?;
+    let (ticket, expires_at) = context.auth.tickets.issue(caller, context.clock.now());
+    Ok(HttpResponse::Created().json(WsTicket { ticket, expires_at }))
+}
+
+/// Sign in with a one-time link, as the demo prints it.
+#[utoipa::path(post, path = "/v1/auth/sign-in-link/{token}", tag = "auth",
+    params(("token" = String, Path, description = "The link's token")),
+    responses((status = 200, body = SignedIn, description = "Signed in")))]
+pub async fn redeem_sign_in_link(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
+    query.finish()?;
+    Ok(HttpResponse::Ok().json(context.auth.redeem_sign_in_link(&token).await?))
+}
+
+fn refresh_token(body: &Value) -> Result<String, OpError> {
+    let mut members = Members::of(body);
+    let token = members.required("refreshToken", any_text);
+    Ok(members.finish(|| token)?)
+}
+
+/// A text as it is: a password may begin with a space.
+fn any_text(value: &Value) -> Read<String> {
+    let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
+    if (1..=1024).contains(&text.len()) {
+        Ok(text.to_owned())
+    } else {
+        Err(("length", "1 to 1024 bytes long".to_owned()))
+    }
+}

@@ -1,0 +1,165 @@
+//! THE table of error codes. A code is a promise: clients switch on it, `/problems/{code}` explains it.
+
+use actix_web::http::StatusCode;
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The code, as clients see it.
+    pub code: &'static str,
+    /// The HTTP status that goes with it.
+    pub status: u16,
+    /// One line.
+    pub title: &'static str,
+    /// What happened and what to do.
+    pub explanation: &'static str,
+}
+
+macro_rules! codes {
+    ($($variant:ident $code:literal $status:literal $title:literal $explanation:literal;)+) => {
+        /// What went wrong.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Code {
+            $(#[doc = $explanation] $variant,)+
+        }
+
+        impl Code {
+            /// Every code.
+            pub const ALL: &[Self] = &[$(Self::$variant,)+];
+
+            /// The code's row.
+            #[must_use]
+            pub const fn row(self) -> Row {
+                match self {
+                    $(Self::$variant => Row {
+                        code: $code, status: $status, title: $title, explanation: $explanation,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    MalformedRequest "malformedRequest" 400 "The request cannot be read"
+        "The request is not valid HTTP for this server: a broken header, path or body encoding.";
+    MalformedJson "malformedJson" 400 "The body is not JSON"
+        "The body cannot be parsed as JSON; the detail names line and column. Nesting is limited to 32 levels.";
+    UnknownParameter "unknownParameter" 400 "Unknown query parameter"
+        "A query parameter is not known to this route. Nothing is ignored silently; errors[] names the nearest known one.";
+    InvalidParameter "invalidParameter" 400 "Invalid query parameter"
+        "A query parameter cannot be read; errors[] says what it must be.";
+    UnknownSortKey "unknownSortKey" 400 "Unknown sort key"
+        "The list cannot be sorted by this key; the detail names the keys that are allowed.";
+    InvalidCursor "invalidCursor" 400 "Invalid cursor"
+        "The cursor was not made by this server for this list and organization. Start again without it.";
+    Unauthenticated "unauthenticated" 401 "Not signed in"
+        "The request carries no access token, or one that is expired, revoked or not ours. Sign in, or refresh the token.";
+    InvalidCredentials "invalidCredentials" 401 "Wrong e-mail or password"
+        "No active account has this e-mail and password. The answer is the same whether the account exists or not.";
+    InvalidToken "invalidToken" 401 "Token not accepted"
+        "The refresh token, link or tracker token is unknown, expired, used or revoked. A used refresh token that comes again revokes its whole session.";
+    Forbidden "forbidden" 403 "Not allowed for this role"
+        "You are signed in, but your role may not do this; the detail names the roles that may.";
+    OrganizationInactive "organizationInactive" 403 "The organization is not active"
+        "The organization is not activated yet, or was deactivated. Its users and trackers are refused; its data is kept.";
+    TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
+        "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
+    OriginNotAllowed "originNotAllowed" 403 "Another site's page"
+        "The browser says that a page of another site opens the live feed. Name its origin in the setting allowedOrigins if it may.";
+    PlanLimitReached "planLimitReached" 403 "The plan's limit is reached"
+        "The organization's subscription allows no more of these. Delete some, or have the limit raised.";
+    NotFound "notFound" 404 "Not found"
+        "There is no such thing, or it is not yours: both answer alike. A malformed id and an unknown path are also answered so.";
+    MethodNotAllowed "methodNotAllowed" 405 "Method not allowed"
+        "The path exists, but not for this method; the Allow header lists those that work.";
+    NotAcceptable "notAcceptable" 406 "Nothing acceptable to send"
+        "None of the encodings the client accepts can be sent.";
+    SlugTaken "slugTaken" 409 "The slug is taken"
+        "Another organization has this slug.";
+    EmailTaken "emailTaken" 409 "The e-mail address is taken"
+        "Another account has this e-mail address; addresses are unique on the whole platform.";
+    PlateTaken "plateTaken" 409 "The plate is taken"
+        "Another vehicle of the organization has this plate (compared without case, spaces and hyphens).";
+    VinTaken "vinTaken" 409 "The VIN is taken"
+        "Another vehicle of the organization has this VIN.";
+    UniqueIdTaken "uniqueIdTaken" 409 "The tracker's unique id is taken"
+        "Another tracker has this unique id; they are unique on the whole platform.";
+    InvalidTransition "invalidTransition" 409 "Not possible in this state"
+        "The resource is in a state from which this change is not possible; the detail names both states.";
+    AlreadySetUp "alreadySetUp" 409 "Already set up"
+        "There is a superAdmin already; a setup link makes only the first one.";
+    PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
+        "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
+    PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
+        "The body, unpacked, is larger than the route accepts: 64 KiB, geofences 4 MiB.";
+    UnsupportedMediaType "unsupportedMediaType" 415 "The body's media type is not supported"
+        "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd.";
+    ValidationFailed "validationFailed" 422 "The request has invalid members"
+        "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
+    OrganizationRequired "organizationRequired" 422 "Name an organization"
+        "Platform operators belong to no organization and name the one they act in: organizationId in the body of a POST, or in the query.";
+    NotAvailableYet "notAvailableYet" 422 "Not available yet"
+        "The parameter is part of the interface, but this version cannot answer it yet.";
+    TooManyAttempts "tooManyAttempts" 429 "Too many attempts"
+        "Five sign-ins in a row failed for this address. Wait as long as Retry-After says.";
+    Internal "internal" 500 "Unexpected error"
+        "The server made a mistake. It is in its log under the requestId.";
+    Unavailable "unavailable" 503 "Temporarily not available"
+        "The database or the live core cannot be reached, or the server is stopping. Repeat the request after Retry-After seconds.";
+    Busy "busy" 503 "Too busy"
+        "Too many sign-ins are waiting to be checked. Repeat the request after Retry-After seconds.";
+}
+
+impl Code {
+    /// The code as clients see it.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        self.row().code
+    }
+
+    /// The HTTP status that goes with it.
+    #[must_use]
+    pub fn status(self) -> StatusCode {
+        StatusCode::from_u16(self.row().status).expect("a row's status is a valid one, a test reads them all")
+    }
+
+    /// The code of a word, if it is one.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.as_str() == word)
+    }
+
+    /// The code for a refusal of the framework's own.
+    #[must_use]
+    pub fn from_status(status: StatusCode) -> Self {
+        match status.as_u16() {
+            404 => Self::NotFound,
+            405 => Self::MethodNotAllowed,
+            406 => Self::NotAcceptable,
+            413 => Self::PayloadTooLarge,
+            415 => Self::UnsupportedMediaType,
+            503 => Self::Unavailable,
+            400..=499 => Self::MalformedRequest,
+            _ => Self::Internal,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_code_is_one_word_with_an_error_status_and_an_explanation() {
+        let mut seen = std::collections::HashSet::new();
+        for code in Code::ALL {
+            let row = code.row();
+            assert!(seen.insert(row.code), "{} twice", row.code);
+            assert!(row.code.chars().all(|c| c.is_ascii_alphabetic()), "{}", row.code);
+            assert!((400..600).contains(&code.status().as_u16()));
+            assert!(row.explanation.len() > 20 && row.title.len() > 4, "{}", row.code);
+            assert_eq!(Code::from_word(row.code), Some(*code));
+        }
+    }
+}

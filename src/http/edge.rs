@@ -1,0 +1,137 @@
+//! The outermost layer around every request: its id, its log line, HEAD as GET, the security
+//! headers, and problem bodies for whatever is not a success.
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::http::{Method, header};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
+use tracing::Instrument;
+
+use super::problem::Problem;
+use crate::clock;
+
+/// The header that carries a request's id, in and out.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+/// What an answer may load, when it is not a page with a policy of its own: nothing.
+const NOTHING: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// The id of a request, from its `X-Request-Id` or made; in its extensions and log lines.
+#[derive(Clone, Debug)]
+pub struct RequestId(pub String);
+
+/// Wraps the handling of one request.
+pub async fn edge(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let id = request_id(request.headers());
+    request.extensions_mut().insert(RequestId(id.clone()));
+    let method = request.method().clone();
+    if method == Method::HEAD {
+        // The server itself leaves the body out; handlers need not know.
+        request.head_mut().method = Method::GET;
+    }
+    let path = request.path().to_owned(); // the request itself may not be held while it is routed
+    let span = tracing::info_span!("request", request_id = %id);
+    async {
+        let answered = next.call(request).await.map(ServiceResponse::map_into_boxed_body);
+        let mut answered = settle(answered, &path, &id);
+        let (status, path) = match &mut answered {
+            Ok(response) => {
+                seal(response.headers_mut(), &id);
+                (response.status(), named(response.request()))
+            }
+            Err(error) => (error.as_response_error().status_code(), path),
+        };
+        tracing::info!(%method, path, status = status.as_u16());
+        answered
+    }
+    .instrument(span)
+    .await
+}
+
+/// The client's id when it is short and harmless, else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let harmless = |text: &&str| {
+        (1..=64).contains(&text.len())
+            && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+    };
+    let given = headers.get(&REQUEST_ID).and_then(|value| value.to_str().ok()).filter(harmless);
+    given.map_or_else(|| clock::new_id().to_string(), str::to_owned)
+}
+
+/// Turns every refusal, ours and the framework's, into a problem.
+fn settle(
+    answered: Result<ServiceResponse<BoxBody>, Error>,
+    path: &str,
+    id: &str,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match answered {
+        Ok(response) => Ok(match refusal(&response) {
+            Some(problem) => {
+                let request = response.into_parts().0;
+                let answer = problem.answer(&named(&request), id);
+                ServiceResponse::new(request, logged(&problem, answer))
+            }
+            None => response,
+        }),
+        Err(error) => {
+            let problem = error.as_error::<Problem>().cloned().unwrap_or_else(|| {
+                let response = error.error_response();
+                Problem::from_framework(response.status(), response.headers())
+            });
+            let mut answer = logged(&problem, problem.answer(path, id));
+            seal(answer.headers_mut(), id);
+            Err(InternalError::from_response(problem, answer).into())
+        }
+    }
+}
+
+fn logged(problem: &Problem, answer: HttpResponse) -> HttpResponse {
+    if answer.status().is_server_error() {
+        tracing::error!(%problem, "request failed");
+    }
+    answer
+}
+
+fn refusal(response: &ServiceResponse<BoxBody>) -> Option<Problem> {
+    let ours = response.response().error().and_then(|error| error.as_error::<Problem>()).cloned();
+    if ours.is_some() {
+        return ours;
+    }
+    let status = response.status();
+    let page = response.headers().get(header::CONTENT_TYPE).is_some_and(|kind| {
+        kind.as_bytes().starts_with(b"text/html") || kind.as_bytes().starts_with(b"application/problem+json")
+    });
+    ((status.is_client_error() || status.is_server_error()) && !page)
+        .then(|| Problem::from_framework(status, response.headers()))
+}
+
+/// The path, but for a secret in it.
+fn named(request: &HttpRequest) -> String {
+    match request.match_pattern() {
+        Some(pattern) if pattern.contains("{token}") => pattern,
+        _ => request.path().to_owned(),
+    }
+}
+
+fn seal(headers: &mut HeaderMap, id: &str) {
+    if let Ok(id) = HeaderValue::from_str(id) {
+        headers.insert(REQUEST_ID, id);
+    }
+    let fixed = [
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CONTENT_SECURITY_POLICY, NOTHING),
+        (header::CACHE_CONTROL, "no-store"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        if !headers.contains_key(&name) {
+            headers.insert(name, HeaderValue::from_static(value));
+        }
+    }
+}

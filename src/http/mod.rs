@@ -1,0 +1,55 @@
+//! The HTTP interface: what a request must look like and how an answer is written.
+//!
+//! Owns the route table, the error-code table and the description; knows no SQL and no rule of
+//! the business, which live in `ops` and `domain`.
+
+pub mod answer;
+pub mod auth;
+pub mod body;
+pub mod code;
+pub mod dispatcher;
+pub mod edge;
+pub mod fallback;
+pub mod geofence_events;
+pub mod geofences;
+pub mod geojson;
+pub mod health;
+pub mod openapi;
+pub mod organizations;
+pub mod pages;
+pub mod positions;
+pub mod problem;
+pub mod query;
+mod refusal;
+pub mod request;
+pub mod routes;
+pub mod sockets;
+pub mod trackers;
+pub mod vehicles;
+
+pub use edge::{RequestId, edge};
+
+use actix_web::web::{self, ServiceConfig};
+
+use crate::context::Context;
+
+/// Mounts everything on an application. The application wraps itself in [`crate::application!`]'s layers.
+pub fn configure(config: &mut ServiceConfig, context: Context) {
+    config.app_data(web::Data::new(context));
+    routes::mount(config);
+    config.default_service(web::to(fallback::unrouted));
+}
+
+/// An actix application with all routes and layers, outermost last: the problem and request-id
+/// layer, compression, trailing slashes. A macro because its type cannot be written.
+#[macro_export]
+macro_rules! application {
+    ($context:expr) => {{
+        let context: $crate::context::Context = $context;
+        actix_web::App::new()
+            .configure(move |config| $crate::http::configure(config, context))
+            .wrap(actix_web::middleware::NormalizePath::trim())
+            .wrap(actix_web::middleware::Compress::default())
+            .wrap(actix_web::middleware::from_fn($crate::http::edge))
+    }};
+}

@@ -1,0 +1,67 @@
+//! The description of the interface, OpenAPI 3.1, put together from the route table.
+
+use std::sync::LazyLock;
+
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use super::problem::ProblemBody;
+use super::routes::{self, Access, Route};
+
+mod bodies;
+
+/// The description, as it is served.
+pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
+
+#[derive(OpenApi)]
+#[openapi(components(schemas(ProblemBody)))]
+struct Shared;
+
+/// The description.
+#[must_use]
+pub fn document() -> Value {
+    let mut api = routes::described();
+    api.merge(Shared::openapi());
+    api.info.title = "Waypost".to_owned();
+    api.info.version = env!("CARGO_PKG_VERSION").to_owned();
+    api.info.description = Some(INTRODUCTION.to_owned());
+    let mut document = serde_json::to_value(api).unwrap_or_default();
+    document["components"]["securitySchemes"] = json!({
+        "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
+        "tracker": { "type": "http", "scheme": "bearer", "description": "A tracker's own token" },
+    });
+    bodies::say_what_may_be_left_out(&mut document);
+    for route in routes::TABLE.iter() {
+        let pointer = format!("/paths/{}/{}", route.path.replace('/', "~1"), route.method.to_lowercase());
+        // A page for people is not described.
+        let Some(operation) = document.pointer_mut(&pointer) else { continue };
+        describe(operation, route);
+    }
+    document
+}
+
+/// What the route table knows of an operation.
+fn describe(operation: &mut Value, route: &Route) {
+    operation["security"] = match route.access {
+        Access::Open => json!([]),
+        Access::SignedIn => json!([{ "bearer": [] }]),
+        Access::Tracker => json!([{ "tracker": [] }]),
+    };
+    operation["responses"]["default"] = json!({
+        "description": "Any refusal; /problems explains the codes",
+        "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
+    });
+    if matches!(route.method, "PUT" | "DELETE") && !route.path.contains("activate") {
+        let if_match = json!({ "name": "If-Match", "in": "header", "required": false,
+            "schema": { "type": "string" }, "description": "The ETag it must still have, else 412" });
+        if let Some(parameters) = operation["parameters"].as_array_mut() {
+            parameters.push(if_match);
+        }
+    }
+}
+
+const INTRODUCTION: &str = "Real-time fleet tracking: positions in, geofence events out.\n\n\
+Members are camelCase with units in their names, times RFC 3339 (`Z`, milliseconds), ids UUIDs. \
+Lists are `{data, pagination}`. A PUT merges: absent = unchanged, null = cleared. Single resources carry an \
+`ETag`; `If-Match` guards a change. Every refusal is `application/problem+json` with a `code` that \
+`/problems` explains. Platform operators name the organization they act in by `organizationId`.";

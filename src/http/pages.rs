@@ -1,0 +1,156 @@
+//! Pages for people: what an error code means, the first superAdmin's form, the description.
+
+use actix_web::http::header;
+use actix_web::{HttpResponse, HttpResponseBuilder, web};
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
+
+use super::answer::Answer;
+use super::body::{SMALL_BYTES, read};
+use super::code::Code;
+use super::openapi;
+use super::problem::Problem;
+use super::request::{PathToken, Shared};
+use crate::auth::AuthError;
+use crate::domain::account::password_fault;
+use crate::domain::members::is_email;
+
+const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}\
+label{display:block;margin:1rem 0}input{display:block;width:100%;padding:.5rem;font:inherit}\
+button{padding:.5rem 1rem;font:inherit}.error{color:#a00}code{background:#eee;padding:0 .3em}";
+
+/// What our own pages may load: their one style sheet, told by its hash.
+static POLICY: LazyLock<String> = LazyLock::new(|| {
+    let hash = BASE64_STANDARD.encode(Sha256::digest(STYLE));
+    format!(
+        "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    )
+});
+/// What the docs page may load: its own files, and the styles its script writes.
+const DOCS_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
+     base-uri 'none'; frame-ancestors 'none'";
+
+fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> HttpResponse {
+    answer.insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()));
+    answer.content_type("text/html; charset=utf-8").body(format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
+         <meta name=\"viewport\" content=\"width=device-width\"><style>{STYLE}</style><h1>{title}</h1>{body}</html>"
+    ))
+}
+
+/// What an error code means.
+pub async fn problem_page(code: web::Path<String>) -> Answer {
+    let code = Code::from_word(&code).ok_or_else(|| Problem::new(Code::NotFound))?;
+    let row = code.row();
+    let body = format!(
+        "<p><code>{}</code>, HTTP status {}</p><p>{}</p><p><a href=\"/problems\">All codes</a></p>",
+        row.code, row.status, row.explanation
+    );
+    Ok(page(HttpResponse::Ok(), row.title, &body))
+}
+
+/// All error codes.
+pub async fn problem_list() -> HttpResponse {
+    let rows = Code::ALL.iter().map(|code| {
+        let row = code.row();
+        format!(
+            "<dt><a href=\"/problems/{0}\"><code>{0}</code></a> {1}<dd>{2}",
+            row.code, row.status, row.title
+        )
+    });
+    page(HttpResponse::Ok(), "Error codes", &format!("<dl>{}</dl>", rows.collect::<String>()))
+}
+
+/// The form that makes the first superAdmin.
+pub async fn setup_form(context: Shared, PathToken(token): PathToken) -> Answer {
+    if !context.auth.is_setup_link(&token).await? {
+        return Ok(setup_is_over());
+    }
+    Ok(setup_page(HttpResponse::Ok(), ""))
+}
+
+fn setup_page(answer: HttpResponseBuilder, fault: &str) -> HttpResponse {
+    let fault = if fault.is_empty() { String::new() } else { format!("<p class=\"error\">{fault}</p>") };
+    let form = format!(
+        "<p>Make the first account, which may do everything.</p>{fault}<form method=\"post\">\
+         <label>E-mail<input name=\"email\" type=\"email\" required autocomplete=\"username\"></label>\
+         <label>Password, at least 12 characters<input name=\"password\" type=\"password\" required \
+         minlength=\"12\" autocomplete=\"new-password\"></label><button>Make it</button></form>"
+    );
+    page(answer, "Set up Waypost", &form)
+}
+
+fn setup_is_over() -> HttpResponse {
+    let body = "<p>This link was used, or is too old, or there is a superAdmin already. \
+         If there is none, restart the server: it prints a new link.</p>";
+    page(HttpResponse::NotFound(), "This link does not work", body)
+}
+
+/// Makes the first superAdmin.
+pub async fn redeem_setup(
+    context: Shared,
+    PathToken(token): PathToken,
+    request: actix_web::HttpRequest,
+    payload: web::Payload,
+) -> Answer {
+    let body = read(payload.into_inner(), request.headers(), SMALL_BYTES).await?;
+    let fields = web::Query::<Vec<(String, String)>>::from_query(&String::from_utf8_lossy(&body));
+    let fields = fields.map(web::Query::into_inner).unwrap_or_default();
+    let field = |name: &str| {
+        fields.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone()).unwrap_or_default()
+    };
+    let (email, password) = (field("email"), field("password"));
+    if !is_email(email.trim()) {
+        return Ok(setup_page(HttpResponse::UnprocessableEntity(), "The e-mail address is not one."));
+    }
+    if let Some(fault) = password_fault(&password) {
+        return Ok(setup_page(HttpResponse::UnprocessableEntity(), &format!("The password {fault}.")));
+    }
+    match context.auth.redeem_setup_link(&token, &email, password).await {
+        Ok(true) => {
+            let body = "<p>Done. Sign in with <code>POST /v1/auth/login</code>; \
+                 <a href=\"/docs\">the docs page</a> shows how.</p>";
+            Ok(page(HttpResponse::Created(), "Waypost is set up", body))
+        }
+        Ok(false) => Err(Problem::new(Code::AlreadySetUp)),
+        Err(AuthError::InvalidToken) => Ok(setup_is_over()),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The description, OpenAPI 3.1.
+#[utoipa::path(get, path = "/openapi.json", tag = "server",
+    responses((status = 200, body = serde_json::Value, description = "This document")))]
+pub async fn openapi_json() -> HttpResponse {
+    HttpResponse::Ok().content_type("application/json").body(openapi::TEXT.as_str())
+}
+
+/// The docs page itself; its relative links want a slash, which the address has not.
+pub async fn docs() -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CONTENT_SECURITY_POLICY, DOCS_POLICY))
+        .content_type("text/html; charset=utf-8")
+        .body(
+            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Waypost API</title>\
+             <link rel=\"stylesheet\" href=\"/docs/swagger-ui.css\"><div id=\"swagger-ui\"></div>\
+             <script src=\"/docs/swagger-ui-bundle.js\"></script>\
+             <script src=\"/docs/swagger-ui-standalone-preset.js\"></script>\
+             <script src=\"/docs/swagger-initializer.js\"></script></html>",
+        )
+}
+
+/// A file of the docs page.
+pub async fn docs_file(path: web::Path<String>) -> Answer {
+    static CONFIG: LazyLock<std::sync::Arc<utoipa_swagger_ui::Config<'static>>> =
+        LazyLock::new(|| std::sync::Arc::new(utoipa_swagger_ui::Config::from("/openapi.json")));
+    let file = utoipa_swagger_ui::serve(&path, std::sync::Arc::clone(&CONFIG));
+    let file = file.ok().flatten().ok_or_else(|| Problem::new(Code::NotFound))?;
+    let mut answer = HttpResponse::Ok();
+    if file.gzpipped {
+        answer.insert_header((header::CONTENT_ENCODING, "gzip"));
+    }
+    answer.insert_header((header::CONTENT_SECURITY_POLICY, DOCS_POLICY));
+    Ok(answer.content_type(file.content_type).body(file.bytes.into_owned()))
+}

@@ -1,0 +1,133 @@
+//! `POST /v1/positions`: the items of the tracker socket over HTTP.
+
+use actix_web::{HttpRequest, HttpResponse, web};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use utoipa::ToSchema;
+use waypost_actors::live::LiveError;
+
+use super::answer::Answer;
+use super::body;
+use super::code::Code;
+use super::problem::Problem;
+use super::query::Query;
+use super::request::Shared;
+use super::sockets::tracker_credential;
+use crate::domain::field::FieldError;
+use crate::ingest::protocol::{MAX_FRAME_BYTES, MAX_ITEMS};
+use crate::ingest::{Intake, Rejected, decode};
+
+/// Seconds after which fixes may be sent again while the store is away.
+const RETRY_SECONDS: u64 = 1;
+
+/// Positions to store, in the words of the tracker socket.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PositionsIn {
+    /// At most 500, in their order.
+    pub items: Vec<PositionIn>,
+}
+
+/// A position as a tracker reports it.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionIn {
+    /// The client's own increasing number; named again when the item is refused.
+    pub seq: Option<i64>,
+    /// RFC 3339 text, or milliseconds since 1970.
+    #[schema(value_type = String, format = DateTime)]
+    pub recorded_at: String,
+    /// Degrees north.
+    #[schema(minimum = -90, maximum = 90)]
+    pub latitude: f64,
+    /// Degrees east.
+    #[schema(minimum = -180, maximum = 180)]
+    pub longitude: f64,
+    /// km/h; below 0 and from 400 on means unknown.
+    pub speed_kmh: Option<f64>,
+    /// Degrees clockwise from north, up to 360; below 0 means unknown.
+    pub heading_degrees: Option<f64>,
+    /// Metres.
+    pub altitude_meters: Option<f64>,
+    /// Horizontal accuracy (68 %) in metres; below 0 means unknown.
+    pub accuracy_meters: Option<f64>,
+    /// Kilometres.
+    pub odometer_km: Option<f64>,
+    /// Whether the ignition is on.
+    pub ignition: Option<bool>,
+    /// What the fuel sensor said: `{"percent"}`, `{"liters"}` or `{"raw"}`.
+    #[schema(value_type = Option<Object>)]
+    pub fuel: Option<serde_json::Value>,
+    /// Must be the token's own tracker, if it is named.
+    pub tracker_id: Option<String>,
+}
+
+/// What became of the items. All but the rejected ones are committed.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionsOut {
+    /// Committed now or before.
+    accepted: u64,
+    /// Of these, stored now.
+    stored: u64,
+    /// Of these, stored before.
+    duplicates: u64,
+    /// Refused; sending them again changes nothing.
+    rejected: Vec<Rejected>,
+}
+
+#[derive(Deserialize)]
+struct Body<'a> {
+    #[serde(borrow)]
+    items: &'a RawValue,
+}
+
+/// Report positions.
+///
+/// With a tracker's token. Answered after the commit: what is not rejected is stored.
+#[utoipa::path(post, path = "/v1/positions", tag = "live", request_body = PositionsIn,
+    responses((status = 200, body = PositionsOut, description = "Committed, but for the rejected ones")))]
+pub async fn create_positions(
+    context: Shared,
+    request: HttpRequest,
+    query: Query,
+    payload: web::Payload,
+) -> Answer {
+    query.finish()?;
+    let credential = tracker_credential(&context, &request).await?;
+    body::accept(request.headers(), &["application/json"])?;
+    let bytes = body::read(payload.into_inner(), request.headers(), MAX_FRAME_BYTES).await?;
+    body::parse(&bytes)?;
+    let items = read_items(&bytes)?;
+    let mut intake = Intake::new(context.live.clone(), credential);
+    let batch = intake.take(items).await.map_err(not_taken)?;
+    let (counts, rejected) = batch.committed().await.map_err(not_taken)?;
+    let accepted = counts.stored + counts.duplicates;
+    Ok(HttpResponse::Ok().json(PositionsOut {
+        accepted,
+        stored: counts.stored,
+        duplicates: counts.duplicates,
+        rejected,
+    }))
+}
+
+fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item, decode::BadItem>>, Problem> {
+    let invalid = |detail: String| {
+        let error = FieldError::new("/items", "invalid", detail.clone());
+        Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])
+    };
+    let body: Body<'_> = serde_json::from_slice(bytes).map_err(|_| invalid("items is missing".to_owned()))?;
+    let items = decode::items(body.items.get()).map_err(|bad| invalid(bad.0))?;
+    if items.len() > MAX_ITEMS {
+        return Err(invalid(format!("items may have {MAX_ITEMS} members, this one has {}", items.len())));
+    }
+    Ok(items)
+}
+
+fn not_taken(error: LiveError) -> Problem {
+    match error {
+        LiveError::Unavailable | LiveError::Stopped => Problem::new(Code::Unavailable)
+            .detail("nothing is stored; send it again")
+            .retry_after(RETRY_SECONDS),
+        LiveError::UnknownVehicle => Problem::new(Code::TrackerDisabled).detail("its vehicle is out of use"),
+    }
+}

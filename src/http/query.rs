@@ -1,0 +1,204 @@
+//! Query parameters: each known to its route, each well-formed, none ignored.
+
+use std::collections::BTreeSet;
+
+use actix_web::dev::Payload;
+use actix_web::{FromRequest, HttpRequest, web};
+use std::future::{Ready, ready};
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+use super::code::Code;
+use super::problem::Problem;
+use crate::domain::field::FieldError;
+use crate::domain::nearest::nearest;
+use crate::domain::paging::{DEFAULT_LIMIT, MAX_LIMIT, PageRequest, SliceRequest, Sort, SortKey};
+
+/// The query of a request, being read. End with [`Query::finish`].
+#[derive(Debug, Default)]
+pub struct Query {
+    pairs: Vec<(String, String)>,
+    asked: BTreeSet<&'static str>,
+    problems: Vec<(Code, FieldError)>,
+}
+
+impl FromRequest for Query {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let pairs = web::Query::<Vec<(String, String)>>::from_query(request.query_string());
+        ready(match pairs {
+            Ok(pairs) => Ok(Self { pairs: pairs.into_inner(), ..Self::default() }),
+            Err(_) => Err(Problem::new(Code::MalformedRequest).detail("the query cannot be read")),
+        })
+    }
+}
+
+impl Query {
+    /// A parameter that may be given once.
+    pub fn one<T>(&mut self, name: &'static str, read: impl FnOnce(&str) -> Result<T, String>) -> Option<T> {
+        self.asked.insert(name);
+        let given: Vec<&String> =
+            self.pairs.iter().filter(|(given, _)| given == name).map(|(_, v)| v).collect();
+        if given.len() > 1 {
+            self.problem(name, "must be given once".to_owned());
+            return None;
+        }
+        match read(given.first()?) {
+            Ok(value) => Some(value),
+            Err(must) => {
+                self.problem(name, format!("must be {must}"));
+                None
+            }
+        }
+    }
+
+    /// A parameter that may be repeated or hold a list separated by commas.
+    pub fn many<T>(&mut self, name: &'static str, read: impl Fn(&str) -> Result<T, String>) -> Vec<T> {
+        self.asked.insert(name);
+        let given = self.pairs.iter().filter(|(given, _)| given == name).map(|(_, value)| value);
+        let words: Vec<String> =
+            given.flat_map(|value| value.split(',')).map(|word| word.trim().to_owned()).collect();
+        let mut values = Vec::with_capacity(words.len());
+        for word in words {
+            match read(&word) {
+                Ok(value) => values.push(value),
+                Err(must) => self.problem(name, format!("must be {must}")),
+            }
+        }
+        if values.len() > MAX_VALUES {
+            self.problem(name, format!("must have at most {MAX_VALUES} values"));
+        }
+        values
+    }
+
+    /// The text to search for.
+    pub fn q(&mut self) -> Option<String> {
+        self.one("q", |text| match text.trim() {
+            "" => Ok(None),
+            text if text.chars().count() <= 200 => Ok(Some(text.to_owned())),
+            _ => Err("at most 200 characters long".to_owned()),
+        })
+        .flatten()
+    }
+
+    /// The organization an operator acts in.
+    pub fn organization(&mut self) -> Option<OrganizationId> {
+        self.one("organizationId", id)
+    }
+
+    /// `page` and `limit`; a limit beyond the greatest is the greatest.
+    pub fn page(&mut self) -> PageRequest {
+        let page = self.one("page", |text| whole(text, 1, 1_000_000)).unwrap_or(1);
+        PageRequest { page, limit: self.limit() }
+    }
+
+    /// `limit` and `after`.
+    pub fn slice(&mut self) -> SliceRequest {
+        SliceRequest { limit: self.limit(), after: self.one("after", |text| Ok(text.to_owned())) }
+    }
+
+    fn limit(&mut self) -> i64 {
+        self.one("limit", |text| whole(text, 1, i64::MAX)).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT)
+    }
+
+    /// `sort=-createdAt,name`, of the keys a list allows.
+    pub fn sort(&mut self, allowed: &[(&'static str, &'static str)], usual: SortKey) -> Sort {
+        self.asked.insert("sort");
+        let given = self.pairs.iter().filter(|(given, _)| given == "sort").map(|(_, value)| value.clone());
+        let given: Vec<String> = given.collect();
+        let mut keys = Vec::new();
+        for word in given.iter().flat_map(|value| value.split(',')).map(str::trim) {
+            let (is_descending, name) = match word.strip_prefix('-') {
+                Some(name) => (true, name),
+                None => (false, word.trim_start_matches('+')),
+            };
+            match allowed.iter().find(|(known, _)| *known == name) {
+                Some((name, _)) => keys.push(SortKey { name, is_descending }),
+                None => {
+                    let names: Vec<&str> = allowed.iter().map(|(name, _)| *name).collect();
+                    let detail = format!("must be one of {}, each with - for descending", names.join(", "));
+                    self.problems.push((Code::UnknownSortKey, FieldError::new("?sort", "value", detail)));
+                }
+            }
+        }
+        if keys.is_empty() { Sort(vec![usual]) } else { Sort(keys) }
+    }
+
+    /// Refuses what could not be read and what nobody asked for, all at once.
+    pub fn finish(mut self) -> Result<(), Problem> {
+        let unknown: Vec<&String> = self
+            .pairs
+            .iter()
+            .map(|(name, _)| name)
+            .filter(|name| !self.asked.contains(name.as_str()))
+            .collect();
+        let unknown: Vec<FieldError> = unknown.into_iter().map(|name| self.unknown(name)).collect();
+        self.problems.splice(0..0, unknown.into_iter().map(|error| (Code::UnknownParameter, error)));
+        let Some((code, first)) = self.problems.first().cloned() else { return Ok(()) };
+        let detail = format!("{} {}", first.pointer.trim_start_matches('?'), first.detail);
+        let errors = self.problems.into_iter().map(|(_, error)| error).collect();
+        Err(Problem::new(code).detail(detail).errors(errors))
+    }
+
+    fn unknown(&self, name: &str) -> FieldError {
+        let detail = match nearest(name, self.asked.iter().copied()) {
+            Some(known) => format!("is not known here; did you mean {known}?"),
+            None => "is not known here".to_owned(),
+        };
+        FieldError::new(format!("?{name}"), "unknown", detail)
+    }
+
+    fn problem(&mut self, name: &str, detail: String) {
+        self.problems.push((Code::InvalidParameter, FieldError::new(format!("?{name}"), "value", detail)));
+    }
+}
+
+/// Values of one filter at most.
+const MAX_VALUES: usize = 200;
+
+/// Reads an id.
+pub fn id<T: From<Uuid>>(text: &str) -> Result<T, String> {
+    Uuid::try_parse(text).map(T::from).map_err(|_| "a UUID".to_owned())
+}
+
+/// Reads an RFC 3339 instant. A `+` that a client did not escape arrives as a space.
+pub fn instant(text: &str) -> Result<Timestamp, String> {
+    let text = text.replace(' ', "+");
+    Timestamp::parse(&text)
+        .map_err(|_| "an RFC 3339 date-time with an offset, such as 2026-05-01T12:00:00Z".to_owned())
+}
+
+/// Reads `true` or `false`.
+pub fn flag(text: &str) -> Result<bool, String> {
+    text.parse().map_err(|_| "true or false".to_owned())
+}
+
+/// Reads a whole number in a range.
+pub fn whole(text: &str, least: i64, most: i64) -> Result<i64, String> {
+    let number = text.parse::<i64>().ok().filter(|number| (least..=most).contains(number));
+    number.ok_or_else(|| {
+        if most == i64::MAX {
+            format!("a whole number from {least}")
+        } else {
+            format!("a whole number from {least} to {most}")
+        }
+    })
+}
+
+/// Reads a finite number.
+pub fn number(text: &str) -> Result<f64, String> {
+    text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "a number".to_owned())
+}
+
+/// Reads one of some words.
+pub fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Result<T, String> {
+    move |text| {
+        let found = words.iter().find(|(known, _)| *known == text).map(|(_, value)| *value);
+        found.ok_or_else(|| {
+            let known: Vec<&str> = words.iter().map(|(known, _)| *known).collect();
+            format!("one of {}", known.join(", "))
+        })
+    }
+}

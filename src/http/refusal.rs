@@ -1,0 +1,70 @@
+//! How the refusals of `auth` and `ops` are told to a client.
+
+use super::code::Code;
+use super::problem::Problem;
+use crate::auth::{Action, AuthError};
+use crate::ops::error::{OpError, Taken, is_unavailable};
+
+/// Seconds after which an unavailable server may be asked again.
+const RETRY_SECONDS: u64 = 1;
+
+impl From<AuthError> for Problem {
+    fn from(error: AuthError) -> Self {
+        match error {
+            AuthError::Unauthenticated => Self::new(Code::Unauthenticated),
+            AuthError::InvalidCredentials => Self::new(Code::InvalidCredentials),
+            AuthError::InvalidToken => Self::new(Code::InvalidToken),
+            AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(who_may(action)),
+            AuthError::OrganizationInactive => Self::new(Code::OrganizationInactive),
+            AuthError::OrganizationRequired => Self::new(Code::OrganizationRequired),
+            AuthError::NotFound => Self::new(Code::NotFound),
+            AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
+            AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
+            AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),
+            AuthError::Store(error) => internal(&error.to_string()),
+        }
+    }
+}
+
+impl From<OpError> for Problem {
+    fn from(error: OpError) -> Self {
+        match error {
+            OpError::Auth(error) => error.into(),
+            OpError::NotFound => Self::new(Code::NotFound),
+            OpError::Invalid(errors) => Self::new(Code::ValidationFailed)
+                .detail(errors.first().map(|e| format!("{} {}", e.pointer, e.detail)).unwrap_or_default())
+                .errors(errors),
+            OpError::Taken(taken) => Self::new(match taken {
+                Taken::Slug => Code::SlugTaken,
+                Taken::Email => Code::EmailTaken,
+                Taken::Plate => Code::PlateTaken,
+                Taken::Vin => Code::VinTaken,
+                Taken::UniqueId => Code::UniqueIdTaken,
+            }),
+            OpError::Transition(detail) => Self::new(Code::InvalidTransition).detail(detail),
+            OpError::PlanLimit { what, limit } => {
+                Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
+            }
+            OpError::Precondition => Self::new(Code::PreconditionFailed),
+            OpError::Cursor => Self::new(Code::InvalidCursor),
+            OpError::Unavailable(cause) => unavailable(&cause),
+            OpError::Internal(cause) => internal(&cause),
+        }
+    }
+}
+
+fn who_may(action: Action) -> String {
+    let roles: Vec<&str> = action.roles().iter().map(|role| role.as_str()).collect();
+    format!("this needs one of the roles {}", roles.join(", "))
+}
+
+/// The cause goes to the log, not to the client.
+fn unavailable(cause: &str) -> Problem {
+    tracing::warn!(cause, "not available");
+    Problem::new(Code::Unavailable).retry_after(RETRY_SECONDS)
+}
+
+fn internal(cause: &str) -> Problem {
+    tracing::error!(cause, "internal error");
+    Problem::new(Code::Internal)
+}

@@ -1,0 +1,113 @@
+//! What handlers take out of a request besides its body and its query.
+
+use std::future::{Ready, ready};
+
+use actix_web::body::MessageBody;
+use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::http::header;
+use actix_web::middleware::Next;
+use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use uuid::Uuid;
+
+use super::code::Code;
+use super::problem::Problem;
+use crate::auth::Caller;
+use crate::context::Context;
+use crate::ops::etag::IfMatch;
+
+/// The context, in handlers.
+pub type Shared = web::Data<Context>;
+
+/// The caller of a route that asks for one.
+#[derive(Debug)]
+pub struct SignedCaller(pub Caller);
+
+/// The id in the path. A malformed one is not found, like any other that is not there.
+#[derive(Debug)]
+pub struct PathId<T>(pub T);
+
+/// The `{token}` in the path.
+#[derive(Debug)]
+pub struct PathToken(pub String);
+
+/// `If-Match`.
+#[derive(Debug)]
+pub struct Matching(pub IfMatch);
+
+/// Lets only signed-in callers through; before anything else of the request is looked at.
+pub async fn signed_in(
+    context: Shared,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    let caller = match bearer(request.request()) {
+        Some(token) => context.auth.caller(token).await.map_err(Problem::from),
+        None => Err(Problem::new(Code::Unauthenticated)),
+    };
+    match caller {
+        Ok(caller) => {
+            request.extensions_mut().insert(caller);
+            next.call(request).await.map(ServiceResponse::map_into_boxed_body)
+        }
+        Err(problem) => Ok(request.error_response(problem)),
+    }
+}
+
+/// The token of `Authorization: Bearer …`.
+#[must_use]
+pub fn bearer(request: &HttpRequest) -> Option<&str> {
+    let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+impl FromRequest for SignedCaller {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        // Absent only if the route table calls this route open: then nobody may be let in.
+        let caller = request.extensions().get::<Caller>().cloned();
+        ready(caller.map(Self).ok_or_else(|| Problem::new(Code::Unauthenticated)))
+    }
+}
+
+impl<T: From<Uuid>> FromRequest for PathId<T> {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let text = request.match_info().iter().last().map(|(_, text)| text);
+        let id = text.and_then(|text| Uuid::try_parse(text).ok());
+        ready(id.map(|id| Self(T::from(id))).ok_or_else(|| Problem::new(Code::NotFound)))
+    }
+}
+
+impl FromRequest for PathToken {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(request.match_info().query("token").to_owned())))
+    }
+}
+
+impl FromRequest for Matching {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let given = request.headers().get_all(header::IF_MATCH);
+        let tags: Option<Vec<String>> = given.map(|value| value.to_str().ok().map(str::to_owned)).collect();
+        let Some(tags) = tags else {
+            return ready(Err(Problem::new(Code::MalformedRequest).detail("If-Match cannot be read")));
+        };
+        let tags: Vec<String> =
+            tags.iter().flat_map(|value| value.split(',')).map(|tag| tag.trim().to_owned()).collect();
+        ready(Ok(Self(match tags.as_slice() {
+            [] => IfMatch::Unsaid,
+            [any] if any == "*" => IfMatch::Any,
+            _ => IfMatch::OneOf(tags),
+        })))
+    }
+}

@@ -1,0 +1,145 @@
+//! THE route table: every path the server answers, who may call it, and its handler.
+
+use std::sync::LazyLock;
+
+use actix_web::middleware::from_fn;
+use actix_web::web::{self, ServiceConfig};
+use actix_web::{Resource, guard};
+use utoipa::OpenApi;
+
+use super::request::signed_in;
+use super::{
+    auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
+    vehicles,
+};
+
+/// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody.
+    Open,
+    /// Whoever carries an access token in force.
+    SignedIn,
+    /// A tracker, by its own token; the handler looks at it.
+    Tracker,
+}
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+pub struct Route {
+    /// The method.
+    pub method: &'static str,
+    /// The path, with `{names}`.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    mount: fn(Resource) -> Resource,
+}
+
+macro_rules! routes {
+    (
+        described { $($access:ident $method:literal $path:literal $($handler:ident)::+;)+ }
+        pages { $($page_method:literal $page_path:literal $($page:ident)::+;)+ }
+    ) => {
+        /// Every route. Words that are no ids come before `{id}`.
+        pub static TABLE: LazyLock<Vec<Route>> = LazyLock::new(|| vec![
+            $(Route {
+                method: $method,
+                path: $path,
+                access: Access::$access,
+                mount: |resource| resource.to($($handler)::+),
+            },)+
+            $(Route {
+                method: $page_method,
+                path: $page_path,
+                access: Access::Open,
+                mount: |resource| resource.to($($page)::+),
+            },)+
+        ]);
+
+        #[derive(OpenApi)]
+        #[openapi(paths($($($handler)::+),+))]
+        struct Described;
+    };
+}
+
+routes! {
+    described {
+        Open     "POST"   "/v1/auth/login"                 auth::login;
+        Open     "POST"   "/v1/auth/refresh"               auth::refresh;
+        Open     "POST"   "/v1/auth/logout"                auth::logout;
+        SignedIn "GET"    "/v1/auth/me"                    auth::me;
+        SignedIn "POST"   "/v1/auth/ws-ticket"             auth::create_ws_ticket;
+        Open     "POST"   "/v1/auth/sign-in-link/{token}"  auth::redeem_sign_in_link;
+
+        SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
+        SignedIn "POST"   "/v1/organizations"                   organizations::create_organization;
+        SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
+        SignedIn "PUT"    "/v1/organizations/activate/{id}"     organizations::activate_organization;
+        SignedIn "GET"    "/v1/organizations/organization/{id}" organizations::find_organization;
+        SignedIn "PUT"    "/v1/organizations/organization/{id}" organizations::update_organization;
+
+        SignedIn "GET"    "/v1/vehicles"            vehicles::list_vehicles;
+        SignedIn "POST"   "/v1/vehicles"            vehicles::create_vehicle;
+        SignedIn "GET"    "/v1/vehicles/{id}"       vehicles::find_vehicle;
+        SignedIn "PUT"    "/v1/vehicles/{id}"       vehicles::update_vehicle;
+        SignedIn "DELETE" "/v1/vehicles/{id}"       vehicles::delete_vehicle;
+
+        SignedIn "GET"    "/v1/trackers"            trackers::list_trackers;
+        SignedIn "POST"   "/v1/trackers"            trackers::create_tracker;
+        SignedIn "GET"    "/v1/trackers/{id}"       trackers::find_tracker;
+        SignedIn "PUT"    "/v1/trackers/{id}"       trackers::update_tracker;
+        SignedIn "DELETE" "/v1/trackers/{id}"       trackers::delete_tracker;
+        SignedIn "POST"   "/v1/trackers/{id}/token" trackers::rotate_tracker_token;
+
+        SignedIn "GET"    "/v1/geofences"           geofences::list_geofences;
+        SignedIn "POST"   "/v1/geofences"           geofences::create_geofence;
+        SignedIn "GET"    "/v1/geofences/{id}"      geofences::find_geofence;
+        SignedIn "PUT"    "/v1/geofences/{id}"      geofences::update_geofence;
+        SignedIn "DELETE" "/v1/geofences/{id}"      geofences::delete_geofence;
+
+        SignedIn "GET" "/v1/geofence-events"                     geofence_events::list_events;
+        SignedIn "GET" "/v1/geofence-events/vehicle/{vehicleId}" geofence_events::list_events_of_vehicle;
+        SignedIn "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
+            geofence_events::list_vehicles_inside;
+        SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
+
+        Tracker "POST" "/v1/positions"  positions::create_positions;
+        Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;
+        // Open: a browser signs in by its first message.
+        Open    "GET"  "/v1/ws/live"    sockets::live_socket;
+
+        Open "GET" "/healthz"      health::healthz;
+        Open "GET" "/readyz"       health::readyz;
+        Open "GET" "/openapi.json" pages::openapi_json;
+    }
+    pages {
+        "GET"  "/problems"         pages::problem_list;
+        "GET"  "/problems/{code}"  pages::problem_page;
+        "GET"  "/setup/{token}"    pages::setup_form;
+        "POST" "/setup/{token}"    pages::redeem_setup;
+        "GET"  "/docs"             pages::docs;
+        "GET"  "/docs/{file}"      pages::docs_file;
+        "GET"  "/"                 dispatcher::index;
+        "GET"  "/{file}"           dispatcher::file;
+    }
+}
+
+/// The description of the described routes.
+#[must_use]
+pub fn described() -> utoipa::openapi::OpenApi {
+    Described::openapi()
+}
+
+/// Mounts every route.
+pub(super) fn mount(config: &mut ServiceConfig) {
+    for route in TABLE.iter() {
+        let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
+            .expect("the table's methods are words of HTTP");
+        let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
+        match route.access {
+            Access::Open | Access::Tracker => config.service(resource),
+            Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
+        };
+    }
+}

@@ -1,0 +1,121 @@
+//! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
+
+use actix_web::http::header;
+use actix_web::{HttpRequest, HttpResponse, web};
+use actix_ws::AggregatedMessageStream;
+
+use super::code::Code;
+use super::problem::Problem;
+use super::query::Query;
+use super::request::{Shared, bearer};
+use crate::auth::{Action, TrackerCredential, TrackerRefused, find_tracker};
+use crate::context::Context;
+use crate::feed::{self, Feed, FeedLimits, Opening};
+use crate::ingest::{self, Intake, SocketLimits, protocol};
+
+/// The largest message of a dispatcher.
+const FEED_FRAME_BYTES: usize = 64 * 1024;
+
+/// Report positions over a WebSocket.
+///
+/// JSON text frames, subprotocol `waypost.tracker.v1`. The tracker's token comes as a bearer header, or
+/// as a second subprotocol `bearer.<token>`. An `ack` means committed. The words and close codes are
+/// described in docs/tracking.md.
+#[utoipa::path(get, path = "/v1/ws/tracker", tag = "live",
+    responses((status = 101, description = "The socket is open")))]
+pub async fn tracker_socket(
+    context: Shared,
+    request: HttpRequest,
+    query: Query,
+    body: web::Payload,
+) -> Result<HttpResponse, actix_web::Error> {
+    query.finish()?;
+    let credential = tracker_credential(&context, &request).await?;
+    let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
+    let frames = messages(frames, protocol::MAX_FRAME_BYTES);
+    let place = context.sessions.open(credential.tracker_id);
+    let intake = Intake::new(context.live.clone(), credential);
+    let live = context.live.clone();
+    actix_web::rt::spawn(ingest::run(out, frames, intake, place, live, SocketLimits::default()));
+    Ok(answer)
+}
+
+/// Watch vehicles, geofences and events over a WebSocket.
+///
+/// JSON text frames. The access token comes as a bearer header; a browser sends a one-time ticket as
+/// its first message instead. The words are described in docs/tracking.md.
+#[utoipa::path(get, path = "/v1/ws/live", tag = "live",
+    responses((status = 101, description = "The socket is open")))]
+pub async fn live_socket(
+    context: Shared,
+    request: HttpRequest,
+    query: Query,
+    body: web::Payload,
+) -> Result<HttpResponse, actix_web::Error> {
+    query.finish()?;
+    refuse_foreign_pages(&context, &request)?;
+    let caller = match bearer(&request) {
+        Some(token) => {
+            let caller = context.auth.caller(token).await.map_err(Problem::from)?;
+            caller.may(Action::WatchLive).map_err(Problem::from)?;
+            Some(caller)
+        }
+        None => None,
+    };
+    let (answer, out, frames) = actix_ws::handle(&request, body)?;
+    let frames = messages(frames, FEED_FRAME_BYTES);
+    let feed = Feed {
+        live: context.live.clone(),
+        log: context.events.clone(),
+        auth: context.auth.clone(),
+        limits: FeedLimits::default(),
+    };
+    let opening = Opening { caller, stopping: context.sessions.stopping() };
+    actix_web::rt::spawn(feed::run(out, frames, feed, opening));
+    Ok(answer)
+}
+
+fn messages(frames: actix_ws::MessageStream, most: usize) -> AggregatedMessageStream {
+    frames.max_frame_size(most).aggregate_continuations().max_continuation_size(most)
+}
+
+/// Who reports, by the token of the header or of the second subprotocol.
+pub(super) async fn tracker_credential(
+    context: &Context,
+    request: &HttpRequest,
+) -> Result<TrackerCredential, Problem> {
+    let token = bearer(request).or_else(|| offered_token(request));
+    let token =
+        token.ok_or_else(|| Problem::new(Code::Unauthenticated).detail("a tracker's token is needed"))?;
+    match find_tracker(&context.db, token).await {
+        Ok(Some(credential)) => Ok(credential),
+        Ok(None) => Err(Problem::new(Code::InvalidToken)),
+        Err(TrackerRefused::Disabled) => Err(Problem::new(Code::TrackerDisabled)),
+        Err(TrackerRefused::OrganizationInactive) => Err(Problem::new(Code::OrganizationInactive)),
+        Err(TrackerRefused::Store(error)) => Err(crate::auth::AuthError::Store(error).into()),
+    }
+}
+
+fn offered_token(request: &HttpRequest) -> Option<&str> {
+    request
+        .headers()
+        .get_all(header::SEC_WEBSOCKET_PROTOCOL)
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .find_map(|offered| offered.trim().strip_prefix(protocol::BEARER_PREFIX))
+}
+
+/// A page of another site may not open the feed in its visitor's name.
+fn refuse_foreign_pages(context: &Context, request: &HttpRequest) -> Result<(), Problem> {
+    let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    let settings = &context.settings;
+    let own_host = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    let same_host = origin.split_once("://").is_some_and(|(_, host)| Some(host) == own_host);
+    if same_host || origin == settings.public_url() || settings.allowed_origins.iter().any(|o| o == origin) {
+        Ok(())
+    } else {
+        let detail = format!("pages of {origin} may not open the feed; see the setting allowedOrigins");
+        Err(Problem::new(Code::OriginNotAllowed).detail(detail))
+    }
+}

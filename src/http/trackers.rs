@@ -1,0 +1,164 @@
+//! `/v1/trackers`.
+
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use utoipa::ToSchema;
+use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+
+use super::answer::{self, Answer, PageOf};
+use super::body::JsonBody;
+use super::query::{Query, id, word};
+use super::request::{Matching, PathId, Shared, SignedCaller};
+use crate::domain::paging::SortKey;
+use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
+use crate::ops::trackers as ops;
+
+const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
+
+/// A new tracker.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrackerCreateIn {
+    /// Whose; operators name it.
+    pub organization_id: Option<OrganizationId>,
+    /// The vehicle it sits in, from ever.
+    pub vehicle_id: Option<VehicleId>,
+    /// What is said of it.
+    #[serde(flatten)]
+    pub tracker: TrackerIn,
+}
+
+/// What may be changed of a tracker.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct TrackerChangeIn {
+    /// Moves it there now; null takes it out of its vehicle.
+    pub vehicle_id: Option<VehicleId>,
+    /// What is said of it.
+    #[serde(flatten)]
+    pub tracker: TrackerIn,
+}
+
+/// A tracker with its new token.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TrackerWithToken {
+    #[serde(flatten)]
+    tracker: Tracker,
+    /// The credential, shown this once.
+    token: String,
+}
+
+impl From<ops::Issued> for TrackerWithToken {
+    fn from(issued: ops::Issued) -> Self {
+        Self { tracker: issued.tracker, token: issued.token }
+    }
+}
+
+/// List trackers.
+#[utoipa::path(get, path = "/v1/trackers", tag = "trackers",
+    params(("q" = Option<String>, Query, description = "Text to find in unique id or model"),
+        ("status" = Option<Vec<TrackerStatus>>, Query, description = "Only of these states"),
+        ("vehicleId" = Option<Vec<VehicleId>>, Query, description = "Only those in these vehicles now"),
+        ("sort" = Option<String>, Query, description = "uniqueId, status, createdAt, updatedAt; - for descending"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<Tracker>, description = "A page")))]
+pub async fn list_trackers(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let statuses = query.many("status", word(TrackerStatus::WORDS));
+    let filter = ops::Filter { q: query.q(), statuses, vehicle_ids: query.many("vehicleId", id) };
+    let named = query.organization();
+    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
+    query.finish()?;
+    let found = ops::list_trackers(&context, &caller, named, &filter, &sort, page).await?;
+    Ok(answer::page(&request, page, found, |tracker| tracker))
+}
+
+/// Create a tracker. Its token is shown once.
+#[utoipa::path(post, path = "/v1/trackers", tag = "trackers", request_body = TrackerCreateIn,
+    responses((status = 201, body = TrackerWithToken, description = "Created; Location names it")))]
+pub async fn create_tracker(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    let out = TrackerWithToken::from(ops::create_tracker(&context, &caller, body).await?);
+    Ok(answer::created(format!("/v1/trackers/{}", out.tracker.id), &out.tracker, &out))
+}
+
+/// Get a tracker. Its token is not shown again.
+#[utoipa::path(get, path = "/v1/trackers/{id}", tag = "trackers",
+    params(("id" = TrackerId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = Tracker, description = "The tracker")))]
+pub async fn find_tracker(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<TrackerId>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let found = ops::find_tracker(&context, &caller, named, id).await?;
+    Ok(answer::ok(&found, &found))
+}
+
+/// Change a tracker: `vehicleId` moves it now, `status` disables it.
+#[utoipa::path(put, path = "/v1/trackers/{id}", tag = "trackers", request_body = TrackerChangeIn,
+    params(("id" = TrackerId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = Tracker, description = "The tracker as it is now")))]
+pub async fn update_tracker(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<TrackerId>,
+    mut query: Query,
+    Matching(if_match): Matching,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let found = ops::update_tracker(&context, &caller, named, id, &if_match, body).await?;
+    Ok(answer::ok(&found, &found))
+}
+
+/// Give a tracker a new token, shown once. The old one is refused from now on.
+#[utoipa::path(post, path = "/v1/trackers/{id}/token", tag = "trackers",
+    params(("id" = TrackerId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = TrackerWithToken, description = "The tracker with its new token")))]
+pub async fn rotate_tracker_token(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<TrackerId>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let out = TrackerWithToken::from(ops::rotate_token(&context, &caller, named, id).await?);
+    Ok(answer::ok(&out.tracker, &out))
+}
+
+/// Delete a tracker. Its token is refused from now on; its fixes stay.
+#[utoipa::path(delete, path = "/v1/trackers/{id}", tag = "trackers",
+    params(("id" = TrackerId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 204, description = "Deleted")))]
+pub async fn delete_tracker(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<TrackerId>,
+    mut query: Query,
+    Matching(if_match): Matching,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    ops::delete_tracker(&context, &caller, named, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

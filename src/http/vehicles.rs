@@ -1,0 +1,186 @@
+//! `/v1/vehicles`.
+
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use utoipa::ToSchema;
+use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+
+use super::answer::{self, Answer, PageOf};
+use super::body::JsonBody;
+use super::query::{Query, word};
+use super::request::{Matching, PathId, Shared, SignedCaller};
+use crate::domain::paging::{Page, SortKey};
+use crate::domain::vehicle::{Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
+use crate::ops::live_view::LiveVehicle;
+use crate::ops::vehicles as ops;
+
+const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
+
+/// A new vehicle.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleCreateIn {
+    /// Whose; operators name it.
+    pub organization_id: Option<OrganizationId>,
+    /// A new tracker to install in it.
+    pub tracker: Option<NewTrackerIn>,
+    /// What is said of it.
+    #[serde(flatten)]
+    pub vehicle: VehicleIn,
+}
+
+/// A tracker that is made with its vehicle.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewTrackerIn {
+    /// The device's own id, unique on the platform.
+    pub unique_id: String,
+}
+
+/// The tracker made with a vehicle.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewTracker {
+    /// Which.
+    id: TrackerId,
+    /// The device's own id.
+    unique_id: String,
+    /// The credential, shown this once.
+    token: String,
+}
+
+/// A vehicle, where it is now, and the tracker that was made with it.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct VehicleOut {
+    #[serde(flatten)]
+    vehicle: Vehicle,
+    /// Where it is now; not part of the ETag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    live: Option<LiveVehicle>,
+    /// The tracker made with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tracker: Option<NewTracker>,
+}
+
+impl VehicleOut {
+    const fn plain(vehicle: Vehicle) -> Self {
+        Self { vehicle, live: None, tracker: None }
+    }
+}
+
+/// `include=live`; what it is when the client does not say depends on the route.
+fn wants_live(query: &mut Query, usual: bool) -> bool {
+    let included = query.many("include", word(&[("live", true), ("none", false)]));
+    if included.is_empty() { usual } else { included.contains(&true) }
+}
+
+/// List vehicles.
+#[utoipa::path(get, path = "/v1/vehicles", tag = "vehicles",
+    params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
+        ("status" = Option<Vec<VehicleStatus>>, Query, description = "Only of these states"),
+        ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
+        ("include" = Option<String>, Query, description = "live: with where each is now"),
+        ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<VehicleOut>, description = "A page")))]
+pub async fn list_vehicles(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let statuses = query.many("status", word(VehicleStatus::WORDS));
+    let categories = query.many("category", word(VehicleCategory::WORDS));
+    let filter = ops::Filter { q: query.q(), statuses, categories };
+    let (with_live, named) = (wants_live(&mut query, false), query.organization());
+    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
+    query.finish()?;
+    let (scope, found) = ops::list_vehicles(&context, &caller, named, &filter, &sort, page).await?;
+    let total = found.total;
+    let mut items: Vec<VehicleOut> = found.items.into_iter().map(VehicleOut::plain).collect();
+    if with_live {
+        let ids: Vec<VehicleId> = items.iter().map(|item| item.vehicle.id).collect();
+        let live = ops::live_vehicles(&context, &scope, ids).await?;
+        items.iter_mut().zip(live).for_each(|(item, live)| item.live = Some(live));
+    }
+    Ok(answer::page(&request, page, Page { items, total }, |item| item))
+}
+
+/// Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once.
+#[utoipa::path(post, path = "/v1/vehicles", tag = "vehicles", request_body = VehicleCreateIn,
+    responses((status = 201, body = VehicleOut, description = "Created; Location names it")))]
+pub async fn create_vehicle(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    let ops::Created { vehicle, tracker } = ops::create_vehicle(&context, &caller, body).await?;
+    let tracker = tracker.map(|issued| NewTracker {
+        id: issued.tracker.id,
+        unique_id: issued.tracker.said.unique_id,
+        token: issued.token,
+    });
+    let location = format!("/v1/vehicles/{}", vehicle.id);
+    let out = VehicleOut { vehicle, live: None, tracker };
+    Ok(answer::created(location, &out.vehicle, &out))
+}
+
+/// Get a vehicle and where it is now.
+#[utoipa::path(get, path = "/v1/vehicles/{id}", tag = "vehicles",
+    params(("id" = VehicleId, Path),
+        ("include" = Option<String>, Query, description = "none: without where it is now"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = VehicleOut, description = "The vehicle")))]
+pub async fn find_vehicle(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<VehicleId>,
+    mut query: Query,
+) -> Answer {
+    let (with_live, named) = (wants_live(&mut query, true), query.organization());
+    query.finish()?;
+    let (scope, vehicle) = ops::find_vehicle(&context, &caller, named, id).await?;
+    let live = if with_live { ops::live_vehicles(&context, &scope, [id]).await?.pop() } else { None };
+    let out = VehicleOut { vehicle, live, tracker: None };
+    Ok(answer::ok(&out.vehicle, &out))
+}
+
+/// Change a vehicle: members left out stay, null clears.
+#[utoipa::path(put, path = "/v1/vehicles/{id}", tag = "vehicles", request_body = VehicleIn,
+    params(("id" = VehicleId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = VehicleOut, description = "The vehicle as it is now")))]
+pub async fn update_vehicle(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<VehicleId>,
+    mut query: Query,
+    Matching(if_match): Matching,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let out = VehicleOut::plain(ops::update_vehicle(&context, &caller, named, id, &if_match, body).await?);
+    Ok(answer::ok(&out.vehicle, &out))
+}
+
+/// Delete a vehicle. Its stays end now; its history is kept.
+#[utoipa::path(delete, path = "/v1/vehicles/{id}", tag = "vehicles",
+    params(("id" = VehicleId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 204, description = "Deleted")))]
+pub async fn delete_vehicle(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<VehicleId>,
+    mut query: Query,
+    Matching(if_match): Matching,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    ops::delete_vehicle(&context, &caller, named, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
+}

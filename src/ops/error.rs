@@ -1,0 +1,85 @@
+//! Why something was not done.
+
+use waypost_actors::live::LiveError;
+
+use crate::auth::AuthError;
+use crate::domain::field::FieldError;
+use crate::store::sql::SqlError;
+pub use crate::store::sql::is_unavailable;
+
+/// A unique thing that another one has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// An organization's slug.
+    Slug,
+    /// An account's address.
+    Email,
+    /// A vehicle's plate.
+    Plate,
+    /// A vehicle's VIN.
+    Vin,
+    /// A tracker's own id.
+    UniqueId,
+}
+
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum OpError {
+    /// The caller may not.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// Not there, or not the caller's.
+    #[error("not found")]
+    NotFound,
+    /// The body has invalid members.
+    #[error("invalid members")]
+    Invalid(Vec<FieldError>),
+    /// Another one has it.
+    #[error("taken: {0:?}")]
+    Taken(Taken),
+    /// Not possible from the present state.
+    #[error("{0}")]
+    Transition(String),
+    /// The subscription allows no more.
+    #[error("the plan allows {limit} {what}")]
+    PlanLimit {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        limit: i64,
+    },
+    /// The resource is not as the client thinks.
+    #[error("changed in the meantime")]
+    Precondition,
+    /// The cursor was not made here for this list.
+    #[error("invalid cursor")]
+    Cursor,
+    /// The store or the live core cannot be reached.
+    #[error("not available: {0}")]
+    Unavailable(String),
+    /// A mistake of ours.
+    #[error("internal: {0}")]
+    Internal(String),
+}
+
+impl From<Vec<FieldError>> for OpError {
+    fn from(problems: Vec<FieldError>) -> Self {
+        Self::Invalid(problems)
+    }
+}
+
+impl From<SqlError> for OpError {
+    fn from(error: SqlError) -> Self {
+        if is_unavailable(&error) {
+            Self::Unavailable(error.to_string())
+        } else {
+            Self::Internal(error.to_string())
+        }
+    }
+}
+
+impl From<LiveError> for OpError {
+    fn from(error: LiveError) -> Self {
+        Self::Unavailable(error.to_string())
+    }
+}

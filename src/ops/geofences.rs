@@ -1,0 +1,205 @@
+//! Geofences. An edit is over when every vehicle it touches has its records.
+
+use futures_util::future::try_join_all;
+use serde_json::{Value, json};
+use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
+
+use super::error::OpError;
+use super::etag::IfMatch;
+use super::geofence_shape::{self, Checked};
+use super::{organizations, take_organization};
+use crate::auth::{Action, Caller, OrgScope};
+use crate::clock;
+use crate::context::Context;
+use crate::domain::geofence::{Geofence, GeofenceIn, GeofenceSaid};
+use crate::domain::members::Change;
+use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::store::geofence;
+pub use crate::store::geofence::{Filter, SORT_KEYS};
+
+/// Members of a geofence that a client may send back but not change.
+const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
+/// Members that the server finds out.
+const DERIVED: &[&str] = &["bbox", "areaSquareMeters", "insideCount", "version"];
+/// Members that a PUT replaces whole.
+const WHOLE: &[&str] = &["shape"];
+
+/// Makes a geofence.
+pub async fn create_geofence(
+    context: &Context,
+    caller: &Caller,
+    mut body: Value,
+    named_in_query: Option<OrganizationId>,
+) -> Result<Geofence, OpError> {
+    let named = take_organization(&mut body)?.or(named_in_query);
+    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+    let settings = organizations::settings_of(context, &scope).await?;
+    let starting = json!({ "enabled": true, "rules": settings.geofence_defaults });
+    let GeofenceSaid { said, effective_from } = GeofenceSaid::read(&merged(starting, &body, WHOLE))?;
+    let checked = check(said.shape.clone()).await?;
+    let now = context.clock.now();
+    let geofence = Geofence {
+        id: GeofenceId(clock::new_id()),
+        organization_id: scope.organization_id(),
+        said: GeofenceIn { shape: checked.shape, ..said },
+        effective_from: in_effect(effective_from, now),
+        bbox: checked.bbox,
+        area_square_meters: checked.area_square_meters,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    };
+    let mut tx = context.db.begin().await?;
+    organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
+    geofence::insert(&mut tx, &scope, &geofence).await?;
+    tx.commit().await?;
+    context.live.put_fence(geofence.fence(now, false)).await?;
+    Ok(geofence)
+}
+
+/// A page of geofences.
+pub async fn list_geofences(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<Geofence>, OpError> {
+    let scope = caller.scope(&context.db, Action::ReadGeofences, named).await?;
+    Ok(geofence::list(&context.db, &scope, filter, sort, page).await?)
+}
+
+/// A geofence.
+pub async fn find_geofence(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: GeofenceId,
+) -> Result<Geofence, OpError> {
+    let scope = caller.scope(&context.db, Action::ReadGeofences, named).await?;
+    geofence::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)
+}
+
+/// How many vehicles are inside each of some geofences now.
+pub async fn inside_counts(
+    context: &Context,
+    ids: impl IntoIterator<Item = GeofenceId>,
+) -> Result<Vec<usize>, OpError> {
+    let inside = try_join_all(ids.into_iter().map(|id| context.live.inside(id))).await?;
+    Ok(inside.iter().map(Vec::len).collect())
+}
+
+/// Changes a geofence.
+pub async fn update_geofence(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: GeofenceId,
+    if_match: &IfMatch,
+    body: Value,
+) -> Result<Geofence, OpError> {
+    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+    // The shape is checked off this thread, and with no transaction open that others wait for.
+    let body = with_checked_shape(body).await?;
+    let mut tx = context.db.begin().await?;
+    geofence::hold(tx.on(), &scope, id).await?;
+    let current = geofence::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let (json, problems) = writable(body.json, &json!(current), READ_ONLY, DERIVED);
+    let new = all_problems(problems, GeofenceSaid::read(&merged(json!(current.said), &json, WHOLE)))?;
+    let is_new_version = current.is_changed_by(&new);
+    if !is_new_version && new.said == current.said {
+        return Ok(current);
+    }
+    if_match.check(&current)?;
+    let geofence = changed(current, new, body.checked, is_new_version, context.clock.now());
+    geofence::update(&mut tx, &scope, &geofence, is_new_version).await?;
+    // A new name alone makes no version but is told all the same: events carry it.
+    let made_at = geofence::version_made_at(tx.on(), &scope, &geofence).await?;
+    tx.commit().await?;
+    context.live.put_fence(geofence.fence(made_at, false)).await?;
+    Ok(geofence)
+}
+
+/// A body whose shape, if it has one, is good and normalised.
+struct CheckedBody {
+    json: Value,
+    checked: Option<Checked>,
+}
+
+async fn with_checked_shape(mut json: Value) -> Result<CheckedBody, OpError> {
+    let shape = json.get("shape").map(|shape| crate::domain::shape::read_shape(shape, "/shape"));
+    // What cannot be read is told later, with all the other problems of the body.
+    let Some(Ok(shape)) = shape else { return Ok(CheckedBody { json, checked: None }) };
+    let checked = check(shape).await?;
+    json["shape"] = json!(checked.shape);
+    Ok(CheckedBody { json, checked: Some(checked) })
+}
+
+fn changed(
+    current: Geofence,
+    new: GeofenceSaid,
+    checked: Option<Checked>,
+    is_new_version: bool,
+    now: Timestamp,
+) -> Geofence {
+    let mut geofence = Geofence { said: new.said, updated_at: now, ..current };
+    if let Some(checked) = checked {
+        geofence.bbox = checked.bbox;
+        geofence.area_square_meters = checked.area_square_meters;
+    }
+    if is_new_version {
+        geofence.version += 1;
+        geofence.effective_from = in_effect(new.effective_from, now);
+    }
+    geofence
+}
+
+/// From when a version holds: what was said, else its creation or change.
+fn in_effect(said: Change<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp> {
+    match said {
+        Change::Keep => Some(now),
+        Change::Set(from) => from,
+    }
+}
+
+/// Deletes a geofence: the stays in it end now.
+pub async fn delete_geofence(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: GeofenceId,
+    if_match: &IfMatch,
+) -> Result<(), OpError> {
+    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+    let now = context.clock.now();
+    let mut tx = context.db.begin().await?;
+    geofence::hold(tx.on(), &scope, id).await?;
+    let current = geofence::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    if_match.check(&current)?;
+    let version = current.version + 1;
+    let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current };
+    geofence::delete(&mut tx, &scope, &ended).await?;
+    tx.commit().await?;
+    context.live.put_fence(ended.fence(now, true)).await?;
+    Ok(())
+}
+
+/// Checks a shape where it holds up no request: 30,000 vertices take a while.
+async fn check(shape: ShapeSpec) -> Result<Checked, OpError> {
+    let checked = tokio::task::spawn_blocking(move || geofence_shape::checked(shape)).await;
+    Ok(checked.map_err(|error| OpError::Internal(error.to_string()))??)
+}
+
+/// The scope and existence of a geofence, for what is asked about it.
+pub(super) async fn require_geofence(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: GeofenceId,
+) -> Result<OrgScope, OpError> {
+    let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
+    let found = geofence::find(context.db.read(), &scope, id).await?;
+    found.map(|_| scope).ok_or(OpError::NotFound)
+}

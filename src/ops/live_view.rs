@@ -1,0 +1,113 @@
+//! What a client sees of a vehicle now, answered by the live core and never by a query.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use waypost_actors::live::{HeldFence, VehicleView};
+use waypost_actors::model::{Fix, GeofenceId, Place, Timestamp, VisitId};
+
+use crate::domain::organization_settings::Settings;
+use crate::domain::words::words;
+
+words!(
+    /// Whether a vehicle is heard of.
+    Connection {
+        /// It is.
+        Online = "online",
+        /// Not for `staleAfterSeconds`.
+        Stale = "stale",
+        /// Not for `offlineAfterSeconds`, or never.
+        Offline = "offline",
+    }
+);
+
+/// A geofence a vehicle is in.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveGeofence {
+    /// Which.
+    pub geofence_id: GeofenceId,
+    /// The stay.
+    pub visit_id: VisitId,
+    /// Since when.
+    pub entered_at: Timestamp,
+}
+
+/// Where a vehicle is now.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LiveVehicle {
+    /// Where it was last.
+    pub position: Option<Place>,
+    /// How fast, where its tracker says so.
+    pub speed_kmh: Option<f64>,
+    /// Which way, degrees clockwise from north, where its tracker says so.
+    pub heading_degrees: Option<f64>,
+    /// The geofences it is in, by entry.
+    pub geofences: Vec<LiveGeofence>,
+    /// The device's clock at the newest fix.
+    pub last_fix_at: Option<Timestamp>,
+    /// The server's clock when that fix arrived.
+    pub received_at: Option<Timestamp>,
+    /// Whether it is heard of.
+    pub state: Connection,
+}
+
+impl LiveVehicle {
+    /// What the live core knows, as a client sees it; nothing known is offline.
+    #[must_use]
+    pub fn of(view: Option<VehicleView>, settings: &Settings, now: Timestamp) -> Self {
+        let (fix, held) = view.map_or((None, Vec::new()), |view| (view.fix, view.geofences));
+        Self {
+            position: fix.map(|fix| fix.place),
+            speed_kmh: fix.and_then(|fix| fix.speed_kmh),
+            heading_degrees: fix.and_then(|fix| fix.heading_degrees),
+            geofences: held.iter().map(LiveGeofence::from).collect(),
+            last_fix_at: fix.map(|fix| fix.recorded_at),
+            received_at: fix.map(|fix| fix.received_at),
+            state: fix.map_or(Connection::Offline, |fix| connection(&fix, settings, now)),
+        }
+    }
+}
+
+impl From<&HeldFence> for LiveGeofence {
+    fn from(held: &HeldFence) -> Self {
+        Self { geofence_id: held.geofence_id, visit_id: held.visit_id, entered_at: held.entered_at }
+    }
+}
+
+/// Whether a vehicle is heard of, by when its newest fix arrived: a tracker that resends an old
+/// track is there all the same.
+#[must_use]
+pub fn connection(newest: &Fix, settings: &Settings, now: Timestamp) -> Connection {
+    let silent = now.seconds_since(newest.received_at);
+    if silent >= settings.offline_after_seconds as f64 {
+        Connection::Offline
+    } else if silent >= settings.stale_after_seconds as f64 {
+        Connection::Stale
+    } else {
+        Connection::Online
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::organization::OrganizationIn;
+
+    #[test]
+    fn silence_makes_stale_then_offline() {
+        let settings = OrganizationIn::starting(Timestamp::default()).settings;
+        let (heard, place) = (Timestamp::from_micros(0), Place::new(1.0, 2.0));
+        let view = VehicleView { fix: Some(Fix::new(heard, heard, place)), geofences: Vec::new() };
+        for (after, state) in [
+            (0.0, Connection::Online),
+            (299.9, Connection::Online),
+            (300.0, Connection::Stale),
+            (3600.0, Connection::Offline),
+        ] {
+            let live = LiveVehicle::of(Some(view.clone()), &settings, heard.plus_seconds(after));
+            assert_eq!((live.state, live.position), (state, Some(place)), "after {after} s");
+        }
+        assert_eq!(LiveVehicle::of(None, &settings, heard).state, Connection::Offline);
+    }
+}

@@ -1,0 +1,194 @@
+//! Vehicles.
+
+use futures_util::future::try_join_all;
+use serde_json::{Value, json};
+use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+
+use super::error::{OpError, Taken};
+use super::etag::IfMatch;
+use super::live_view::LiveVehicle;
+use super::{organizations, take_organization, trackers};
+use crate::auth::{Action, Caller, OrgScope};
+use crate::clock;
+use crate::context::Context;
+use crate::domain::field::FieldError;
+use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::tracker::unique_id;
+use crate::domain::vehicle::{Vehicle, VehicleIn};
+use crate::store::sql::{SqlError, Tx};
+pub use crate::store::vehicle::{Filter, SORT_KEYS};
+use crate::store::{tracker, vehicle};
+
+/// Members of a vehicle that a client may send back but not change.
+const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
+/// Members that the server finds out.
+const DERIVED: &[&str] = &["live", "driver"];
+
+/// A new vehicle, with its new tracker if one was asked for.
+pub struct Created {
+    /// The vehicle.
+    pub vehicle: Vehicle,
+    /// Its tracker, and the token that is shown once.
+    pub tracker: Option<trackers::Issued>,
+}
+
+/// Makes a vehicle.
+pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value) -> Result<Created, OpError> {
+    let named = take_organization(&mut body)?;
+    let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
+    let (unique_id, problems) = take_tracker(&mut body);
+    let starting = serde_json::to_value(VehicleIn { name: String::new(), ..VehicleIn::default() });
+    let mut starting = starting.map_err(|error| OpError::Internal(error.to_string()))?;
+    starting["name"] = Value::Null;
+    let said = all_problems(problems, VehicleIn::read(&merged(starting, &body, &[])))?;
+    refuse_tracker_id(None, &said)?;
+    if unique_id.is_some() {
+        caller.may(Action::WriteTrackers)?;
+    }
+    let now = context.clock.now();
+    let vehicle = Vehicle {
+        id: VehicleId(clock::new_id()),
+        organization_id: scope.organization_id(),
+        said,
+        created_at: now,
+        updated_at: now,
+    };
+    let mut tx = context.db.begin().await?;
+    organizations::require_room(&mut tx, &scope, organizations::Counted::Vehicles).await?;
+    refuse_taken(&mut tx, &scope, &vehicle).await?;
+    conflict(vehicle::insert(tx.on(), &scope, &vehicle).await)?;
+    let tracker = match unique_id {
+        Some(unique_id) => {
+            Some(trackers::issue_for_vehicle(&mut tx, &scope, unique_id, vehicle.id, now).await?)
+        }
+        None => None,
+    };
+    let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
+    tx.commit().await?;
+    context.live.put_vehicle(vehicle.tracked()).await?;
+    Ok(Created { vehicle, tracker })
+}
+
+/// Takes `tracker{uniqueId}` out of a body.
+fn take_tracker(body: &mut Value) -> (Option<String>, Vec<FieldError>) {
+    let given = body.as_object_mut().and_then(|members| members.remove("tracker"));
+    let Some(given) = given.filter(|value| !value.is_null()) else { return (None, Vec::new()) };
+    let mut members = crate::domain::members::Members::at(&given, "/tracker".to_owned());
+    let found = members.required("uniqueId", unique_id);
+    match members.finish(|| found) {
+        Ok(unique_id) => (Some(unique_id), Vec::new()),
+        Err(problems) => (None, problems),
+    }
+}
+
+/// A page of vehicles.
+pub async fn list_vehicles(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<(OrgScope, Page<Vehicle>), OpError> {
+    let scope = caller.scope(&context.db, Action::ReadVehicles, named).await?;
+    let page = vehicle::list(&context.db, &scope, filter, sort, page).await?;
+    Ok((scope, page))
+}
+
+/// A vehicle.
+pub async fn find_vehicle(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: VehicleId,
+) -> Result<(OrgScope, Vehicle), OpError> {
+    let scope = caller.scope(&context.db, Action::ReadVehicles, named).await?;
+    let vehicle = vehicle::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    Ok((scope, vehicle))
+}
+
+/// Where some vehicles are now.
+pub async fn live_vehicles(
+    context: &Context,
+    scope: &OrgScope,
+    ids: impl IntoIterator<Item = VehicleId>,
+) -> Result<Vec<LiveVehicle>, OpError> {
+    let settings = organizations::settings_of(context, scope).await?;
+    let views = try_join_all(ids.into_iter().map(|id| context.live.vehicle(id))).await?;
+    let now = context.clock.now();
+    Ok(views.into_iter().map(|view| LiveVehicle::of(view, &settings, now)).collect())
+}
+
+/// Changes a vehicle.
+pub async fn update_vehicle(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: VehicleId,
+    if_match: &IfMatch,
+    body: Value,
+) -> Result<Vehicle, OpError> {
+    let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
+    let mut tx = context.db.begin().await?;
+    vehicle::hold(tx.on(), &scope, id).await?;
+    let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let (body, problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
+    let said = all_problems(problems, VehicleIn::read(&merged(json!(current.said), &body, &[])))?;
+    refuse_tracker_id(current.said.tracking.tracker_id, &said)?;
+    if said == current.said {
+        return Ok(current); // it is as asked already, whatever the client thinks it was
+    }
+    if_match.check(&current)?;
+    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
+    refuse_taken(&mut tx, &scope, &vehicle).await?;
+    conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
+    tx.commit().await?;
+    context.live.put_vehicle(vehicle.tracked()).await?;
+    Ok(vehicle)
+}
+
+/// Deletes a vehicle: its stays in geofences and its trackers' stays in it end now.
+pub async fn delete_vehicle(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: VehicleId,
+    if_match: &IfMatch,
+) -> Result<(), OpError> {
+    let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
+    let now = context.clock.now().into();
+    let mut tx = context.db.begin().await?;
+    vehicle::hold(tx.on(), &scope, id).await?;
+    let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    if_match.check(&current)?;
+    vehicle::delete(tx.on(), &scope, id, now).await?;
+    tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
+    tx.commit().await?;
+    context.live.remove_vehicle(id).await?;
+    Ok(())
+}
+
+/// The tracker is installed through the tracker, not by naming it here.
+fn refuse_tracker_id(current: Option<TrackerId>, said: &VehicleIn) -> Result<(), OpError> {
+    if said.tracking.tracker_id == current {
+        return Ok(());
+    }
+    let detail = "cannot be changed here; set vehicleId of the tracker";
+    Err(OpError::Invalid(vec![FieldError::new("/tracking/trackerId", "readOnly", detail)]))
+}
+
+async fn refuse_taken(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
+    match vehicle::taken(tx.on(), scope, vehicle.id, &vehicle.said).await? {
+        (true, _) => Err(OpError::Taken(Taken::Plate)),
+        (_, true) => Err(OpError::Taken(Taken::Vin)),
+        (false, false) => Ok(()),
+    }
+}
+
+/// A conflict that nobody saw coming: another request took plate or VIN at the same moment.
+fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
+    written.map_err(|error| {
+        if crate::store::sql::is_conflict(&error) { OpError::Taken(Taken::Plate) } else { error.into() }
+    })
+}

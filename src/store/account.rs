@@ -1,0 +1,131 @@
+//! People who sign in.
+
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::sql::{Db, On, Result};
+use super::time::Time;
+use crate::domain::account::{AccountStatus, Role, email_key};
+
+/// An account as signing in needs it.
+#[derive(Clone, sqlx::FromRow)]
+pub struct Account {
+    /// Which.
+    pub id: Uuid,
+    /// Its organization; operators have none.
+    pub organization_id: Option<Uuid>,
+    /// Its address.
+    pub email: String,
+    /// Given name.
+    pub first_name: String,
+    /// Family name.
+    pub last_name: String,
+    /// What it may do.
+    #[sqlx(try_from = "String")]
+    pub role: Role,
+    /// Whether it can be used.
+    #[sqlx(try_from = "String")]
+    pub status: AccountStatus,
+    /// Its password, hashed; none before the invitation is accepted.
+    pub password_hash: Option<String>,
+    /// Its organization's name.
+    pub organization_name: Option<String>,
+    /// Its organization's status.
+    pub organization_status: Option<String>,
+}
+
+impl Account {
+    /// Its organization; operators have none.
+    #[must_use]
+    pub fn organization_id(&self) -> Option<OrganizationId> {
+        self.organization_id.map(OrganizationId)
+    }
+}
+
+/// An account to make.
+#[derive(Clone)]
+pub struct NewAccount {
+    /// Which.
+    pub id: Uuid,
+    /// Its organization; operators have none.
+    pub organization_id: Option<OrganizationId>,
+    /// Its address.
+    pub email: String,
+    /// Given name.
+    pub first_name: String,
+    /// Family name.
+    pub last_name: String,
+    /// What it may do.
+    pub role: Role,
+    /// Whether it can be used.
+    pub status: AccountStatus,
+    /// Its password, hashed.
+    pub password_hash: Option<String>,
+    /// When it is made.
+    pub created_at: Time,
+}
+
+const SELECT: &str = "select a.id, a.organization_id, a.email, a.first_name, a.last_name, a.role, a.status, \
+     a.password_hash, o.name as organization_name, o.status as organization_status \
+     from account a left join organization o on o.id = a.organization_id ";
+
+/// Makes an account; a taken address is a conflict.
+pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
+    on.sql(
+        "insert into account (id, organization_id, email, email_key, first_name, last_name, role, status, \
+         password_hash, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)",
+    )
+    .bind(account.id)
+    .bind(account.organization_id.map(Uuid::from))
+    .bind(&account.email)
+    .bind(email_key(&account.email))
+    .bind(&account.first_name)
+    .bind(&account.last_name)
+    .bind(account.role.as_str())
+    .bind(account.status.as_str())
+    .bind(account.password_hash.clone())
+    .bind(account.created_at)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// The account with an address.
+pub async fn find_by_email(db: &Db, email: &str) -> Result<Option<Account>> {
+    db.read().sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
+}
+
+/// An account.
+pub async fn find(on: On<'_>, id: Uuid) -> Result<Option<Account>> {
+    on.sql(SELECT).push("where a.id = ").push_bind(id).optional().await
+}
+
+/// Whether an account may go on using a session: `None` when the session is over.
+pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option<Account>> {
+    db.read()
+        .sql(SELECT)
+        .push("where a.id = ")
+        .push_bind(id)
+        .push(
+            " and exists (select 1 from refresh_token r where r.account_id = a.id \
+             and r.revoked_at is null and r.family_id = ",
+        )
+        .push_bind(family)
+        .push(")")
+        .optional()
+        .await
+}
+
+/// Whether there is a superAdmin.
+pub async fn has_super_admin(on: On<'_>) -> Result<bool> {
+    on.sql("select exists (select 1 from account where role = $1)")
+        .bind(Role::SuperAdmin.as_str())
+        .scalar()
+        .await
+}
+
+/// Notes a sign-in.
+pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
+    on.sql("update account set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
+    Ok(())
+}

@@ -1,0 +1,251 @@
+//! Geofences and their versions.
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
+
+use super::page::{Columns, paged};
+use super::sql::{Db, On, Result, Stmt, Tx};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::fold::anywhere;
+use crate::domain::geofence::{Geofence, GeofenceIn};
+use crate::domain::paging::{Page, PageRequest, Sort};
+
+/// Which geofences.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Text to find in name, description or category.
+    pub q: Option<String>,
+    /// Of these categories.
+    pub categories: Vec<String>,
+    /// In force or not.
+    pub enabled: Option<bool>,
+    /// Whose boxes touch all of these: west, south, east, north in degrees; west > east across the
+    /// antimeridian.
+    pub boxes: Vec<[f64; 4]>,
+}
+
+/// What a list can be sorted by.
+pub const SORT_KEYS: Columns = &[
+    ("name", "name"),
+    ("createdAt", "created_at"),
+    ("updatedAt", "updated_at"),
+    ("areaSquareMeters", "area_square_meters"),
+];
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    name: String,
+    description: Option<String>,
+    category: Option<String>,
+    color: Option<String>,
+    enabled: bool,
+    effective_from: Option<Time>,
+    shape: Json<ShapeSpec>,
+    rules: Json<Rules>,
+    west: f64,
+    south: f64,
+    east: f64,
+    north: f64,
+    area_square_meters: f64,
+    version: i64,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<Row> for Geofence {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id.into(),
+            organization_id: row.organization_id.into(),
+            said: GeofenceIn {
+                name: row.name,
+                description: row.description,
+                category: row.category,
+                color: row.color,
+                enabled: row.enabled,
+                shape: row.shape.0,
+                rules: row.rules.0,
+            },
+            effective_from: row.effective_from.map(Timestamp::from),
+            bbox: [row.west, row.south, row.east, row.north],
+            area_square_meters: row.area_square_meters,
+            version: row.version,
+            created_at: row.created_at.into(),
+            updated_at: row.updated_at.into(),
+        }
+    }
+}
+
+const SELECT: &str = "select id, organization_id, name, description, category, color, enabled, effective_from, \
+     shape, rules, west, south, east, north, area_square_meters, version, created_at, updated_at from geofence ";
+
+/// A geofence.
+pub async fn find(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Geofence>> {
+    let row: Option<Row> = on
+        .sql(SELECT)
+        .push("where deleted_at is null and organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and id = ")
+        .push_bind(Uuid::from(id))
+        .optional()
+        .await?;
+    Ok(row.map(Geofence::from))
+}
+
+/// Makes others that want to change the geofence wait for this transaction.
+pub async fn hold(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<()> {
+    on.sql("update geofence set updated_at = updated_at where organization_id = $1 and id = $2")
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// A page of geofences.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<Geofence>> {
+    let rows: Vec<Row> =
+        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
+    let counted = db.read().sql("select count(*) from geofence ");
+    let total = narrowed(counted, scope, filter).scalar().await?;
+    Ok(Page { items: rows.into_iter().map(Geofence::from).collect(), total })
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
+    let organization = Uuid::from(scope.organization_id());
+    let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    if let Some(enabled) = filter.enabled {
+        stmt = stmt.push(" and enabled = ").push_bind(enabled);
+    }
+    if !filter.categories.is_empty() {
+        stmt = stmt.push(" and category in (");
+        stmt = stmt.push_each(&filter.categories, |stmt, word| stmt.push_bind(word.clone())).push(")");
+    }
+    stmt = filter.boxes.iter().fold(stmt, touching);
+    match &filter.q {
+        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
+        None => stmt,
+    }
+}
+
+fn touching<'c>(stmt: Stmt<'c>, [west, south, east, north]: &[f64; 4]) -> Stmt<'c> {
+    let stmt = stmt.push(" and south <= ").push_bind(*north).push(" and north >= ").push_bind(*south);
+    if west <= east {
+        // A fence across the antimeridian has west > east: it goes on from both sides.
+        stmt.push(" and case when west <= east then west <= ")
+            .push_bind(*east)
+            .push(" and east >= ")
+            .push_bind(*west)
+            .push(" else west <= ")
+            .push_bind(*east)
+            .push(" or east >= ")
+            .push_bind(*west)
+            .push(" end")
+    } else {
+        stmt.push(" and case when west <= east then west <= ")
+            .push_bind(*east)
+            .push(" or east >= ")
+            .push_bind(*west)
+            .push(" else 1 = 1 end")
+    }
+}
+
+/// Makes a geofence with its first version.
+pub async fn insert(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence) -> Result<()> {
+    let stmt = tx.on().sql(
+        "insert into geofence (organization_id, id, name, search_key, description, category, color, enabled, \
+         effective_from, shape, rules, west, south, east, north, area_square_meters, version, updated_at, \
+         created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $18)",
+    );
+    with_members(stmt, scope, geofence).run().await?;
+    insert_version(tx, &geofence.fence(geofence.updated_at, false)).await
+}
+
+/// Writes a geofence as it is now; its new version too, if it has one.
+pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_version: bool) -> Result<()> {
+    let stmt = tx.on().sql(
+        "update geofence set name = $3, search_key = $4, description = $5, category = $6, color = $7, \
+         enabled = $8, effective_from = $9, shape = $10, rules = $11, west = $12, south = $13, east = $14, \
+         north = $15, area_square_meters = $16, version = $17, updated_at = $18 \
+         where organization_id = $1 and id = $2",
+    );
+    with_members(stmt, scope, geofence).run().await?;
+    if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
+}
+
+/// When the present version of a geofence was made; its name may be newer.
+pub async fn version_made_at(on: On<'_>, _: &OrgScope, geofence: &Geofence) -> Result<Timestamp> {
+    let made_at: Time = on
+        .sql("select changed_at from geofence_version where geofence_id = $1 and version = $2")
+        .bind(Uuid::from(geofence.id))
+        .bind(geofence.version)
+        .scalar()
+        .await?;
+    Ok(made_at.into())
+}
+
+/// Deletes a geofence, softly, with the version that ends it.
+pub async fn delete(tx: &mut Tx, scope: &OrgScope, ended: &Geofence) -> Result<()> {
+    tx.on()
+        .sql(
+            "update geofence set deleted_at = $3, updated_at = $3, version = $4 \
+             where organization_id = $1 and id = $2",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(ended.id))
+        .bind(Time(ended.updated_at))
+        .bind(ended.version)
+        .run()
+        .await?;
+    insert_version(tx, &ended.fence(ended.updated_at, true)).await
+}
+
+fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, geofence: &Geofence) -> Stmt<'c> {
+    let said = &geofence.said;
+    let stmt = stmt
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(geofence.id))
+        .bind(&said.name)
+        .bind(said.search_key())
+        .bind(said.description.clone())
+        .bind(said.category.clone())
+        .bind(said.color.clone())
+        .bind(said.enabled)
+        .bind(geofence.effective_from.map(Time))
+        .bind(Json(&said.shape))
+        .bind(Json(&said.rules));
+    let stmt = geofence.bbox.iter().fold(stmt, |stmt, edge| stmt.bind(*edge));
+    stmt.bind(geofence.area_square_meters).bind(geofence.version).bind(Time(geofence.updated_at))
+}
+
+async fn insert_version(tx: &mut Tx, fence: &Fence) -> Result<()> {
+    for version in &fence.versions {
+        tx.on()
+            .sql(
+                "insert into geofence_version (geofence_id, version, effective_from, changed_at, active, deleted, \
+                 shape, rules, settled) values ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            )
+            .bind(Uuid::from(fence.id))
+            .bind(version.version)
+            .bind(version.effective_from.map(Time))
+            .bind(Time(version.changed_at))
+            .bind(version.active)
+            .bind(version.deleted)
+            .bind(Json(&version.shape))
+            .bind(Json(&version.rules))
+            .bind(false)
+            .run()
+            .await?;
+    }
+    Ok(())
+}

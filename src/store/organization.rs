@@ -1,0 +1,188 @@
+//! Organizations.
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+use super::page::{Columns, paged};
+use super::sql::{Db, On, Result, Stmt};
+use super::time::Time;
+use crate::auth::scope::{Operator, OrgScope};
+use crate::domain::fold::anywhere;
+use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn, OrganizationStatus};
+use crate::domain::organization_settings::{Settings, Subscription, Usage};
+use crate::domain::paging::{Page, PageRequest, Sort};
+
+/// Which organizations.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Text to find in name, slug or address.
+    pub q: Option<String>,
+    /// Of these states; empty = all but deleted.
+    pub statuses: Vec<OrganizationStatus>,
+    /// Just this one.
+    pub only: Option<OrganizationId>,
+}
+
+/// What a list can be sorted by.
+pub const SORT_KEYS: Columns =
+    &[("name", "name"), ("slug", "slug"), ("createdAt", "created_at"), ("updatedAt", "updated_at")];
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    name: String,
+    slug: String,
+    contact_email: String,
+    contact_phone: Option<String>,
+    address: Option<String>,
+    #[sqlx(try_from = "String")]
+    status: OrganizationStatus,
+    email_verified_at: Option<Time>,
+    activated_at: Option<Time>,
+    activation_method: Option<String>,
+    settings: Json<Settings>,
+    subscription: Json<Subscription>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<Row> for Organization {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id.into(),
+            status: row.status,
+            email_verified_at: row.email_verified_at.map(Timestamp::from),
+            activated_at: row.activated_at.map(Timestamp::from),
+            activation_method: row.activation_method.and_then(|word| ActivationMethod::try_from(word).ok()),
+            said: OrganizationIn {
+                name: row.name,
+                slug: row.slug,
+                contact_email: row.contact_email,
+                contact_phone: row.contact_phone,
+                address: row.address,
+                settings: row.settings.0,
+                subscription: row.subscription.0,
+            },
+            created_at: row.created_at.into(),
+            updated_at: row.updated_at.into(),
+        }
+    }
+}
+
+const SELECT: &str = "select id, name, slug, contact_email, contact_phone, address, status, email_verified_at, \
+     activated_at, activation_method, settings, subscription, created_at, updated_at from organization ";
+
+/// Whether an organization is there, active or not.
+pub async fn exists(on: On<'_>, _: Operator, id: OrganizationId) -> Result<bool> {
+    on.sql("select exists (select 1 from organization where id = $1 and status <> 'deleted')")
+        .bind(Uuid::from(id))
+        .scalar()
+        .await
+}
+
+/// The organization of a scope.
+pub async fn find(on: On<'_>, scope: &OrgScope) -> Result<Option<Organization>> {
+    let row: Option<Row> = on
+        .sql(SELECT)
+        .push("where status <> 'deleted' and id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .optional()
+        .await?;
+    Ok(row.map(Organization::from))
+}
+
+/// Makes others that want to change the organization wait for this transaction.
+pub async fn hold(on: On<'_>, scope: &OrgScope) -> Result<()> {
+    on.sql("update organization set updated_at = updated_at where id = $1")
+        .bind(Uuid::from(scope.organization_id()))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// A page of organizations: all of them for operators, the caller's own through `filter.only`.
+pub async fn list(db: &Db, filter: &Filter, sort: &Sort, page: PageRequest) -> Result<Page<Organization>> {
+    let rows: Vec<Row> = paged(narrowed(db.read().sql(SELECT), filter), SORT_KEYS, sort, page).all().await?;
+    let total = narrowed(db.read().sql("select count(*) from organization "), filter).scalar().await?;
+    Ok(Page { items: rows.into_iter().map(Organization::from).collect(), total })
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
+    let mut stmt = stmt.push("where status <> 'deleted'");
+    if let Some(only) = filter.only {
+        stmt = stmt.push(" and id = ").push_bind(Uuid::from(only));
+    }
+    if !filter.statuses.is_empty() {
+        stmt = stmt.push(" and status in (");
+        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
+    }
+    match &filter.q {
+        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
+        None => stmt,
+    }
+}
+
+/// Makes an organization; a taken slug is a conflict.
+pub async fn insert(on: On<'_>, _: Operator, organization: &Organization) -> Result<()> {
+    let said = &organization.said;
+    on.sql(
+        "insert into organization (id, name, slug, search_key, contact_email, contact_phone, address, status, \
+         settings, subscription, created_at, updated_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
+    )
+    .bind(Uuid::from(organization.id))
+    .bind(&said.name)
+    .bind(&said.slug)
+    .bind(said.search_key())
+    .bind(&said.contact_email)
+    .bind(said.contact_phone.clone())
+    .bind(said.address.clone())
+    .bind(organization.status.as_str())
+    .bind(Json(&said.settings))
+    .bind(Json(&said.subscription))
+    .bind(Time(organization.created_at))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Writes an organization as it is now; a taken slug is a conflict.
+pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
+    let said = &organization.said;
+    on.sql(
+        "update organization set name = $2, slug = $3, search_key = $4, contact_email = $5, contact_phone = $6, \
+         address = $7, status = $8, settings = $9, subscription = $10, updated_at = $11, activated_at = $12, \
+         activation_method = $13 where id = $1",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(&said.name)
+    .bind(&said.slug)
+    .bind(said.search_key())
+    .bind(&said.contact_email)
+    .bind(said.contact_phone.clone())
+    .bind(said.address.clone())
+    .bind(organization.status.as_str())
+    .bind(Json(&said.settings))
+    .bind(Json(&said.subscription))
+    .bind(Time(organization.updated_at))
+    .bind(organization.activated_at.map(Time))
+    .bind(organization.activation_method.map(|method| method.as_str()))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// How much an organization uses of what its plan allows.
+pub async fn usage(on: On<'_>, scope: &OrgScope) -> Result<Usage> {
+    let (vehicles, users, geofences) = on
+        .sql(
+            "select (select count(*) from vehicle where organization_id = $1 and deleted_at is null) as vehicles, \
+             (select count(*) from account where organization_id = $1) as users, \
+             (select count(*) from geofence where organization_id = $1 and deleted_at is null) as geofences",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .one()
+        .await?;
+    Ok(Usage { vehicles, users, geofences })
+}

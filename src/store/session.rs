@@ -1,0 +1,136 @@
+//! Sessions: families of refresh tokens, and the count of failed sign-ins.
+
+use uuid::Uuid;
+
+use super::sql::{Db, On, Result};
+use super::time::Time;
+
+/// A refresh token to keep.
+pub struct NewRefreshToken<'a> {
+    /// Its hash.
+    pub hash: &'a [u8],
+    /// The session.
+    pub family_id: Uuid,
+    /// Whose.
+    pub account_id: Uuid,
+    /// When it is made.
+    pub created_at: Time,
+    /// Until when it is good.
+    pub expires_at: Time,
+    /// When the session ends, however often it is refreshed.
+    pub ends_at: Time,
+}
+
+/// The session of a refresh token.
+#[derive(Clone, Copy, sqlx::FromRow)]
+pub struct Family {
+    /// The session.
+    pub family_id: Uuid,
+    /// Whose.
+    pub account_id: Uuid,
+    /// When it ends, however often it is refreshed.
+    pub ends_at: Time,
+}
+
+/// Failed sign-ins of an address in the present window.
+#[derive(Clone, Copy, sqlx::FromRow)]
+pub struct Attempts {
+    /// How many, this one included.
+    pub failures: i64,
+    /// When the window ends.
+    pub window_ends_at: Time,
+}
+
+/// Keeps a refresh token.
+pub async fn insert(on: On<'_>, token: &NewRefreshToken<'_>) -> Result<()> {
+    on.sql(
+        "insert into refresh_token (token_hash, family_id, account_id, created_at, expires_at, ends_at) \
+         values ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(token.hash)
+    .bind(token.family_id)
+    .bind(token.account_id)
+    .bind(token.created_at)
+    .bind(token.expires_at)
+    .bind(token.ends_at)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Uses a refresh token up: its session, if the token was good. Of two at once one wins.
+pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>> {
+    on.sql(
+        "update refresh_token set used_at = $2 where token_hash = $1 and used_at is null \
+         and revoked_at is null and expires_at > $2 returning family_id, account_id, ends_at",
+    )
+    .bind(hash)
+    .bind(now)
+    .optional()
+    .await
+}
+
+/// The session of a token that was used before.
+pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
+    on.sql(
+        "select family_id, account_id, ends_at from refresh_token where token_hash = $1 and used_at is not null",
+    )
+    .bind(hash)
+    .optional()
+    .await
+}
+
+/// The session of a token, however it stands.
+pub async fn find(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
+    on.sql("select family_id, account_id, ends_at from refresh_token where token_hash = $1")
+        .bind(hash)
+        .optional()
+        .await
+}
+
+/// Ends a session: its refresh tokens, and with them its access tokens.
+pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<()> {
+    on.sql("update refresh_token set revoked_at = $2 where family_id = $1 and revoked_at is null")
+        .bind(family)
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Forgets an account's sessions that ended before an instant.
+pub async fn forget_ended(on: On<'_>, account: Uuid, before: Time) -> Result<()> {
+    on.sql("delete from refresh_token where account_id = $1 and ends_at < $2")
+        .bind(account)
+        .bind(before)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Counts a sign-in before its password is checked, so that guesses at once are counted too.
+pub async fn count_attempt(db: &Db, email_key: &str, now: Time, window_ends_at: Time) -> Result<Attempts> {
+    db.write()
+        .sql(
+            "insert into login_attempt (email_key, failures, window_ends_at) values ($1, 1, $3) \
+             on conflict (email_key) do update set \
+             failures = case when login_attempt.window_ends_at <= $2 then 1 else login_attempt.failures + 1 end, \
+             window_ends_at = case when login_attempt.window_ends_at <= $2 then $3 \
+             else login_attempt.window_ends_at end returning failures, window_ends_at",
+        )
+        .bind(email_key)
+        .bind(now)
+        .bind(window_ends_at)
+        .one()
+        .await
+}
+
+/// Forgets the attempts of an address that signed in, and of windows that are over.
+pub async fn forget_attempts(on: On<'_>, email_key: &str, now: Time) -> Result<()> {
+    on.sql("delete from login_attempt where email_key = $1 or window_ends_at <= $2")
+        .bind(email_key)
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,323 @@
+//! Trackers and their installations.
+
+use uuid::Uuid;
+use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
+
+use super::page::{Columns, paged};
+use super::sql::{Db, On, Result, Stmt, Tx};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::clock;
+use crate::domain::fold::anywhere;
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::tracker::{Stay, Tracker, TrackerIn, TrackerStatus};
+
+/// A tracker found by its token, once for each of its installations.
+#[derive(sqlx::FromRow)]
+pub struct CredentialRow {
+    /// The tracker.
+    pub id: Uuid,
+    /// Its own id.
+    pub unique_id: String,
+    /// Whose.
+    pub organization_id: Uuid,
+    /// Whether it may send.
+    #[sqlx(try_from = "String")]
+    pub status: TrackerStatus,
+    /// Its organization's status.
+    pub organization_status: String,
+    /// Its organization's settings.
+    pub organization_settings: sqlx::types::Json<crate::domain::organization_settings::Settings>,
+    /// A vehicle it sat in.
+    pub vehicle_id: Option<Uuid>,
+    /// Since when; `None` = ever.
+    pub installed_from: Option<Time>,
+    /// Until when; `None` = still.
+    pub installed_to: Option<Time>,
+}
+
+/// The tracker with a token, by the token's hash. Knows no scope: the token is the credential.
+pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<CredentialRow>> {
+    db.read()
+        .sql(
+            "select t.id, t.unique_id, t.organization_id, t.status, o.status as organization_status, \
+             o.settings as organization_settings, \
+             i.vehicle_id, i.installed_from, i.installed_to \
+             from tracker t join organization o on o.id = t.organization_id \
+             left join (select i.tracker_id, i.vehicle_id, i.installed_from, i.installed_to \
+             from installation i join vehicle v on v.id = i.vehicle_id where v.deleted_at is null) i \
+             on i.tracker_id = t.id \
+             where t.token_hash = $1 and t.deleted_at is null order by i.installed_from nulls first",
+        )
+        .bind(token_hash)
+        .all()
+        .await
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    unique_id: String,
+    model: Option<String>,
+    #[sqlx(try_from = "String")]
+    status: TrackerStatus,
+    created_at: Time,
+    updated_at: Time,
+}
+
+#[derive(sqlx::FromRow)]
+struct StayRow {
+    tracker_id: Uuid,
+    vehicle_id: Uuid,
+    installed_from: Option<Time>,
+    installed_to: Option<Time>,
+}
+
+/// Which trackers.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Text to find in the unique id or the model, as written.
+    pub q: Option<String>,
+    /// Of these states.
+    pub statuses: Vec<TrackerStatus>,
+    /// Installed in one of these vehicles now.
+    pub vehicle_ids: Vec<Uuid>,
+}
+
+/// What a list can be sorted by.
+pub const SORT_KEYS: Columns = &[
+    ("uniqueId", "unique_id"),
+    ("createdAt", "created_at"),
+    ("updatedAt", "updated_at"),
+    ("status", "status"),
+];
+
+const SELECT: &str =
+    "select id, organization_id, unique_id, model, status, created_at, updated_at from tracker ";
+
+/// A tracker, inside a transaction.
+pub async fn find(tx: &mut Tx, scope: &OrgScope, id: TrackerId) -> Result<Option<Tracker>> {
+    let Some(row) = own_row(tx.on(), scope, id).await? else { return Ok(None) };
+    let stays = stays(tx.on(), &[row.id]).await?;
+    Ok(Some(assembled(row, &stays)))
+}
+
+/// A tracker, outside of a transaction.
+pub async fn find_now(db: &Db, scope: &OrgScope, id: TrackerId) -> Result<Option<Tracker>> {
+    let Some(row) = own_row(db.read(), scope, id).await? else { return Ok(None) };
+    let stays = stays(db.read(), &[row.id]).await?;
+    Ok(Some(assembled(row, &stays)))
+}
+
+async fn own_row(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<Option<Row>> {
+    on.sql(SELECT)
+        .push("where deleted_at is null and organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and id = ")
+        .push_bind(Uuid::from(id))
+        .optional()
+        .await
+}
+
+/// A page of trackers.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<Tracker>> {
+    let rows: Vec<Row> =
+        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
+    let counted = db.read().sql("select count(*) from tracker ");
+    let total = narrowed(counted, scope, filter).scalar().await?;
+    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let stays = stays(db.read(), &ids).await?;
+    Ok(Page { items: rows.into_iter().map(|row| assembled(row, &stays)).collect(), total })
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
+    let organization = Uuid::from(scope.organization_id());
+    let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    if !filter.statuses.is_empty() {
+        stmt = stmt.push(" and status in (");
+        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
+    }
+    if !filter.vehicle_ids.is_empty() {
+        stmt = stmt.push(
+            " and id in (select tracker_id from installation where installed_to is null and vehicle_id in (",
+        );
+        stmt = stmt.push_each(&filter.vehicle_ids, |stmt, id| stmt.push_bind(*id)).push("))");
+    }
+    match &filter.q {
+        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
+        None => stmt,
+    }
+}
+
+async fn stays(on: On<'_>, trackers: &[Uuid]) -> Result<Vec<StayRow>> {
+    if trackers.is_empty() {
+        return Ok(Vec::new());
+    }
+    on.sql(
+        "select tracker_id, vehicle_id, installed_from, installed_to from installation where tracker_id in (",
+    )
+    .push_each(trackers, |stmt, id| stmt.push_bind(*id))
+    .push(") order by installed_from nulls first, installed_to nulls last")
+    .all()
+    .await
+}
+
+fn assembled(row: Row, stays: &[StayRow]) -> Tracker {
+    let own = stays.iter().filter(|stay| stay.tracker_id == row.id);
+    let said = TrackerIn {
+        unique_id: row.unique_id,
+        model: row.model,
+        status: row.status,
+        installations: own
+            .map(|stay| Stay {
+                vehicle_id: stay.vehicle_id.into(),
+                from: stay.installed_from.map(Timestamp::from),
+                to: stay.installed_to.map(Timestamp::from),
+            })
+            .collect(),
+    };
+    Tracker {
+        id: row.id.into(),
+        organization_id: row.organization_id.into(),
+        vehicle_id: said.vehicle_id(),
+        said,
+        created_at: row.created_at.into(),
+        updated_at: row.updated_at.into(),
+    }
+}
+
+/// Makes others that want to change the tracker wait for this transaction.
+pub async fn hold(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<()> {
+    on.sql("update tracker set updated_at = updated_at where organization_id = $1 and id = $2")
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Makes a tracker with its stays; a taken unique id is a conflict.
+pub async fn insert(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker, token_hash: &[u8]) -> Result<()> {
+    tx.on()
+        .sql(
+            "insert into tracker (organization_id, id, unique_id, search_key, model, status, updated_at, \
+             token_hash, created_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $7)",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(tracker.id))
+        .bind(&tracker.said.unique_id)
+        .bind(tracker.said.search_key())
+        .bind(tracker.said.model.clone())
+        .bind(tracker.said.status.as_str())
+        .bind(Time(tracker.updated_at))
+        .bind(token_hash)
+        .run()
+        .await?;
+    install(tx, tracker).await
+}
+
+/// Writes a tracker and its stays as they are now; a taken unique id is a conflict.
+pub async fn update(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker) -> Result<()> {
+    tx.on()
+        .sql(
+            "update tracker set unique_id = $3, search_key = $4, model = $5, status = $6, updated_at = $7 \
+             where organization_id = $1 and id = $2",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(tracker.id))
+        .bind(&tracker.said.unique_id)
+        .bind(tracker.said.search_key())
+        .bind(tracker.said.model.clone())
+        .bind(tracker.said.status.as_str())
+        .bind(Time(tracker.updated_at))
+        .run()
+        .await?;
+    install(tx, tracker).await
+}
+
+async fn install(tx: &mut Tx, tracker: &Tracker) -> Result<()> {
+    let id = Uuid::from(tracker.id);
+    tx.on().sql("delete from installation where tracker_id = $1").bind(id).run().await?;
+    if tracker.said.installations.is_empty() {
+        return Ok(());
+    }
+    tx.on()
+        .sql("insert into installation (id, tracker_id, vehicle_id, installed_from, installed_to) values ")
+        .push_each(&tracker.said.installations, |stmt, stay| {
+            stmt.push("(")
+                .push_bind(clock::new_id())
+                .push(", ")
+                .push_bind(id)
+                .push(", ")
+                .push_bind(Uuid::from(stay.vehicle_id))
+                .push(", ")
+                .push_bind(stay.from.map(Time))
+                .push(", ")
+                .push_bind(stay.to.map(Time))
+                .push(")")
+        })
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Gives a tracker a new token; the old one is refused from now on. `false` when there is none.
+pub async fn set_token(
+    on: On<'_>,
+    scope: &OrgScope,
+    id: TrackerId,
+    token_hash: &[u8],
+    now: Time,
+) -> Result<bool> {
+    let changed = on
+        .sql(
+            "update tracker set token_hash = $3, updated_at = $4 \
+             where organization_id = $1 and id = $2 and deleted_at is null",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .bind(token_hash)
+        .bind(now)
+        .run()
+        .await?;
+    Ok(changed > 0)
+}
+
+/// Deletes a tracker, softly, with its token and its open stay: `false` when there is none.
+pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> Result<bool> {
+    let deleted = tx
+        .on()
+        .sql(
+            "update tracker set deleted_at = $3, updated_at = $3, token_hash = null \
+             where organization_id = $1 and id = $2 and deleted_at is null",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .bind(now)
+        .run()
+        .await?;
+    tx.on()
+        .sql("update installation set installed_to = $2 where tracker_id = $1 and installed_to is null")
+        .bind(Uuid::from(id))
+        .bind(now)
+        .run()
+        .await?;
+    Ok(deleted > 0)
+}
+
+/// Takes every tracker out of a vehicle.
+pub async fn leave_vehicle(on: On<'_>, _: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
+    on.sql("update installation set installed_to = $2 where vehicle_id = $1 and installed_to is null")
+        .bind(Uuid::from(vehicle))
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}

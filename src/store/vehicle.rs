@@ -1,0 +1,256 @@
+//! Vehicles.
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::{TrackerId, VehicleId};
+
+use super::page::{Columns, paged};
+use super::sql::{Db, On, Result, Stmt};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::fold::anywhere;
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::vehicle::{
+    Plate, Tracking, Vehicle, VehicleCategory, VehicleFuel, VehicleIn, VehicleStatus,
+};
+
+/// Which vehicles.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Text to find in name, plate, VIN, make or model.
+    pub q: Option<String>,
+    /// Of these states.
+    pub statuses: Vec<VehicleStatus>,
+    /// Of these categories.
+    pub categories: Vec<VehicleCategory>,
+}
+
+/// What a list can be sorted by.
+pub const SORT_KEYS: Columns =
+    &[("name", "name"), ("createdAt", "created_at"), ("updatedAt", "updated_at"), ("status", "status")];
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    name: String,
+    plate_number: Option<String>,
+    plate_country: Option<String>,
+    vin: Option<String>,
+    make: Option<String>,
+    model: Option<String>,
+    year: Option<i64>,
+    color: Option<String>,
+    #[sqlx(try_from = "String")]
+    category: VehicleCategory,
+    #[sqlx(try_from = "String")]
+    status: VehicleStatus,
+    fuel: Json<VehicleFuel>,
+    tracking: Json<Tracking>,
+    tracker_id: Option<Uuid>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+impl From<Row> for Vehicle {
+    fn from(row: Row) -> Self {
+        let country = row.plate_country;
+        Self {
+            id: row.id.into(),
+            organization_id: row.organization_id.into(),
+            said: VehicleIn {
+                name: row.name,
+                plate: row.plate_number.map(|number| Plate { number, country }),
+                vin: row.vin,
+                make: row.make,
+                model: row.model,
+                year: row.year,
+                color: row.color,
+                category: row.category,
+                status: row.status,
+                fuel: row.fuel.0,
+                tracking: Tracking { tracker_id: row.tracker_id.map(TrackerId), ..row.tracking.0 },
+            },
+            created_at: row.created_at.into(),
+            updated_at: row.updated_at.into(),
+        }
+    }
+}
+
+const SELECT: &str = "select id, organization_id, name, plate_number, plate_country, vin, make, model, year, \
+     color, category, status, fuel, tracking, created_at, updated_at, \
+     (select i.tracker_id from installation i join tracker t on t.id = i.tracker_id \
+     where i.vehicle_id = vehicle.id and i.installed_to is null and t.deleted_at is null \
+     order by i.installed_from desc nulls last, i.id desc limit 1) as tracker_id from vehicle ";
+
+/// A vehicle.
+pub async fn find(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<Option<Vehicle>> {
+    let row: Option<Row> = on
+        .sql(SELECT)
+        .push("where deleted_at is null and organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and id = ")
+        .push_bind(Uuid::from(id))
+        .optional()
+        .await?;
+    Ok(row.map(Vehicle::from))
+}
+
+/// Whether there is or was such a vehicle: the log remembers deleted ones.
+pub async fn existed(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<bool> {
+    on.sql("select exists (select 1 from vehicle where organization_id = $1 and id = $2)")
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .scalar()
+        .await
+}
+
+/// Those of some vehicles that are there, deleted ones too.
+pub async fn find_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result<Vec<Vehicle>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<Row> = on
+        .sql(SELECT)
+        .push("where organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and id in (")
+        .push_each(ids, |stmt, id| stmt.push_bind(Uuid::from(*id)))
+        .push(")")
+        .all()
+        .await?;
+    Ok(rows.into_iter().map(Vehicle::from).collect())
+}
+
+/// How many of some vehicles are there, not deleted.
+pub async fn count_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result<i64> {
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    on.sql("select count(*) from vehicle where deleted_at is null and organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and id in (")
+        .push_each(ids, |stmt, id| stmt.push_bind(Uuid::from(*id)))
+        .push(")")
+        .scalar()
+        .await
+}
+
+/// Makes others that want to change the vehicle wait for this transaction.
+pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
+    on.sql("update vehicle set updated_at = updated_at where organization_id = $1 and id = $2")
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// A page of vehicles.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<Vehicle>> {
+    let rows: Vec<Row> =
+        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
+    let counted = db.read().sql("select count(*) from vehicle ");
+    let total = narrowed(counted, scope, filter).scalar().await?;
+    Ok(Page { items: rows.into_iter().map(Vehicle::from).collect(), total })
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
+    let organization = Uuid::from(scope.organization_id());
+    let mut stmt = stmt.push("where deleted_at is null and organization_id = ").push_bind(organization);
+    if !filter.statuses.is_empty() {
+        stmt = stmt.push(" and status in (");
+        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
+    }
+    if !filter.categories.is_empty() {
+        stmt = stmt.push(" and category in (");
+        stmt =
+            stmt.push_each(&filter.categories, |stmt, category| stmt.push_bind(category.as_str())).push(")");
+    }
+    match &filter.q {
+        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
+        None => stmt,
+    }
+}
+
+/// Whether another vehicle has the plate, and whether another has the VIN. Look before writing: one
+/// statement that could break either rule would not say which.
+pub async fn taken(on: On<'_>, scope: &OrgScope, id: VehicleId, said: &VehicleIn) -> Result<(bool, bool)> {
+    on.sql(
+        "select exists (select 1 from vehicle where organization_id = $1 and id <> $2 and deleted_at is null \
+         and plate_key = $3), exists (select 1 from vehicle where organization_id = $1 and id <> $2 \
+         and deleted_at is null and vin = $4)",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(Uuid::from(id))
+    .bind(said.plate_key())
+    .bind(said.vin.clone())
+    .one()
+    .await
+}
+
+/// Makes a vehicle.
+pub async fn insert(on: On<'_>, scope: &OrgScope, vehicle: &Vehicle) -> Result<()> {
+    let stmt = on.sql(
+        "insert into vehicle (organization_id, id, name, search_key, plate_number, plate_country, plate_key, vin, \
+         make, model, year, color, category, status, fuel, tracking, updated_at, created_at) \
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $17)",
+    );
+    with_members(stmt, scope, vehicle).run().await?;
+    Ok(())
+}
+
+/// Writes a vehicle as it is now.
+pub async fn update(on: On<'_>, scope: &OrgScope, vehicle: &Vehicle) -> Result<()> {
+    let stmt = on.sql(
+        "update vehicle set name = $3, search_key = $4, plate_number = $5, plate_country = $6, plate_key = $7, \
+         vin = $8, make = $9, model = $10, year = $11, color = $12, category = $13, status = $14, fuel = $15, \
+         tracking = $16, updated_at = $17 where organization_id = $1 and id = $2",
+    );
+    with_members(stmt, scope, vehicle).run().await?;
+    Ok(())
+}
+
+fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, vehicle: &Vehicle) -> Stmt<'c> {
+    let said = &vehicle.said;
+    let plate = said.plate.as_ref();
+    let tracking = Tracking { tracker_id: None, ..said.tracking.clone() };
+    stmt.bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(vehicle.id))
+        .bind(&said.name)
+        .bind(said.search_key())
+        .bind(plate.map(|plate| plate.number.clone()))
+        .bind(plate.and_then(|plate| plate.country.clone()))
+        .bind(said.plate_key())
+        .bind(said.vin.clone())
+        .bind(said.make.clone())
+        .bind(said.model.clone())
+        .bind(said.year)
+        .bind(said.color.clone())
+        .bind(said.category.as_str())
+        .bind(said.status.as_str())
+        .bind(Json(&said.fuel))
+        .bind(Json(tracking))
+        .bind(Time(vehicle.updated_at))
+}
+
+/// Deletes a vehicle, softly: `false` when there is none.
+pub async fn delete(on: On<'_>, scope: &OrgScope, id: VehicleId, now: Time) -> Result<bool> {
+    let deleted = on
+        .sql(
+            "update vehicle set deleted_at = $3, updated_at = $3 \
+             where organization_id = $1 and id = $2 and deleted_at is null",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .bind(now)
+        .run()
+        .await?;
+    Ok(deleted > 0)
+}

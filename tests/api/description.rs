@@ -1,0 +1,134 @@
+//! The description agrees with what is served; every code has its page.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use waypost::http::code::Code;
+use waypost::http::routes::{Access, TABLE};
+
+use crate::harness::with_app;
+
+const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
+
+#[test]
+fn the_description_lists_exactly_the_mounted_routes() {
+    with_app(async |app| {
+        let document = app.get("/openapi.json", "").await.ok(200);
+        assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));
+        let mut described = BTreeSet::new();
+        for (path, item) in document["paths"].as_object().unwrap() {
+            for method in METHODS.iter().filter(|method| item.get(*method).is_some()) {
+                described.insert((method.to_uppercase(), path.clone()));
+            }
+        }
+        // The rest are pages for people.
+        let for_programs =
+            |path: &str| path.starts_with("/v1/") || ["/healthz", "/readyz", "/openapi.json"].contains(&path);
+        let mounted: BTreeSet<(String, String)> = TABLE
+            .iter()
+            .filter(|route| for_programs(route.path))
+            .map(|route| (route.method.to_owned(), route.path.to_owned()))
+            .collect();
+        assert_eq!(described, mounted);
+        app
+    });
+}
+
+#[test]
+fn every_reference_of_the_description_leads_somewhere() {
+    with_app(async |app| {
+        let document = app.get("/openapi.json", "").await.ok(200);
+        let mut references = Vec::new();
+        collect(&document, &mut references);
+        assert!(references.len() > 50, "{}", references.len());
+        for reference in references {
+            let pointer = reference.strip_prefix('#').unwrap();
+            assert!(document.pointer(pointer).is_some(), "{reference}");
+        }
+        app
+    });
+}
+
+fn collect(value: &Value, references: &mut Vec<String>) {
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                match (name.as_str(), value.as_str()) {
+                    ("$ref", Some(reference)) => references.push(reference.to_owned()),
+                    _ => collect(value, references),
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| collect(item, references)),
+        _ => {}
+    }
+}
+
+#[test]
+fn routes_for_signed_in_callers_refuse_others_and_the_rest_does_not() {
+    with_app(async |app| {
+        // These bring credentials of their own.
+        let own = ["/v1/positions", "/v1/ws/tracker", "/v1/ws/live"];
+        for route in TABLE.iter().filter(|route| !own.contains(&route.path)) {
+            let path = route.path.replace("{code}", "notFound");
+            let path = path.split('/').map(|part| if part.starts_with('{') { "x" } else { part });
+            let said = app.send(route.method, &path.collect::<Vec<_>>().join("/"), &[], "").await;
+            match route.access {
+                Access::SignedIn | Access::Tracker => drop(said.problem(401, "unauthenticated")),
+                Access::Open => assert_ne!(said.body["code"], "unauthenticated", "{}", route.path),
+            }
+        }
+        app
+    });
+}
+
+#[test]
+fn every_code_has_a_page() {
+    with_app(async |app| {
+        for code in Code::ALL {
+            let said = app.get(&format!("/problems/{}", code.as_str()), "").await;
+            assert_eq!((said.status, said.header("content-type")), (200, Some("text/html; charset=utf-8")));
+            let page = String::from_utf8(said.bytes).unwrap();
+            assert!(page.contains(code.row().title) && page.contains(code.as_str()));
+        }
+        app.get("/problems/nonsense", "").await.problem(404, "notFound");
+        let all = String::from_utf8(app.get("/problems", "").await.bytes).unwrap();
+        assert!(Code::ALL.iter().all(|code| all.contains(code.as_str())));
+        app
+    });
+}
+
+#[test]
+fn the_docs_page_needs_no_other_host() {
+    with_app(async |app| {
+        let page = app.get("/docs", "").await;
+        let page = String::from_utf8(page.bytes).unwrap();
+        assert!(!page.contains("http://") && !page.contains("https://"), "{page}");
+        let links = page.split('"').filter(|part| part.starts_with("/docs/"));
+        let links: Vec<&str> = links.collect();
+        assert_eq!(links.len(), 4);
+        for link in links {
+            let said = app.get(link, "").await;
+            assert_eq!(said.status, 200, "{link}");
+            assert!(said.bytes.len() > 100, "{link}");
+        }
+        let start = app.get("/docs/swagger-initializer.js", "").await;
+        assert!(String::from_utf8_lossy(&start.bytes).contains("/openapi.json"));
+        app.get("/docs/nonsense.js", "").await.problem(404, "notFound");
+        app
+    });
+}
+
+#[test]
+fn only_what_must_be_there_is_required_of_a_body() {
+    with_app(async |app| {
+        let document = app.get("/openapi.json", "").await.ok(200);
+        let schemas = &document["components"]["schemas"];
+        let create = schemas["CreateVehicleBody"].to_string();
+        assert!(create.contains(r#""required":["name"]"#), "{create}");
+        assert_eq!(create.matches("\"required\"").count(), 1, "{create}");
+        let update = schemas["UpdateVehicleBody"].to_string();
+        assert!(update.contains("intervalSeconds") && !update.contains("\"required\""), "{update}");
+        app
+    });
+}

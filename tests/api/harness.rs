@@ -1,0 +1,288 @@
+//! The real server in this process, on a port of its own and a data directory of its own.
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use awc::Client;
+use awc::http::Method;
+use serde_json::{Value, json};
+use sqlx::Connection;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use uuid::Uuid;
+use waypost::app::Application;
+use waypost::auth::FirstStart;
+use waypost::clock::{Clock, new_id};
+use waypost::config::{Secret, Settings};
+use waypost::context::Context;
+use waypost::domain::account::{AccountStatus, Role};
+use waypost::store::account::{self, NewAccount};
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+/// 2026-05-01T12:00:00Z.
+pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
+/// A password that works.
+pub(crate) const PASSWORD: &str = "correct horse battery";
+/// The first superAdmin's address.
+pub(crate) const ROOT: &str = "root@example.org";
+
+/// A running server and what tests know of it.
+pub(crate) struct App {
+    /// Its parts.
+    pub(crate) context: Context,
+    /// What its first start did.
+    pub(crate) first_start: FirstStart,
+    /// Where it is.
+    pub(crate) url: String,
+    /// The superAdmin's access token; empty without one.
+    pub(crate) root: String,
+    now_micros: Arc<AtomicI64>,
+    client: Client,
+    running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
+    _directory: tempfile::TempDir,
+}
+
+/// An organization with one user of each role.
+pub(crate) struct Org {
+    pub(crate) id: String,
+    pub(crate) org_admin: String,
+    pub(crate) dispatcher: String,
+    pub(crate) viewer: String,
+}
+
+/// What the server said.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Said {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body, after checking the status.
+    #[track_caller]
+    pub(crate) fn ok(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
+        self.body.clone()
+    }
+
+    /// Checks that this is a problem with a code, whole and well-formed.
+    #[track_caller]
+    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
+        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
+        assert_eq!(self.body["code"], code, "{}", self.body);
+        assert_eq!(self.header("content-type"), Some("application/problem+json"));
+        assert_eq!(self.body["status"], status);
+        assert_eq!(self.body["type"], format!("/problems/{code}"));
+        assert_eq!(self.body["requestId"].as_str(), self.header("x-request-id"));
+        self.body.clone()
+    }
+
+    /// The pointers of a problem's errors.
+    pub(crate) fn pointers(&self) -> Vec<&str> {
+        let errors = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        errors.iter().filter_map(|error| error["pointer"].as_str()).collect()
+    }
+}
+
+impl App {
+    /// With a superAdmin who is signed in.
+    pub(crate) async fn start() -> Self {
+        let mut app = Self::start_with(|settings| {
+            settings.admin_email = Some(ROOT.into());
+            settings.admin_password = Some(Secret::new(PASSWORD.into()));
+        })
+        .await;
+        let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;
+        app.root = text(&said.ok(200)["accessToken"]);
+        app
+    }
+
+    pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut settings = Settings {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            data_dir: directory.path().to_owned(),
+            workers: Some(1),
+            ..Settings::default()
+        };
+        if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {
+            settings.database_url = Some(Secret::new(fresh_database(&server).await));
+        }
+        set(&mut settings);
+        let now_micros = Arc::new(AtomicI64::new(START.as_micros()));
+        let told = Arc::clone(&now_micros);
+        // Each look at the clock is a microsecond later, so that lists have an order.
+        let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
+        let application = Application::build(settings, clock).await.unwrap();
+        let app = Self {
+            context: application.context.clone(),
+            first_start: application.first_start.clone(),
+            url: format!("http://{}", application.address),
+            root: String::new(),
+            now_micros,
+            client: Client::builder().disable_redirects().no_default_headers().finish(),
+            running: RefCell::new(None),
+            _directory: directory,
+        };
+        let (stop, asked) = oneshot::channel();
+        let running = actix_rt::spawn(async move {
+            let asked = async {
+                asked.await.ok();
+            };
+            application.run(asked).await.unwrap();
+        });
+        app.running.replace(Some((stop, running)));
+        app
+    }
+
+    pub(crate) async fn stop(self) {
+        if let Some((stop, running)) = self.running.take() {
+            stop.send(()).ok();
+            running.await.unwrap();
+        }
+    }
+
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.now_micros.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+
+    pub(crate) async fn send(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: impl Into<Vec<u8>>,
+    ) -> Said {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
+        for (name, value) in headers {
+            request = request.insert_header((*name, *value));
+        }
+        let mut answer = request.send_body(body.into()).await.unwrap();
+        let bytes = answer.body().limit(16 << 20).await.unwrap().to_vec();
+        let pairs = answer.headers().iter();
+        Said {
+            status: answer.status().as_u16(),
+            headers: pairs.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned())).collect(),
+            body: serde_json::from_slice(&bytes).unwrap_or_default(),
+            bytes,
+        }
+    }
+
+    async fn json(&self, method: &str, path: &str, token: &str, body: Value) -> Said {
+        let bearer = format!("Bearer {token}");
+        let mut headers = vec![("content-type", "application/json")];
+        if !token.is_empty() {
+            headers.push(("authorization", bearer.as_str()));
+        }
+        self.send(method, path, &headers, body.to_string()).await
+    }
+
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
+        let bearer = format!("Bearer {token}");
+        self.send("GET", path, &[("authorization", bearer.as_str())], "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Said {
+        self.json("POST", path, token, body).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, token: &str, body: Value) -> Said {
+        self.json("PUT", path, token, body).await
+    }
+
+    pub(crate) async fn delete(&self, path: &str, token: &str) -> Said {
+        let bearer = format!("Bearer {token}");
+        self.send("DELETE", path, &[("authorization", bearer.as_str())], "").await
+    }
+
+    /// An active organization with one user of each role.
+    pub(crate) async fn org(&self, name: &str) -> Org {
+        let said = self.post("/v1/organizations", &self.root, organization(name)).await;
+        let id = text(&said.ok(201)["id"]);
+        let path = format!("/v1/organizations/activate/{id}");
+        self.put(&path, &self.root, json!({})).await.ok(200);
+        let user = async |role: Role| {
+            let account = self.account(role, Some(&id)).await;
+            self.sign_in(account).await
+        };
+        Org {
+            org_admin: user(Role::OrgAdmin).await,
+            dispatcher: user(Role::Dispatcher).await,
+            viewer: user(Role::Viewer).await,
+            id,
+        }
+    }
+
+    /// An active account without a password.
+    pub(crate) async fn account(&self, role: Role, organization: Option<&str>) -> Uuid {
+        let id = new_id();
+        let account = NewAccount {
+            id,
+            organization_id: organization.map(|id| OrganizationId(id.parse().unwrap())),
+            email: format!("{id}@example.org"),
+            first_name: "Some".into(),
+            last_name: "Body".into(),
+            role,
+            status: AccountStatus::Active,
+            password_hash: None,
+            created_at: self.context.clock.now().into(),
+        };
+        account::insert(self.context.db.write(), &account).await.unwrap();
+        id
+    }
+
+    /// An access token of an account.
+    pub(crate) async fn sign_in(&self, account: Uuid) -> String {
+        let link = self.context.auth.sign_in_link(account).await.unwrap();
+        let said = self.post(&format!("/v1/auth/sign-in-link/{link}"), "", json!(null)).await;
+        text(&said.ok(200)["accessToken"])
+    }
+}
+
+/// A new database on a PostgreSQL server (`postgres://user@host:port`): with it set, every test runs there.
+async fn fresh_database(server: &str) -> String {
+    let name = format!("api_{}", new_id().simple());
+    let mut connection = sqlx::PgConnection::connect(&format!("{server}/postgres")).await.unwrap();
+    let create = sqlx::AssertSqlSafe(format!("create database {name}"));
+    sqlx::query(create).execute(&mut connection).await.unwrap();
+    format!("{server}/{name}")
+}
+
+/// Runs a test against a server of its own.
+pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
+    actix_rt::System::new().block_on(async {
+        let app = App::start().await;
+        test(app).await.stop().await;
+    });
+}
+
+/// The text of a member.
+#[track_caller]
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
+}
+
+/// The body of a new organization.
+pub(crate) fn organization(name: &str) -> Value {
+    let slug = name.replace(char::is_whitespace, "-");
+    json!({
+        "name": name,
+        "contactEmail": format!("{slug}@example.org"),
+        "admin": { "email": format!("{slug}-admin@example.org"), "firstName": "A", "lastName": "B" },
+    })
+}
+
+/// The body of a new circle.
+pub(crate) fn circle(name: &str) -> Value {
+    json!({ "name": name, "shape": {
+        "type": "circle", "center": { "latitude": 30.27, "longitude": -97.74 }, "radiusMeters": 150.0 } })
+}

@@ -1,0 +1,14 @@
+//! The interface, by what its users do: the real server in this process, one data directory per test.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod auth;
+mod description;
+mod geofence_events;
+mod geofences;
+mod harness;
+mod inside;
+mod organizations;
+mod protocol;
+mod trackers;
+mod vehicles;

@@ -1,0 +1,104 @@
+//! Trackers and their installations.
+
+use serde_json::{Value, json};
+
+use crate::harness::{text, with_app};
+
+#[test]
+fn a_token_is_shown_once() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let said = app.post("/v1/trackers", &org.org_admin, json!({ "uniqueId": "imei-1" })).await;
+        let made = said.ok(201);
+        let path = text(&json!(said.header("location")));
+        assert!(text(&made["token"]).starts_with("wpt_"));
+        let read = app.get(&path, &org.viewer).await.ok(200);
+        assert_eq!((read.get("token"), &read["vehicleId"]), (None, &Value::Null));
+        let listed = app.get("/v1/trackers", &org.viewer).await;
+        assert!(!String::from_utf8_lossy(&listed.bytes).contains("token"));
+        let rotated = app.post(&format!("{path}/token"), &org.org_admin, json!(null)).await.ok(200);
+        assert_ne!(rotated["token"], made["token"]);
+        app.post(&format!("{path}/token"), &org.dispatcher, json!(null)).await.problem(403, "forbidden");
+        app
+    });
+}
+
+#[test]
+fn unique_ids_are_unique_on_the_platform_among_those_not_deleted() {
+    with_app(async |app| {
+        let (org, other) = (app.org("fleet").await, app.org("rival").await);
+        let body = json!({ "uniqueId": "imei-1" });
+        let made = app.post("/v1/trackers", &org.org_admin, body.clone()).await.ok(201);
+        app.post("/v1/trackers", &other.org_admin, body.clone()).await.problem(409, "uniqueIdTaken");
+        let with_vehicle = json!({ "name": "x", "tracker": { "uniqueId": "imei-1" } });
+        app.post("/v1/vehicles", &other.org_admin, with_vehicle).await.problem(409, "uniqueIdTaken");
+        let left = app.get("/v1/vehicles", &other.viewer).await.ok(200);
+        assert_eq!(left["data"], json!([]), "the vehicle was not made either");
+        app.delete(&format!("/v1/trackers/{}", text(&made["id"])), &org.org_admin).await.ok(204);
+        app.post("/v1/trackers", &other.org_admin, body).await.ok(201);
+        app
+    });
+}
+
+#[test]
+fn a_tracker_moves_and_its_history_stays() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let vehicle = async |name: &str| {
+            let made = app.post("/v1/vehicles", &org.org_admin, json!({ "name": name })).await.ok(201);
+            text(&made["id"])
+        };
+        let (first, second) = (vehicle("first").await, vehicle("second").await);
+        let body = json!({ "uniqueId": "imei-1", "vehicleId": first });
+        let said = app.post("/v1/trackers", &org.org_admin, body).await;
+        let path = text(&json!(said.header("location")));
+        assert_eq!(said.ok(201)["installations"], json!([{ "vehicleId": first }]), "open at both ends");
+        let tracking = app.get(&format!("/v1/vehicles/{first}"), &org.viewer).await.ok(200);
+        assert_eq!(tracking["tracking"]["trackerId"], said.body["id"]);
+        let moved = app.put(&path, &org.org_admin, json!({ "vehicleId": second })).await.ok(200);
+        let stays = moved["installations"].as_array().unwrap();
+        assert_eq!((&stays[0]["to"], &stays[1]["vehicleId"]), (&stays[1]["from"], &json!(second)));
+        let in_second = app.get(&format!("/v1/trackers?vehicleId={second}"), &org.viewer).await.ok(200);
+        assert_eq!(in_second["pagination"]["totalItems"], 1);
+        app.put(&path, &org.org_admin, moved.clone()).await.ok(200);
+        app.delete(&format!("/v1/vehicles/{second}"), &org.org_admin).await.ok(204);
+        let left = app.get(&path, &org.viewer).await.ok(200);
+        assert_eq!(left["vehicleId"], Value::Null);
+        assert_eq!(left["installations"].as_array().unwrap().len(), 2);
+        let said = app.put(&path, &org.org_admin, json!({ "vehicleId": second })).await;
+        said.problem(422, "validationFailed");
+        app
+    });
+}
+
+#[test]
+fn a_tracker_sits_only_in_vehicles_of_its_organization() {
+    with_app(async |app| {
+        let (org, other) = (app.org("fleet").await, app.org("rival").await);
+        let made = app.post("/v1/vehicles", &other.org_admin, json!({ "name": "x" })).await.ok(201);
+        for vehicle in [made["id"].clone(), json!("0190a000-0000-7000-8000-000000000000")] {
+            let body = json!({ "uniqueId": "imei-1", "vehicleId": vehicle });
+            let said = app.post("/v1/trackers", &org.org_admin, body).await;
+            said.problem(422, "validationFailed");
+            let body =
+                json!({ "uniqueId": "imei-1", "installations": [{ "vehicleId": vehicle, "from": "2026" }] });
+            let said = app.post("/v1/trackers", &org.org_admin, body).await;
+            said.problem(422, "validationFailed");
+            assert_eq!(said.pointers(), ["/installations/0/from"]);
+        }
+        app
+    });
+}
+
+#[test]
+fn a_vehicles_tracker_is_not_named_in_the_vehicle() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let made = app.post("/v1/trackers", &org.org_admin, json!({ "uniqueId": "imei-1" })).await.ok(201);
+        let body = json!({ "name": "x", "tracking": { "trackerId": made["id"] } });
+        let said = app.post("/v1/vehicles", &org.org_admin, body).await;
+        said.problem(422, "validationFailed");
+        assert_eq!(said.pointers(), ["/tracking/trackerId"]);
+        app
+    });
+}
