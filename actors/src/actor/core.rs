@@ -65,10 +65,7 @@ impl Core {
             config: config.clone(),
             taken_over: taken_over_sender,
         };
-        let next_sequence = seeds.next_sequence;
-        let persistence = Persistence::start_in_arbiter(&threads.writer, move |_| {
-            Persistence::new(persistence, next_sequence)
-        });
+        let persistence = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
         let directory = DirectoryParts {
             lanes: threads.lanes.clone(),
             persistence: persistence.clone(),

@@ -9,6 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::dev::channel::channel;
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use futures_util::FutureExt as _;
@@ -22,6 +23,9 @@ use crate::live::{LiveConfig, LiveError};
 use crate::model::{Event, OrganizationId, VehicleId};
 use crate::ports::{Batch, Counts, Reread, StoreError, TrackStore, VehicleWrite};
 use crate::tracking::{Effects, VehicleState};
+
+/// Room in the mailbox beside what holds a permit.
+const ROOM_FOR_BARRIERS: usize = 1_024;
 
 /// The writer.
 pub(crate) struct Persistence {
@@ -90,7 +94,18 @@ struct Owed {
 }
 
 impl Persistence {
-    pub(crate) fn new(parts: PersistenceParts, next_sequence: i64) -> Self {
+    /// Starts the writer on its thread. Its mailbox has room for whatever holds a permit from the
+    /// first message on: a vehicle can write before the thread has even begun.
+    pub(crate) fn begin(thread: &ArbiterHandle, parts: PersistenceParts, next_sequence: i64) -> Addr<Self> {
+        let room = parts.config.max_waiting_fixes as usize + ROOM_FOR_BARRIERS;
+        let (sender, receiver) = channel(room);
+        thread.spawn_fn(move || {
+            Context::with_receiver(receiver).run(Self::new(parts, next_sequence));
+        });
+        Addr::new(sender)
+    }
+
+    fn new(parts: PersistenceParts, next_sequence: i64) -> Self {
         Self {
             parts,
             next_sequence,
@@ -322,11 +337,6 @@ async fn in_time<T>(
 
 impl Actor for Persistence {
     type Context = Context<Self>;
-
-    fn started(&mut self, ctx: &mut Context<Self>) {
-        // Every write holds a permit, so this is never reached.
-        ctx.set_mailbox_capacity(self.parts.config.max_waiting_fixes as usize + 64);
-    }
 }
 
 impl Handler<Write> for Persistence {

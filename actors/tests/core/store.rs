@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
@@ -61,6 +62,7 @@ struct Books {
     plan: VecDeque<Fault>,
     away: bool,
     taken_over: bool,
+    takes: Duration,
     wrong: Vec<String>,
 }
 
@@ -104,6 +106,11 @@ impl Store {
     /// From now on nothing is answered but errors, until `away` is `false` again.
     pub(crate) fn set_away(&self, away: bool) {
         self.books().away = away;
+    }
+
+    /// A commit takes so long: longer than others take to report again.
+    pub(crate) fn set_slow(&self, takes: Duration) {
+        self.books().takes = takes;
     }
 
     /// Another server writes from now on.
@@ -248,6 +255,10 @@ impl TrackStore for Store {
     fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Counts>, StoreError>> {
         Box::pin(async move {
             self.books().note(batch);
+            let takes = self.books().takes;
+            if !takes.is_zero() {
+                tokio::time::sleep(takes).await;
+            }
             self.open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
             let fault = {
                 let mut books = self.books();

@@ -1,7 +1,9 @@
 //! Vehicles that come, change their name and go.
 
+use std::time::Duration;
+
 use futures_util::future::join;
-use waypost_actors::live::LiveError;
+use waypost_actors::live::{LiveConfig, LiveError};
 use waypost_actors::model::{Cause, EventKind, Vehicle, VehicleLimits};
 use waypost_actors::ports::Counts;
 
@@ -106,11 +108,12 @@ async fn a_connection_that_keeps_sending_leaves_no_stay_behind() {
     }
 }
 
-/// Stored by a commit of which memory does not know yet, removed meanwhile: the stay ends all the same.
+/// Stored by a commit of which memory does not know yet, its actor gone, removed meanwhile: the
+/// stay ends all the same.
 #[actix_rt::test]
 async fn removing_one_while_the_store_is_away_is_seen_through() {
     for fault in [Fault::Vanish, Fault::None] {
-        let world = World::with(1, quick()).await;
+        let world = World::with(1, LiveConfig { idle_after: Duration::from_millis(100), ..quick() }).await;
         world.store.plan(&[fault]);
         let mut reporter = world.live.reporter();
         let entry = reporter.report(vehicle(1), vec![fix(0.0, INSIDE)]).await.unwrap();
@@ -118,6 +121,7 @@ async fn removing_one_while_the_store_is_away_is_seen_through() {
         if fault == Fault::None {
             world.store.set_away(true);
         }
+        eventually("the actor went", || world.actors() == 0).await;
         assert_eq!(within(world.live.remove_vehicle(vehicle(1))).await, Err(LiveError::Unavailable));
         world.store.set_away(false);
         eventually("its stay ended", || world.store.events().len() == 2).await;
