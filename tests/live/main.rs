@@ -1,0 +1,7 @@
+//! The live side as trackers and dispatchers see it: the real server behind real sockets, on each engine.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod server;
+mod slice;
+mod wire;
