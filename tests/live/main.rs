@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod child;
+mod kills;
 mod server;
 mod slice;
 mod wire;
