@@ -1,0 +1,9 @@
+//! The live side as trackers and dispatchers see it: the real server behind real sockets, on each engine.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod child;
+mod kills;
+mod server;
+mod slice;
+mod wire;

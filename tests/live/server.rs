@@ -1,0 +1,278 @@
+//! The real server in this process, on a port of its own and a test's store, and what tests ask of it
+//! over HTTP. Knows no sockets.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
+
+use awc::Client;
+use awc::http::Method;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use waypost::app::{Application, Ended};
+use waypost::clock::{Clock, new_id};
+use waypost::config::{Secret, Settings};
+use waypost::context::Context;
+use waypost::domain::account::{AccountStatus, Role};
+use waypost::store::account::{self, NewAccount};
+use waypost::store::open::Location;
+use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_test_support::TestStore;
+
+/// The first superAdmin's address.
+pub(crate) const ROOT: &str = "root@example.org";
+/// And password.
+pub(crate) const PASSWORD: &str = "correct horse battery";
+/// No wait of a test is longer.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+/// The middle of every fence [`Fleet`] makes.
+pub(crate) const INSIDE: f64 = 30.27;
+/// A latitude outside all of them.
+pub(crate) const OUTSIDE: f64 = 30.40;
+
+/// A running server.
+pub(crate) struct Server {
+    pub(crate) context: Context,
+    pub(crate) url: String,
+    /// The superAdmin's access token.
+    pub(crate) root: String,
+    ahead_micros: Arc<AtomicI64>,
+    client: Client,
+    running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<Ended>)>>,
+}
+
+/// What the server said.
+pub(crate) struct Said {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+impl Said {
+    /// The body, after checking the status.
+    #[track_caller]
+    pub(crate) fn ok(self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{}", self.body);
+        self.body
+    }
+
+    /// The problem's body, after checking status and code.
+    #[track_caller]
+    pub(crate) fn problem(self, status: u16, code: &str) -> Value {
+        assert_eq!((self.status, &self.body["code"]), (status, &json!(code)), "{}", self.body);
+        self.body
+    }
+}
+
+/// The settings that put a server on a test's store.
+pub(crate) fn settings(store: &TestStore) -> Settings {
+    let mut settings = Settings {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        workers: Some(2),
+        admin_email: Some(ROOT.into()),
+        admin_password: Some(Secret::new(PASSWORD.into())),
+        ..Settings::default()
+    };
+    match &store.options.location {
+        Location::Embedded(directory) => settings.data_dir = directory.clone(),
+        Location::Postgres(url) => settings.database_url = Some(Secret::new(url.clone())),
+    }
+    settings
+}
+
+impl Server {
+    pub(crate) async fn start(store: &TestStore) -> Self {
+        Self::start_with(store, |_| {}).await
+    }
+
+    pub(crate) async fn start_with(store: &TestStore, set: impl FnOnce(&mut Settings)) -> Self {
+        let mut settings = settings(store);
+        set(&mut settings);
+        let ahead_micros = Arc::new(AtomicI64::new(0));
+        let ahead = Arc::clone(&ahead_micros);
+        let system = Clock::system();
+        let clock = Clock::from_fn(move || {
+            Timestamp::from_micros(system.now().as_micros() + ahead.load(Ordering::Relaxed))
+        });
+        let application = Application::build(settings, clock).await.unwrap();
+        let mut server = Self {
+            context: application.context.clone(),
+            url: format!("http://{}", application.address),
+            root: String::new(),
+            ahead_micros,
+            client: Client::builder().timeout(DEADLINE).no_default_headers().finish(),
+            running: RefCell::new(None),
+        };
+        let (stop, asked) = oneshot::channel();
+        let running = actix_rt::spawn(async move {
+            let asked = async {
+                asked.await.ok();
+            };
+            application.run(asked).await.unwrap()
+        });
+        server.running.replace(Some((stop, running)));
+        server.root = server.login(ROOT, PASSWORD).await.0;
+        server
+    }
+
+    /// An access token and a refresh token.
+    pub(crate) async fn login(&self, email: &str, password: &str) -> (String, String) {
+        let body = json!({ "email": email, "password": password });
+        let said = self.post("/v1/auth/login", "", body).await.ok(200);
+        (text(&said["accessToken"]), text(&said["refreshToken"]))
+    }
+
+    /// Asks the server to stop, and does not wait.
+    pub(crate) fn ask_to_stop(&self) -> JoinHandle<Ended> {
+        let (stop, running) = self.running.take().expect("asked once");
+        stop.send(()).ok();
+        running
+    }
+
+    /// Stops the server; it must end in time.
+    pub(crate) async fn stop(self) {
+        let running = self.ask_to_stop();
+        let ended = timeout(DEADLINE, running).await.expect("the server stops").unwrap();
+        assert_eq!(ended, Ended::Asked);
+    }
+
+    /// Moves the server's clock.
+    pub(crate) fn pass(&self, seconds: i64) {
+        self.ahead_micros.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
+    }
+
+    /// `ws://…` for a path.
+    pub(crate) fn socket_url(&self, path: &str) -> String {
+        format!("{}{path}", self.url.replacen("http", "ws", 1))
+    }
+
+    pub(crate) async fn send(&self, method: &str, path: &str, token: &str, body: impl Into<Vec<u8>>) -> Said {
+        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
+        request = request.insert_header(("content-type", "application/json"));
+        if !token.is_empty() {
+            request = request.bearer_auth(token);
+        }
+        let mut answer = request.send_body(body.into()).await.unwrap();
+        let bytes = answer.body().limit(64 << 20).await.unwrap();
+        Said {
+            status: answer.status().as_u16(),
+            body: serde_json::from_slice(&bytes).unwrap_or_default(),
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
+        self.send("GET", path, token, "").await
+    }
+
+    pub(crate) async fn post(&self, path: &str, token: &str, body: Value) -> Said {
+        self.send("POST", path, token, body.to_string()).await
+    }
+
+    pub(crate) async fn put(&self, path: &str, token: &str, body: Value) -> Said {
+        self.send("PUT", path, token, body.to_string()).await
+    }
+
+    /// An active organization with a dispatcher.
+    pub(crate) async fn fleet(&self, name: &str) -> Fleet<'_> {
+        let body = json!({
+            "name": name,
+            "contactEmail": format!("{name}@example.org"),
+            "admin": { "email": format!("{name}-admin@example.org"), "firstName": "A", "lastName": "B" },
+        });
+        let id = text(&self.post("/v1/organizations", &self.root, body).await.ok(201)["id"]);
+        self.put(&format!("/v1/organizations/activate/{id}"), &self.root, json!({})).await.ok(200);
+        let admin = self.sign_in(&id, Role::OrgAdmin).await.0;
+        let dispatcher = self.sign_in(&id, Role::Dispatcher).await.0;
+        Fleet { server: self, id, admin, dispatcher }
+    }
+
+    /// A new account of a role, signed in: its access and refresh tokens.
+    pub(crate) async fn sign_in(&self, organization: &str, role: Role) -> (String, String) {
+        let id = new_id();
+        let account = NewAccount {
+            id,
+            organization_id: Some(OrganizationId(organization.parse().unwrap())),
+            email: format!("{id}@example.org"),
+            first_name: "Some".into(),
+            last_name: "Body".into(),
+            role,
+            status: AccountStatus::Active,
+            password_hash: None,
+            created_at: self.context.clock.now().into(),
+        };
+        account::insert(self.context.db.write(), &account).await.unwrap();
+        let link = self.context.auth.sign_in_link(id).await.unwrap();
+        let said = self.post(&format!("/v1/auth/sign-in-link/{link}"), "", json!(null)).await.ok(200);
+        (text(&said["accessToken"]), text(&said["refreshToken"]))
+    }
+}
+
+/// An organization and who acts for it.
+pub(crate) struct Fleet<'a> {
+    pub(crate) server: &'a Server,
+    pub(crate) id: String,
+    pub(crate) admin: String,
+    pub(crate) dispatcher: String,
+}
+
+/// A vehicle with its tracker.
+#[derive(Clone, Debug)]
+pub(crate) struct Bus {
+    pub(crate) vehicle: String,
+    pub(crate) tracker: String,
+    pub(crate) unique_id: String,
+    pub(crate) token: String,
+}
+
+impl Fleet<'_> {
+    /// A vehicle whose fixes are all plausible.
+    pub(crate) async fn bus(&self, name: &str) -> Bus {
+        let unique_id = format!("{name}-{}", new_id().simple());
+        let body = json!({
+            "name": name, "category": "bus", "tracker": { "uniqueId": unique_id },
+            "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null },
+        });
+        let made = self.server.post("/v1/vehicles", &self.admin, body).await.ok(201);
+        let tracker = &made["tracker"];
+        Bus { vehicle: text(&made["id"]), tracker: text(&tracker["id"]), token: text(&tracker["token"]), unique_id }
+    }
+
+    /// A circle around [`INSIDE`] in force for all times, by the exact rules; its id.
+    pub(crate) async fn fence(&self, name: &str) -> String {
+        let body = json!({
+            "name": name, "effectiveFrom": null, "rules": { "exitMarginMeters": 0, "inferPassages": false },
+            "shape": { "type": "circle", "radiusMeters": 500.0,
+                "center": { "latitude": INSIDE, "longitude": -97.74 } },
+        });
+        text(&self.server.post("/v1/geofences", &self.admin, body).await.ok(201)["id"])
+    }
+
+    /// The ids of the stored events, in commit order.
+    pub(crate) async fn events(&self) -> Vec<String> {
+        let mut ids = Vec::new();
+        let mut after = String::new();
+        loop {
+            let path = format!("/v1/geofence-events?sort=sequence&limit=200{after}");
+            let page = self.server.get(&path, &self.dispatcher).await.ok(200);
+            ids.extend(page["data"].as_array().unwrap().iter().map(|event| text(&event["id"])));
+            if page["pagination"]["hasNextPage"] != true {
+                return ids;
+            }
+            after = format!("&after={}", text(&page["pagination"]["endCursor"]));
+        }
+    }
+}
+
+/// How many positions a store holds.
+pub(crate) async fn stored_positions(store: &TestStore) -> i64 {
+    store.db.read().sql("select count(*) from position").scalar().await.unwrap()
+}
+
+/// The text of a member.
+#[track_caller]
+pub(crate) fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
+}

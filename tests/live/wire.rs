@@ -1,0 +1,183 @@
+//! A client's WebSocket, as close to the wire as the tests need: frames, close codes, refusals.
+
+use futures_util::{SinkExt, StreamExt};
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+
+use crate::server::{Bus, DEADLINE, Server};
+
+/// An open socket.
+pub(crate) struct Wire {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+}
+
+/// Why a handshake was refused.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) status: u16,
+    pub(crate) body: Value,
+}
+
+/// How the server ended a socket.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Closed {
+    pub(crate) code: u16,
+    /// The code of the `error` before.
+    pub(crate) word: String,
+    /// And its detail.
+    pub(crate) detail: String,
+}
+
+impl Wire {
+    /// Opens a socket with these headers.
+    pub(crate) async fn open(url: &str, headers: &[(&str, &str)]) -> Result<Self, Refused> {
+        let mut request = ClientRequestBuilder::new(url.parse().unwrap());
+        for (name, value) in headers {
+            request = request.with_header(*name, *value);
+        }
+        match timeout(DEADLINE, connect_async(request)).await.expect("the server answers") {
+            Ok((socket, _)) => Ok(Self { socket }),
+            Err(tungstenite::Error::Http(answer)) => {
+                let body = answer.body().as_deref().unwrap_or_default();
+                Err(Refused {
+                    status: answer.status().as_u16(),
+                    body: serde_json::from_slice(body).unwrap_or_default(),
+                })
+            }
+            Err(error) => panic!("no handshake: {error}"),
+        }
+    }
+
+    /// A tracker's socket.
+    pub(crate) async fn tracker(server: &Server, token: &str) -> Result<Self, Refused> {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str()), ("sec-websocket-protocol", "waypost.tracker.v1")];
+        Self::open(&server.socket_url("/v1/ws/tracker"), &headers).await
+    }
+
+    /// A bus's socket.
+    pub(crate) async fn bus(server: &Server, bus: &Bus) -> Self {
+        Self::tracker(server, &bus.token).await.expect("a bus may report")
+    }
+
+    /// A dispatcher's socket.
+    pub(crate) async fn feed(server: &Server, token: &str) -> Self {
+        let bearer = format!("Bearer {token}");
+        let headers = [("authorization", bearer.as_str())];
+        Self::open(&server.socket_url("/v1/ws/live"), &headers).await.expect("a dispatcher may watch")
+    }
+
+    /// Sends a message.
+    pub(crate) async fn send(&mut self, message: Message) -> Result<(), tungstenite::Error> {
+        timeout(DEADLINE, self.socket.send(message)).await.expect("the server reads")
+    }
+
+    /// Sends JSON.
+    pub(crate) async fn say(&mut self, value: &Value) {
+        self.text(&value.to_string()).await;
+    }
+
+    /// Sends a text.
+    pub(crate) async fn text(&mut self, text: &str) {
+        self.send(Message::text(text)).await.unwrap();
+    }
+
+    /// Sends a text in parts, one frame each.
+    pub(crate) async fn parts(&mut self, parts: &[&str]) {
+        for (index, part) in parts.iter().enumerate() {
+            let data = if index == 0 { Data::Text } else { Data::Continue };
+            let last = index + 1 == parts.len();
+            let frame = Frame::message(part.as_bytes().to_vec(), OpCode::Data(data), last);
+            self.send(Message::Frame(frame)).await.unwrap();
+        }
+    }
+
+    /// Reports positions.
+    pub(crate) async fn report(&mut self, items: Vec<Value>) {
+        self.say(&json!({ "type": "positions", "items": items })).await;
+    }
+
+    /// The next message, whatever it is; `None` once the connection is gone.
+    pub(crate) async fn message(&mut self) -> Option<Message> {
+        let next = timeout(DEADLINE, self.socket.next()).await.expect("the server says something");
+        next.and_then(Result::ok)
+    }
+
+    /// The next thing said in words, or how the socket was closed.
+    pub(crate) async fn next(&mut self) -> Result<Value, Option<u16>> {
+        loop {
+            match self.message().await {
+                Some(Message::Text(text)) => return Ok(serde_json::from_str(&text).unwrap()),
+                Some(Message::Close(frame)) => return Err(frame.map(|frame| frame.code.into())),
+                Some(_) => {}
+                None => return Err(None),
+            }
+        }
+    }
+
+    /// The next message, which must be of this type; heartbeats are passed over.
+    #[track_caller]
+    pub(crate) fn hear(&mut self, kind: &str) -> impl Future<Output = Value> {
+        let caller = std::panic::Location::caller();
+        async move {
+            loop {
+                match self.next().await {
+                    Ok(said) if said["type"] == kind => return said,
+                    Ok(said) if said["type"] == "heartbeat" => {}
+                    other => panic!("{caller}: {kind} was to come, not {other:?}"),
+                }
+            }
+        }
+    }
+
+    /// Reads on to the next message that is wanted.
+    #[track_caller]
+    pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> impl Future<Output = Value> {
+        let caller = std::panic::Location::caller();
+        async move {
+            loop {
+                match self.next().await {
+                    Ok(said) if wanted(&said) => return said,
+                    Ok(_) => {}
+                    Err(closed) => panic!("{caller}: closed before it came: {closed:?}"),
+                }
+            }
+        }
+    }
+
+    /// Reads on to the end, which must be a close with a code.
+    #[track_caller]
+    pub(crate) fn closed(&mut self) -> impl Future<Output = Closed> {
+        let caller = std::panic::Location::caller();
+        async move {
+            let mut error = Value::Null;
+            loop {
+                match self.next().await {
+                    Ok(said) if said["type"] == "error" => error = said,
+                    Ok(_) => {}
+                    Err(Some(code)) => {
+                        let member = |name: &str| error[name].as_str().unwrap_or_default().to_owned();
+                        return Closed { code, word: member("code"), detail: member("detail") };
+                    }
+                    Err(None) => panic!("{caller}: the connection ended without a close code"),
+                }
+            }
+        }
+    }
+}
+
+/// A position item: `seconds` after a fixed instant an hour or so ago, at a latitude.
+pub(crate) fn item(seq: i64, recorded_at: i64, latitude: f64) -> Value {
+    json!({ "seq": seq, "recordedAt": recorded_at, "latitude": latitude, "longitude": -97.74 })
+}
+
+/// Items `from..=to`, a second apart, one millionth of a degree north of each other.
+pub(crate) fn items(from: i64, to: i64, start: i64) -> Vec<Value> {
+    (from..=to).map(|seq| item(seq, start + seq * 1000, 30.0 + seq as f64 * 1e-6)).collect()
+}
