@@ -157,10 +157,7 @@ impl Server {
         }
         let mut answer = request.send_body(body.into()).await.unwrap();
         let bytes = answer.body().limit(64 << 20).await.unwrap();
-        Said {
-            status: answer.status().as_u16(),
-            body: serde_json::from_slice(&bytes).unwrap_or_default(),
-        }
+        Said { status: answer.status().as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() }
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
@@ -237,7 +234,12 @@ impl Fleet<'_> {
         });
         let made = self.server.post("/v1/vehicles", &self.admin, body).await.ok(201);
         let tracker = &made["tracker"];
-        Bus { vehicle: text(&made["id"]), tracker: text(&tracker["id"]), token: text(&tracker["token"]), unique_id }
+        Bus {
+            vehicle: text(&made["id"]),
+            tracker: text(&tracker["id"]),
+            token: text(&tracker["token"]),
+            unique_id,
+        }
     }
 
     /// A circle around [`INSIDE`] in force for all times, by the exact rules; its id.

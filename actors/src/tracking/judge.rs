@@ -50,7 +50,9 @@ fn leave_or_stay(state: &mut VehicleState, fix: &Fix, context: &Context<'_>, eff
         let Some(fence) = context.fences.get(stay.geofence_id) else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
         let mut step = Step { fence, version, context, effects };
-        if version.version != stay.version && !settle(stay, &before, fix.recorded_at, &mut step) {
+        // A version that came in force unnoticed counts from its own instant on, where there is a fix.
+        let at = version.effective_from.map_or(before.recorded_at, |from| from.max(before.recorded_at));
+        if version.version != stay.version && !settle(stay, &before, at, &mut step) {
             return false;
         }
         step.continue_stay(stay, &before, fix)
@@ -131,7 +133,7 @@ impl Step<'_> {
         }
         let candidate = match &stay.phase {
             Phase::Leaving { candidate, .. } => **candidate,
-            _ => Candidate { crossing: self.exit_crossing(before, fix), fix: *fix },
+            _ => Candidate { crossing: self.exit_crossing(stay, before, fix), fix: *fix },
         };
         let since = match &stay.phase {
             _ if !self.is_beyond_margin(fix) => None,
@@ -191,16 +193,23 @@ impl Step<'_> {
 
     fn entry_crossing(&self, before: &Fix, fix: &Fix) -> (Crossing, Cause) {
         match crossing(&self.version.shape, before, fix, self.version.rules.max_gap_seconds, Which::Last) {
-            Some(crossing) => (crossing, Cause::Crossing),
+            // Not before the version was in force.
+            Some(crossing) => {
+                let at = self.version.effective_from.map_or(crossing.at, |from| from.max(crossing.at));
+                (Crossing { at, ..crossing }, Cause::Crossing)
+            }
             // Inside before too, and not held: the fence came in force over the vehicle's past.
             None if self.version.shape.covers(before.place) => (at_fix(fix, 0.0), change::began_by(self)),
             None => (at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)), Cause::Crossing),
         }
     }
 
-    fn exit_crossing(&self, before: &Fix, fix: &Fix) -> Crossing {
-        crossing(&self.version.shape, before, fix, self.version.rules.max_gap_seconds, Which::First)
-            .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)))
+    /// Not before the stay began, which a change of the fence may do at any point of the way.
+    fn exit_crossing(&self, stay: &Stay, before: &Fix, fix: &Fix) -> Crossing {
+        let max_gap = self.version.rules.max_gap_seconds;
+        let found = crossing(&self.version.shape, before, fix, max_gap, Which::First)
+            .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)));
+        Crossing { at: found.at.max(stay.entered_at), ..found }
     }
 
     pub(super) fn record_entry(&mut self, stay: &Stay, candidate: &Candidate) {
