@@ -76,6 +76,8 @@ settings! {
     database_connections: u32 = "8", "Connections to the database at most";
     statement_timeout: Duration = "5s", "A statement that runs longer is cancelled";
     commit_timeout: Duration = "10s", "A batch of fixes whose commit takes longer is given up and loaded again";
+    tracker_ping_interval: Duration = "30s", "Time between two pings to a tracker; one that answers none of three is closed";
+    feed_heartbeat_interval: Duration = "15s", "Time between two heartbeats on the live feed; a client that answers none of three pings is closed";
     batch_interval: Duration = "25ms", "Longest time a fix waits for others to share its commit";
 }
 

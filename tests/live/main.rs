@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bad_input;
 mod child;
 mod kills;
 mod server;

@@ -149,13 +149,25 @@ impl Server {
     }
 
     pub(crate) async fn send(&self, method: &str, path: &str, token: &str, body: impl Into<Vec<u8>>) -> Said {
+        self.send_as("application/json", method, path, token, body.into()).await
+    }
+
+    /// Sends a body of another kind.
+    pub(crate) async fn send_as(
+        &self,
+        kind: &str,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: Vec<u8>,
+    ) -> Said {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
-        request = request.insert_header(("content-type", "application/json"));
+        request = request.insert_header(("content-type", kind));
         if !token.is_empty() {
             request = request.bearer_auth(token);
         }
-        let mut answer = request.send_body(body.into()).await.unwrap();
+        let mut answer = request.send_body(body).await.unwrap();
         let bytes = answer.body().limit(64 << 20).await.unwrap();
         Said { status: answer.status().as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() }
     }

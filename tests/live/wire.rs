@@ -88,14 +88,16 @@ impl Wire {
         self.send(Message::text(text)).await.unwrap();
     }
 
-    /// Sends a text in parts, one frame each.
-    pub(crate) async fn parts(&mut self, parts: &[&str]) {
-        for (index, part) in parts.iter().enumerate() {
-            let data = if index == 0 { Data::Text } else { Data::Continue };
-            let last = index + 1 == parts.len();
-            let frame = Frame::message(part.as_bytes().to_vec(), OpCode::Data(data), last);
-            self.send(Message::Frame(frame)).await.unwrap();
-        }
+    /// Sends a part of a text, in a frame of its own.
+    pub(crate) async fn part(
+        &mut self,
+        part: &str,
+        first: bool,
+        last: bool,
+    ) -> Result<(), tungstenite::Error> {
+        let data = if first { Data::Text } else { Data::Continue };
+        let frame = Frame::message(part.as_bytes().to_vec(), OpCode::Data(data), last);
+        self.send(Message::Frame(frame)).await
     }
 
     /// Reports positions.
@@ -172,7 +174,7 @@ impl Wire {
     }
 }
 
-/// A position item: `seconds` after a fixed instant an hour or so ago, at a latitude.
+/// A position item: recorded at so many milliseconds since 1970, at a latitude.
 pub(crate) fn item(seq: i64, recorded_at: i64, latitude: f64) -> Value {
     json!({ "seq": seq, "recordedAt": recorded_at, "latitude": latitude, "longitude": -97.74 })
 }
