@@ -7,4 +7,5 @@ mod child;
 mod kills;
 mod server;
 mod slice;
+mod tracker;
 mod wire;

@@ -1,7 +1,10 @@
 //! A client's WebSocket, as close to the wire as the tests need: frames, close codes, refusals.
 
+use std::time::Duration;
+
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
+use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
@@ -105,6 +108,20 @@ impl Wire {
         self.say(&json!({ "type": "positions", "items": items })).await;
     }
 
+    /// Sends a text if the connection takes it within a second or so; what it began to take goes out later.
+    pub(crate) async fn offer(&mut self, text: &str) -> bool {
+        self.socket.feed(Message::text(text)).await.unwrap();
+        timeout(Duration::from_secs(1), self.socket.flush()).await.is_ok_and(|sent| sent.is_ok())
+    }
+
+    /// The connection below, for a client that is no good one.
+    pub(crate) fn into_raw(self) -> RawWire {
+        match self.socket.into_inner() {
+            MaybeTlsStream::Plain(stream) => RawWire { stream },
+            _ => unreachable!("tests speak ws://"),
+        }
+    }
+
     /// The next message, whatever it is; `None` once the connection is gone.
     pub(crate) async fn message(&mut self) -> Option<Message> {
         let next = timeout(DEADLINE, self.socket.next()).await.expect("the server says something");
@@ -171,6 +188,29 @@ impl Wire {
                 }
             }
         }
+    }
+}
+
+/// A connection whose frames are read by hand: nothing is answered.
+pub(crate) struct RawWire {
+    stream: TcpStream,
+}
+
+impl RawWire {
+    /// The next frame of the server: its opcode and payload.
+    pub(crate) async fn frame(&mut self) -> (u8, Vec<u8>) {
+        let read = async {
+            let head = self.stream.read_u16().await.unwrap().to_be_bytes();
+            let length = match head[1] {
+                126 => u64::from(self.stream.read_u16().await.unwrap()),
+                127 => self.stream.read_u64().await.unwrap(),
+                short => u64::from(short),
+            };
+            let mut payload = vec![0; length as usize];
+            self.stream.read_exact(&mut payload).await.unwrap();
+            (head[0] & 0x0f, payload)
+        };
+        timeout(DEADLINE, read).await.expect("the server says something")
     }
 }
 
