@@ -63,7 +63,7 @@ macro_rules! settings {
 
 settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
-    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with databaseUrl";
+    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with PostgreSQL";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";

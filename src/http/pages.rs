@@ -110,8 +110,8 @@ pub async fn redeem_setup(
     }
     match context.auth.redeem_setup_link(&token, &email, password).await {
         Ok(true) => {
-            let body = "<p>Done. Sign in with <code>POST /v1/auth/login</code>; \
-                 <a href=\"/docs\">the docs page</a> shows how.</p>";
+            let body =
+                "<p>Done. <a href=\"/\">Sign in</a>, or read <a href=\"/docs\">how programs do</a>.</p>";
             Ok(page(HttpResponse::Created(), "Waypost is set up", body))
         }
         Ok(false) => Err(Problem::new(Code::AlreadySetUp)),

@@ -4,6 +4,10 @@ const METERS_PER_DEGREE = 111_195;
 const TRAIL = 12;
 const GLIDE_MS = 900;
 const MARGIN = 24;
+/** A fence wider than this is a town or more: the background, not a place. */
+const WIDE_DEGREES = 0.3;
+const FENCE_FONT = "italic 11px system-ui, sans-serif";
+const VEHICLE_FONT = "11px system-ui, sans-serif";
 
 const polygonsOf = (shape) => {
   if (shape?.type === "polygon") return [shape];
@@ -30,6 +34,13 @@ function widen(box, longitude, latitude) {
   box[3] = Math.max(box[3], latitude);
 }
 
+/** Takes the box [left, top, right, bottom] unless it would overlap one that is taken. */
+function free(taken, box) {
+  const clash = taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
+  if (!clash) taken.push(box);
+  return !clash;
+}
+
 export class FleetMap {
   #canvas;
   #fences = [];
@@ -39,6 +50,7 @@ export class FleetMap {
   #view = null;
   #ground = document.createElement("canvas");
   #colors;
+  #labels = [];
 
   constructor(canvas) {
     this.#canvas = canvas;
@@ -69,7 +81,13 @@ export class FleetMap {
     // A jump across the town is a new beginning, not a way.
     const jumped = Math.hypot(to[0] - from[0], to[1] - from[1]) > 0.03;
     this.#vehicles.set(id, { from: jumped ? to : from, to, since: now, trail: jumped ? [] : trail });
-    if (!this.#view || this.#view.vehicles < Math.min(this.#vehicles.size, 5)) this.#fit();
+    if (!this.#shows(to)) this.#fit();
+  }
+
+  #shows([longitude, latitude]) {
+    if (!this.#view) return false;
+    const [x, y] = this.#project(longitude, latitude);
+    return x > 0 && y > 0 && x < this.#view.width && y < this.#view.height;
   }
 
   #at({ from, to, since }, now) {
@@ -83,7 +101,7 @@ export class FleetMap {
     for (const { to } of this.#vehicles.values()) widen(box, ...to);
     for (const { shape } of this.#fences) {
       const [west, south, east, north] = boxOf(shape);
-      if (east - west > 0.3) continue;
+      if (east - west > WIDE_DEGREES) continue;
       widen(box, west, south);
       widen(box, east, north);
     }
@@ -95,7 +113,7 @@ export class FleetMap {
       (height - 2 * MARGIN) / (box[3] - box[1]),
     );
     const middle = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
-    this.#view = { width, height, squeeze, scale, middle, vehicles: this.#vehicles.size };
+    this.#view = { width, height, squeeze, scale, middle };
     const ratio = devicePixelRatio || 1;
     for (const canvas of [this.#canvas, this.#ground]) {
       canvas.width = width * ratio;
@@ -128,6 +146,22 @@ export class FleetMap {
       pen.stroke(path);
     }
     pen.globalAlpha = 1;
+    this.#labels = this.#nameFences(pen);
+  }
+
+  /** Names of the fences in use that are small enough to be told apart; returns the boxes taken. */
+  #nameFences(pen) {
+    const taken = [];
+    pen.font = FENCE_FONT;
+    pen.fillStyle = this.#colors.held;
+    for (const { id, name, shape } of this.#fences) {
+      const [west, south, east, north] = boxOf(shape);
+      if (!this.#occupied.has(id) || east - west > WIDE_DEGREES) continue;
+      const [x, y] = this.#project((west + east) / 2, (south + north) / 2);
+      const half = pen.measureText(name).width / 2;
+      if (free(taken, [x - half, y - 7, x + half, y + 7])) pen.fillText(name, x - half, y + 4);
+    }
+    return taken;
   }
 
   #outline(shape) {
@@ -157,7 +191,8 @@ export class FleetMap {
     const { width, height } = this.#view;
     pen.clearRect(0, 0, width, height);
     pen.drawImage(this.#ground, 0, 0, width, height);
-    pen.font = "11px system-ui, sans-serif";
+    pen.font = VEHICLE_FONT;
+    const taken = [...this.#labels];
     for (const [id, vehicle] of this.#vehicles) {
       const here = this.#at(vehicle, now);
       pen.strokeStyle = this.#colors.ink;
@@ -171,7 +206,10 @@ export class FleetMap {
       pen.beginPath();
       pen.arc(x, y, 4, 0, 2 * Math.PI);
       pen.fill();
-      pen.fillText(this.#names(id), x + 6, y - 4);
+      // A label that would cover another one is left out; it comes back when the vehicles part.
+      const name = this.#names(id);
+      const right = x + 6 + pen.measureText(name).width;
+      if (free(taken, [x + 6, y - 14, right, y - 2])) pen.fillText(name, x + 6, y - 4);
     }
   }
 }
