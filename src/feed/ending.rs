@@ -32,6 +32,11 @@ pub(super) async fn stopped(stopping: &mut watch::Receiver<Option<End>>) {
     stopping.wait_for(Option::is_some).await.ok();
 }
 
+/// A frame of bytes, where texts are spoken.
+pub(super) fn not_text() -> Stop {
+    Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned()))
+}
+
 /// Why a socket whose frames cannot be read ends.
 pub(super) fn broken(error: ProtocolError) -> Stop {
     match Broken::from(error) {

@@ -13,7 +13,7 @@ use waypost_actors::live::Live;
 use waypost_actors::ports::EventLog;
 use waypost_actors::watch::Update;
 
-use super::ending::{Close, Stop, broken, goodbye, restarting, stopped};
+use super::ending::{Close, Stop, broken, goodbye, not_text, restarting, stopped};
 use super::filter::Filter;
 use super::protocol::{Heard, Say, Subscribe};
 use super::sign_in::{audience, sign_in};
@@ -167,9 +167,7 @@ impl Socket {
                 written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
             }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Binary(_))) => {
-                Err(Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned())))
-            }
+            Some(Ok(AggregatedMessage::Binary(_))) => Err(not_text()),
             Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
             Some(Err(error)) => Err(broken(error)),
         }

@@ -4,7 +4,9 @@
 
 mod bad_input;
 mod child;
+mod feed;
 mod kills;
+mod resume;
 mod server;
 mod slice;
 mod tracker;

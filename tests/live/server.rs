@@ -22,6 +22,8 @@ use waypost::store::open::Location;
 use waypost_actors::model::{OrganizationId, Timestamp};
 use waypost_test_support::TestStore;
 
+use crate::wire::crossings;
+
 /// The first superAdmin's address.
 pub(crate) const ROOT: &str = "root@example.org";
 /// And password.
@@ -266,11 +268,32 @@ impl Fleet<'_> {
 
     /// The ids of the stored events, in commit order.
     pub(crate) async fn events(&self) -> Vec<String> {
+        self.server.event_ids(&self.dispatcher).await
+    }
+}
+
+impl Bus {
+    /// Reports over HTTP; answers once it is committed.
+    pub(crate) async fn report(&self, server: &Server, items: Vec<Value>) {
+        let count = items.len();
+        let said = server.post("/v1/positions", &self.token, json!({ "items": items })).await.ok(200);
+        assert_eq!(said["accepted"], count, "{said}");
+    }
+
+    /// Reports crossings number `from..=to`: odd ones enter every fence, even ones leave them.
+    pub(crate) async fn cross(&self, server: &Server, from: i64, to: i64) {
+        self.report(server, crossings(from, to)).await;
+    }
+}
+
+impl Server {
+    /// The ids of the events that a caller sees, in commit order.
+    pub(crate) async fn event_ids(&self, token: &str) -> Vec<String> {
         let mut ids = Vec::new();
         let mut after = String::new();
         loop {
             let path = format!("/v1/geofence-events?sort=sequence&limit=200{after}");
-            let page = self.server.get(&path, &self.dispatcher).await.ok(200);
+            let page = self.get(&path, token).await.ok(200);
             ids.extend(page["data"].as_array().unwrap().iter().map(|event| text(&event["id"])));
             if page["pagination"]["hasNextPage"] != true {
                 return ids;

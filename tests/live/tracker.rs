@@ -158,7 +158,8 @@ impl Stuck {
         match &store.options.location {
             Location::Embedded(directory) => {
                 let file = directory.join("waypost.sqlite");
-                let mut held = SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.unwrap();
+                let mut held =
+                    SqliteConnection::connect(&format!("sqlite://{}", file.display())).await.unwrap();
                 sqlx::query("begin immediate").execute(&mut held).await.unwrap();
                 Self::Sqlite(held)
             }
@@ -206,6 +207,7 @@ async fn a_stuck_store_stops_the_reading_and_loses_nothing(store: TestStore) {
     assert!(taken >= 8, "eight frames may wait, {taken} were taken");
     stuck.release().await;
     // The frame that was offered last goes out in the end, too.
+    wire.flush().await;
     let last = (taken + 1) * 500;
     let mut stored = 0;
     let mut seq = 0;

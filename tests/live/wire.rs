@@ -5,15 +5,15 @@ use std::time::Duration;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
 
-use crate::server::{Bus, DEADLINE, Server};
+use crate::server::{Bus, DEADLINE, INSIDE, OUTSIDE, Server};
 
 /// An open socket.
 pub(crate) struct Wire {
@@ -76,6 +76,18 @@ impl Wire {
         Self::open(&server.socket_url("/v1/ws/live"), &headers).await.expect("a dispatcher may watch")
     }
 
+    /// A dispatcher's socket that has little room for what it does not read.
+    pub(crate) async fn narrow_feed(server: &Server, token: &str) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let address = server.url.trim_start_matches("http://").parse().unwrap();
+        let stream = socket.connect(address).await.unwrap();
+        let request = ClientRequestBuilder::new(server.socket_url("/v1/ws/live").parse().unwrap())
+            .with_header("authorization", format!("Bearer {token}"));
+        let (socket, _) = client_async(request, MaybeTlsStream::Plain(stream)).await.unwrap();
+        Self { socket }
+    }
+
     /// Sends a message.
     pub(crate) async fn send(&mut self, message: Message) -> Result<(), tungstenite::Error> {
         timeout(DEADLINE, self.socket.send(message)).await.expect("the server reads")
@@ -112,6 +124,11 @@ impl Wire {
     pub(crate) async fn offer(&mut self, text: &str) -> bool {
         self.socket.feed(Message::text(text)).await.unwrap();
         timeout(Duration::from_secs(1), self.socket.flush()).await.is_ok_and(|sent| sent.is_ok())
+    }
+
+    /// Sends what was offered and not taken yet.
+    pub(crate) async fn flush(&mut self) {
+        timeout(DEADLINE, self.socket.flush()).await.expect("the server reads").unwrap();
     }
 
     /// The connection below, for a client that is no good one.
@@ -217,6 +234,12 @@ impl RawWire {
 /// A position item: recorded at so many milliseconds since 1970, at a latitude.
 pub(crate) fn item(seq: i64, recorded_at: i64, latitude: f64) -> Value {
     json!({ "seq": seq, "recordedAt": recorded_at, "latitude": latitude, "longitude": -97.74 })
+}
+
+/// Fixes number `from..=to`, a second apart: odd ones inside every fence of a test, even ones outside.
+pub(crate) fn crossings(from: i64, to: i64) -> Vec<Value> {
+    let latitude = |seq: i64| if seq % 2 == 1 { INSIDE } else { OUTSIDE };
+    (from..=to).map(|seq| item(seq, 1_790_000_000_000 + seq * 1000, latitude(seq))).collect()
 }
 
 /// Items `from..=to`, a second apart, one millionth of a degree north of each other.
