@@ -134,6 +134,7 @@ pub async fn docs() -> HttpResponse {
         .content_type("text/html; charset=utf-8")
         .body(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Waypost API</title>\
+             <link rel=\"icon\" href=\"data:,\">\
              <link rel=\"stylesheet\" href=\"/docs/swagger-ui.css\"><div id=\"swagger-ui\"></div>\
              <script src=\"/docs/swagger-ui-bundle.js\"></script>\
              <script src=\"/docs/swagger-ui-standalone-preset.js\"></script>\

@@ -56,7 +56,12 @@ async function signInByLink() {
   if (!token) return;
   // It works once: it must not stay in the address or the history.
   history.replaceState(null, "", location.pathname);
-  session.set(await ask("POST", `/v1/auth/sign-in-link/${encodeURIComponent(token)}`, {}));
+  try {
+    session.set(await ask("POST", `/v1/auth/sign-in-link/${encodeURIComponent(token)}`, {}));
+  } catch (problem) {
+    if (problem.status === 401) problem.message = "This link was used or is too old. Sign in, or restart the demo for a new link.";
+    throw problem;
+  }
 }
 
 function showSignIn(problem) {

@@ -6,6 +6,7 @@ const GLIDE_MS = 900;
 const MARGIN = 24;
 /** A fence wider than this is a town or more: the background, not a place. */
 const WIDE_DEGREES = 0.3;
+const LEAST_DEGREES = 0.002;
 const FENCE_FONT = "italic 11px system-ui, sans-serif";
 const VEHICLE_FONT = "11px system-ui, sans-serif";
 
@@ -50,7 +51,6 @@ export class FleetMap {
   #view = null;
   #ground = document.createElement("canvas");
   #colors;
-  #labels = [];
 
   constructor(canvas) {
     this.#canvas = canvas;
@@ -62,7 +62,7 @@ export class FleetMap {
   setNames(names) { this.#names = names; }
 
   setFences(fences) {
-    this.#fences = fences.filter((fence) => fence.shape);
+    this.#fences = fences.filter((fence) => fence.shape).map((fence) => ({ ...fence, box: boxOf(fence.shape) }));
     this.#fit();
   }
 
@@ -99,14 +99,16 @@ export class FleetMap {
   #fit() {
     const box = [Infinity, Infinity, -Infinity, -Infinity];
     for (const { to } of this.#vehicles.values()) widen(box, ...to);
-    for (const { shape } of this.#fences) {
-      const [west, south, east, north] = boxOf(shape);
+    for (const { box: [west, south, east, north] } of this.#fences) {
       if (east - west > WIDE_DEGREES) continue;
       widen(box, west, south);
       widen(box, east, north);
     }
     const { clientWidth: width, clientHeight: height } = this.#canvas;
-    if (!(box[0] < box[2]) || width === 0) return;
+    if (box[0] > box[2] || width === 0) return;
+    // A single vehicle is a point: show its surroundings.
+    widen(box, box[0] - LEAST_DEGREES, box[1] - LEAST_DEGREES);
+    widen(box, box[2] + LEAST_DEGREES, box[3] + LEAST_DEGREES);
     const squeeze = Math.cos((((box[1] + box[3]) / 2) * Math.PI) / 180);
     const scale = Math.min(
       (width - 2 * MARGIN) / ((box[2] - box[0]) * squeeze),
@@ -146,22 +148,33 @@ export class FleetMap {
       pen.stroke(path);
     }
     pen.globalAlpha = 1;
-    this.#labels = this.#nameFences(pen);
   }
 
-  /** Names of the fences in use that are small enough to be told apart; returns the boxes taken. */
-  #nameFences(pen) {
-    const taken = [];
+  /** Names of the fences in use, above each, where there is room left. */
+  #nameFences(pen, taken) {
     pen.font = FENCE_FONT;
     pen.fillStyle = this.#colors.held;
-    for (const { id, name, shape } of this.#fences) {
-      const [west, south, east, north] = boxOf(shape);
+    for (const { id, name, box: [west, , east, north] } of this.#fences) {
       if (!this.#occupied.has(id) || east - west > WIDE_DEGREES) continue;
-      const [x, y] = this.#project((west + east) / 2, (south + north) / 2);
+      const [x, y] = this.#project((west + east) / 2, north);
       const half = pen.measureText(name).width / 2;
-      if (free(taken, [x - half, y - 7, x + half, y + 7])) pen.fillText(name, x - half, y + 4);
+      if (free(taken, [x - half, y - 14, x + half, y - 2])) pen.fillText(name, x - half, y - 4);
     }
-    return taken;
+  }
+
+  /** Names of the vehicles, beside each where there is room; they come back when the vehicles part. */
+  #nameVehicles(pen, places, taken) {
+    pen.font = VEHICLE_FONT;
+    pen.fillStyle = this.#colors.ink;
+    for (const [id, [x, y]] of places) {
+      const name = this.#names(id);
+      const width = pen.measureText(name).width;
+      for (const [left, base] of [[x + 6, y - 4], [x - 6 - width, y - 4], [x + 6, y + 12], [x - 6 - width, y + 12]]) {
+        if (!free(taken, [left, base - 9, left + width, base + 2])) continue;
+        pen.fillText(name, left, base);
+        break;
+      }
+    }
   }
 
   #outline(shape) {
@@ -191,8 +204,7 @@ export class FleetMap {
     const { width, height } = this.#view;
     pen.clearRect(0, 0, width, height);
     pen.drawImage(this.#ground, 0, 0, width, height);
-    pen.font = VEHICLE_FONT;
-    const taken = [...this.#labels];
+    const places = new Map();
     for (const [id, vehicle] of this.#vehicles) {
       const here = this.#at(vehicle, now);
       pen.strokeStyle = this.#colors.ink;
@@ -206,10 +218,10 @@ export class FleetMap {
       pen.beginPath();
       pen.arc(x, y, 4, 0, 2 * Math.PI);
       pen.fill();
-      // A label that would cover another one is left out; it comes back when the vehicles part.
-      const name = this.#names(id);
-      const right = x + 6 + pen.measureText(name).width;
-      if (free(taken, [x + 6, y - 14, right, y - 2])) pen.fillText(name, x + 6, y - 4);
+      places.set(id, [x, y]);
     }
+    const taken = [...places.values()].map(([x, y]) => [x - 4, y - 4, x + 4, y + 4]);
+    this.#nameVehicles(pen, places, taken);
+    this.#nameFences(pen, taken);
   }
 }
