@@ -30,7 +30,7 @@ const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// The address is taken, or not ours.
-    #[error("cannot listen on {0}")]
+    #[error("cannot listen on {0} (another address: --listen)")]
     Listen(SocketAddr, #[source] std::io::Error),
     /// The store could not be opened.
     #[error(transparent)]

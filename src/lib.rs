@@ -9,6 +9,7 @@ pub mod context;
 pub mod demo;
 pub mod domain;
 pub mod feed;
+pub mod frames;
 pub mod http;
 pub mod ingest;
 pub mod ops;

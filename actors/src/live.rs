@@ -102,10 +102,17 @@ impl Live {
     pub async fn start(parts: LiveParts) -> Result<Self, StoreError> {
         let seeds = parts.store.seeds().await?;
         let unsettled = seeds.unsettled.clone();
+        let removed: Vec<VehicleId> =
+            seeds.vehicles.iter().filter(|seed| seed.is_removed).map(|seed| seed.vehicle.id).collect();
         let live = Self { core: Arc::new(Core::start(parts, seeds)) };
         for (organization, fence) in unsettled {
             if let Err(error) = live.settle_known(organization, fence).await {
                 tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
+            }
+        }
+        for vehicle in removed {
+            if let Err(error) = live.remove_vehicle(vehicle).await {
+                tracing::error!(vehicle.id = %vehicle, %error, "the stays of a removed vehicle could not be ended yet");
             }
         }
         Ok(live)

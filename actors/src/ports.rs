@@ -61,12 +61,14 @@ pub struct VehicleSeed {
     pub vehicle: Vehicle,
     /// The engine's state; the default one for a vehicle that never reported.
     pub state: VehicleState,
+    /// Taken out of use, but a server stopped before its stays were ended: they are at the start.
+    pub is_removed: bool,
 }
 
 /// Everything the core holds in memory, as stored.
 #[derive(Clone, Debug, Default)]
 pub struct Seeds {
-    /// Every vehicle in use.
+    /// Every vehicle in use, and those taken out whose stays are still open.
     pub vehicles: Vec<VehicleSeed>,
     /// Every fence with all its versions, deleted ones too.
     pub fences: Vec<Fence>,

@@ -97,6 +97,8 @@ impl VehicleUpdate {
 pub struct Update {
     /// Vehicles with their state after the commit; each once.
     pub vehicles: Vec<Arc<VehicleUpdate>>,
+    /// Vehicles that were taken out of use.
+    pub removed: Vec<VehicleId>,
     /// Events, by number.
     pub events: Vec<Arc<CommittedEvent>>,
     /// The number of the next event of the log.

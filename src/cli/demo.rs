@@ -19,6 +19,7 @@ use crate::ingest::Intake;
 use crate::ingest::decode::Item;
 use crate::ops::{geofences, organizations, vehicles};
 use crate::store::account;
+use crate::store::lock::lock_directory;
 use crate::telemetry;
 
 /// Where the demo keeps its data, unless `--data-dir` says otherwise.
@@ -58,6 +59,9 @@ pub(super) async fn demo(args: ServeArgs) -> anyhow::Result<()> {
 fn empty(directory: &Path) -> anyhow::Result<()> {
     let mark = directory.join(MARK);
     if mark.exists() {
+        let Some(_held) = lock_directory(directory)? else {
+            bail!("a demo runs on {} already; stop it, or give --data-dir and --listen", directory.display());
+        };
         std::fs::remove_dir_all(directory)?;
     } else if directory.exists() && directory.read_dir()?.next().is_some() {
         bail!("{} is not a demo's data directory; name another one with --data-dir", directory.display());
@@ -71,13 +75,14 @@ async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()>
     let context = &application.context;
     let admin = account::find_by_email(&context.db, EMAIL).await?.context("the demo's account is missing")?;
     let token = context.auth.sign_in_link(admin.id).await?;
+    let (buses, fences) = (bundle.vehicles.len(), bundle.fences.len());
+    let from = bundle.from.to_string();
+    let day = from.split('T').next().unwrap_or_default();
     println!(
-        "{} buses of Austin, Texas, as they drove from {} on, {DEMO_SPEED_UP} times as fast, in {} geofences",
-        bundle.vehicles.len(),
-        bundle.from,
-        bundle.fences.len()
+        "{buses} buses of Austin, Texas, as they drove on {day}, {DEMO_SPEED_UP} times as fast, in {fences} geofences"
     );
     println!("open {}/#token={token}", context.settings.public_url());
+    println!("the link signs in once; Ctrl-C stops the demo");
     Ok(())
 }
 
@@ -85,7 +90,7 @@ async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()>
 async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intake>> {
     let caller = Caller::console();
     let organization = json!({
-        "name": "Austin buses (demo)",
+        "name": format!("Buses of Austin, {DEMO_SPEED_UP} times as fast"),
         "contactEmail": EMAIL,
         "admin": { "email": "dispatcher@waypost.example", "firstName": "Demo", "lastName": "Dispatcher" },
     });
@@ -152,4 +157,27 @@ fn item(due: Timestamp, fix: FixItem) -> Item {
         ..Reported::default()
     };
     Item { seq: None, tracker: None, recorded_at: Ok(due), reported }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_idle_demos_directory_is_emptied() {
+        let directory = tempfile::tempdir().unwrap();
+        let (demo, foreign) = (directory.path().join("demo"), directory.path().to_owned());
+        empty(&demo).unwrap();
+        std::fs::write(demo.join("data"), "old").unwrap();
+
+        let running = lock_directory(&demo).unwrap().unwrap();
+        assert!(empty(&demo).unwrap_err().to_string().contains("already"));
+        assert!(demo.join("data").exists());
+        drop(running);
+
+        empty(&demo).unwrap();
+        assert!(!demo.join("data").exists());
+        assert!(empty(&foreign).unwrap_err().to_string().contains("not a demo's"));
+        assert!(demo.exists());
+    }
 }

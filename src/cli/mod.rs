@@ -6,6 +6,7 @@ mod demo;
 mod serve;
 pub mod simulate;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
@@ -13,9 +14,14 @@ use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
 use crate::config::{self, Settings, Sources};
 use crate::store::open::open_and_migrate;
 
+const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
+(WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
+const OF_THE_DEMO: &str = "The demo keeps its data in ./waypost-demo unless --data-dir names another place, and \
+empties it at each start. It uses no PostgreSQL, no Redis and no administrator of yours, whatever is set.";
+
 /// Waypost, a real-time fleet tracking server.
 #[derive(Debug, Parser)]
-#[command(name = "waypost", version, about, args_conflicts_with_subcommands = true)]
+#[command(name = "waypost", version, about, args_conflicts_with_subcommands = true, after_help = ELSEWHERE)]
 pub struct Cli {
     /// What to do; `serve` when left out.
     #[command(subcommand)]
@@ -29,12 +35,15 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the server (the default).
+    #[command(after_help = ELSEWHERE)]
     Serve(ServeArgs),
     /// Run the server on its own data with real buses replayed, and print a link that signs in.
+    #[command(after_help = OF_THE_DEMO)]
     Demo(ServeArgs),
     /// Play traces or made-up vehicles into a running server, and check what comes of it.
     Simulate(Box<simulate::Options>),
     /// Bring the database up to date and stop.
+    #[command(after_help = ELSEWHERE)]
     Migrate(ServeArgs),
     /// Print the OpenAPI document and stop.
     Openapi,
@@ -86,10 +95,22 @@ pub async fn run(cli: Cli) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("waypost: {error:#}");
+            eprintln!("waypost: {}", with_causes(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// The error and its causes, but for those that an error before quotes already.
+fn with_causes(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
+        let cause = cause.trim_end();
+        match text.as_str() {
+            "" => cause.to_owned(),
+            _ if text.contains(cause) => text,
+            _ => format!("{text}: {cause}"),
+        }
+    })
 }
 
 async fn migrate(args: ServeArgs) -> anyhow::Result<()> {
@@ -100,6 +121,25 @@ async fn migrate(args: ServeArgs) -> anyhow::Result<()> {
 }
 
 fn openapi() -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string_pretty(&crate::http::openapi::document())?);
-    Ok(())
+    let text = serde_json::to_string_pretty(&crate::http::openapi::document())?;
+    match writeln!(std::io::stdout(), "{text}") {
+        // Whoever read it has seen enough, as `head` does.
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::Context as _;
+
+    use super::*;
+
+    #[test]
+    fn a_cause_is_told_once() {
+        let error = Err::<(), _>(std::io::Error::other("refused"))
+            .context("talking failed: refused")
+            .context("no server");
+        assert_eq!(with_causes(&error.unwrap_err()), "no server: talking failed: refused");
+    }
 }

@@ -12,21 +12,21 @@ const PLAIN_VARIABLES: [(&str, &str); 2] = [("DATABASE_URL", "database_url"), ("
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// No such setting.
-    #[error("unknown setting {given} in {place}{}", suggestion(.nearest))]
+    #[error("unknown setting {given} {place}{}", suggestion(.nearest))]
     Unknown {
         /// What was given.
         given: String,
-        /// Where.
+        /// Where, with its preposition.
         place: String,
         /// The known name most like it.
         nearest: Option<String>,
     },
     /// A value that is not of its setting's kind. The value itself may be a secret and is not shown.
-    #[error("{name} in {place} must be {expected}")]
+    #[error("{name} {place} must be {expected}")]
     Invalid {
         /// Which setting.
         name: String,
-        /// Where.
+        /// Where, with its preposition.
         place: String,
         /// What it must be.
         expected: &'static str,
@@ -71,7 +71,7 @@ impl Settings {
         settings.read_file(sources.file.as_deref())?;
         settings.read_variables(&sources.variables)?;
         for (name, text) in &sources.flags {
-            settings.put(name, text, "the command line", &kebab(name))?;
+            settings.put(name, text, "on the command line", &format!("--{}", kebab(name)))?;
         }
         Ok(settings)
     }
@@ -85,7 +85,7 @@ impl Settings {
         };
         let table: toml::Table =
             text.parse().map_err(|error| ConfigError::Toml(path.to_owned(), Box::new(error)))?;
-        let place = path.display().to_string();
+        let place = format!("in {}", path.display());
         for (given, value) in table {
             let name = known(&given, camel, &place)?;
             let text = plain(&value).ok_or_else(|| ConfigError::Invalid {
@@ -99,7 +99,7 @@ impl Settings {
     }
 
     fn read_variables(&mut self, variables: &[(String, String)]) -> Result<(), ConfigError> {
-        let place = "the environment";
+        let place = "in the environment";
         for (plain, name) in PLAIN_VARIABLES {
             if let Some((_, text)) = variables.iter().find(|(given, _)| given == plain) {
                 self.put(name, text, place, plain)?;

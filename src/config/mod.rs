@@ -63,7 +63,7 @@ macro_rules! settings {
 
 settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
-    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with databaseUrl";
+    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with PostgreSQL";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
@@ -76,6 +76,8 @@ settings! {
     database_connections: u32 = "8", "Connections to the database at most";
     statement_timeout: Duration = "5s", "A statement that runs longer is cancelled";
     commit_timeout: Duration = "10s", "A batch of fixes whose commit takes longer is given up and loaded again";
+    tracker_ping_interval: Duration = "30s", "Time between two pings to a tracker; one that answers none of three is closed";
+    feed_heartbeat_interval: Duration = "15s", "Time between two heartbeats on the live feed; a client that answers none of three pings is closed";
     batch_interval: Duration = "25ms", "Longest time a fix waits for others to share its commit";
 }
 

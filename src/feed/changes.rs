@@ -60,6 +60,13 @@ impl Changes {
         }
     }
 
+    /// A vehicle was taken out of use; who was inside is told by the crossings before.
+    pub(super) fn remove(&mut self, vehicle: VehicleId) {
+        self.vehicles.remove(&vehicle);
+        self.shown.remove(&vehicle);
+        self.removes.insert(vehicle);
+    }
+
     fn add_position(&mut self, update: &Arc<VehicleUpdate>, filter: &Filter) {
         let vehicle = update.vehicle_id;
         if update.state.last.is_none_or(|fix| filter.place(fix.place)) {

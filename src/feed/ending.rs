@@ -2,11 +2,14 @@
 
 use std::time::Duration;
 
-use actix_ws::{CloseCode, CloseReason, Session};
+use actix_ws::{CloseCode, CloseReason, ProtocolError, Session};
+use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::protocol::Say;
 use super::wire;
+use crate::frames::Broken;
+use crate::sessions::End;
 
 /// A close code with its code word and reason.
 pub(super) struct Close(pub(super) u16, pub(super) &'static str, pub(super) String);
@@ -22,6 +25,25 @@ pub(super) enum Stop {
 /// The server stops; reconnect after a random moment.
 pub(super) fn restarting() -> Stop {
     Stop::Close(Close(1012, "restarting", "the server restarts".to_owned()))
+}
+
+/// Waits until every socket must end.
+pub(super) async fn stopped(stopping: &mut watch::Receiver<Option<End>>) {
+    stopping.wait_for(Option::is_some).await.ok();
+}
+
+/// A frame of bytes, where texts are spoken.
+pub(super) fn not_text() -> Stop {
+    Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned()))
+}
+
+/// Why a socket whose frames cannot be read ends.
+pub(super) fn broken(error: ProtocolError) -> Stop {
+    match Broken::from(error) {
+        Broken::TooLarge => Stop::Close(Close(4413, "frameTooLarge", "a frame may have 64 KiB".to_owned())),
+        Broken::Malformed(detail) => Stop::Close(Close(4400, "malformedFrame", detail)),
+        Broken::Gone => Stop::Gone,
+    }
 }
 
 /// Says why, and closes. Whoever does not read does not get the reason either.

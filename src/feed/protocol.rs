@@ -114,7 +114,7 @@ pub enum Say<'a> {
         id: &'a str,
         /// Vehicles as they are now.
         vehicles: &'a RawValue,
-        /// Vehicles that left the filter.
+        /// Vehicles that left the filter's box or were taken out of use.
         #[serde(skip_serializing_if = "<[_]>::is_empty")]
         removes: &'a [VehicleId],
         /// Who went in and out.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, Session};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream, Closed, Session};
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
@@ -13,7 +13,7 @@ use waypost_actors::live::Live;
 use waypost_actors::ports::EventLog;
 use waypost_actors::watch::Update;
 
-use super::ending::{Close, Stop, goodbye};
+use super::ending::{Close, Stop, broken, goodbye, not_text, restarting, stopped};
 use super::filter::Filter;
 use super::protocol::{Heard, Say, Subscribe};
 use super::sign_in::{audience, sign_in};
@@ -85,19 +85,33 @@ pub(super) struct Socket {
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
     pub(super) resets: Vec<Instant>,
+    stopping: watch::Receiver<Option<End>>,
+    /// Pings since the last sign of life.
+    unanswered: u32,
 }
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let caller = match opening.caller {
+    let Opening { caller, mut stopping } = opening;
+    let caller = match caller {
         Some(caller) => Ok(caller),
-        None => sign_in(&mut frames, &feed).await,
+        None => tokio::select! {
+            caller = sign_in(&mut frames, &feed) => caller,
+            () = stopped(&mut stopping) => Err(restarting()),
+        },
     };
     let stop = match caller {
         Ok(caller) => {
-            let mut socket =
-                Socket { out: out.clone(), feed, caller, subscriptions: Vec::new(), resets: Vec::new() };
-            socket.serve(frames, opening.stopping).await
+            let mut socket = Socket {
+                out: out.clone(),
+                feed,
+                caller,
+                subscriptions: Vec::new(),
+                resets: Vec::new(),
+                stopping,
+                unanswered: 0,
+            };
+            socket.serve(frames).await
         }
         Err(stop) => stop,
     };
@@ -105,11 +119,7 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
 }
 
 impl Socket {
-    async fn serve(
-        &mut self,
-        mut frames: AggregatedMessageStream,
-        mut stopping: watch::Receiver<Option<End>>,
-    ) -> Stop {
+    async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
         let every = |period: Duration| {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -118,15 +128,12 @@ impl Socket {
         };
         let mut heartbeat = every(self.feed.limits.heartbeat_every);
         let mut check = every(self.feed.limits.check_every);
-        let mut heard_at = Instant::now();
         loop {
             let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
             let step = tokio::select! {
-                _ = stopping.wait_for(Option::is_some) => {
-                    return Stop::Close(Close(1012, "restarting", "the server restarts".to_owned()));
-                }
+                () = stopped(&mut self.stopping) => return restarting(),
                 frame = frames.next() => {
-                    heard_at = Instant::now();
+                    self.unanswered = 0;
                     self.hear(frame).await
                 }
                 (index, update) = next_update(&mut self.subscriptions) => match update {
@@ -134,7 +141,7 @@ impl Socket {
                     None => self.lagged(index).await,
                 },
                 () = until(due) => self.deltas().await,
-                _ = heartbeat.tick() => self.heartbeat(heard_at).await,
+                _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
             };
             if let Err(stop) = step {
@@ -157,17 +164,12 @@ impl Socket {
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
             Some(Ok(AggregatedMessage::Ping(payload))) => {
-                self.out.pong(&payload).await.map_err(|_| Stop::Gone)
+                written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
             }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Binary(_))) => {
-                Err(Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned())))
-            }
+            Some(Ok(AggregatedMessage::Binary(_))) => Err(not_text()),
             Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
-            Some(Err(actix_ws::ProtocolError::Overflow)) => {
-                Err(Stop::Close(Close(4413, "frameTooLarge", "a frame may have 64 KiB".to_owned())))
-            }
-            Some(Err(_)) => Err(Stop::Gone),
+            Some(Err(error)) => Err(broken(error)),
         }
     }
 
@@ -197,15 +199,16 @@ impl Socket {
         self.begin(asked, filter, audience).await
     }
 
-    async fn heartbeat(&mut self, heard_at: Instant) -> Step {
-        if heard_at.elapsed() > self.feed.limits.heartbeat_every * (MISSED_PINGS + 1) {
+    async fn heartbeat(&mut self) -> Step {
+        if self.unanswered >= MISSED_PINGS {
             return Err(Stop::Close(Close(4408, "timeout", "no sign of life for three pings".to_owned())));
         }
+        self.unanswered += 1;
         let cursors: std::collections::BTreeMap<&str, String> =
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
-        self.out.ping(b"").await.map_err(|_| Stop::Gone)?;
+        written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
         self.say(&Say::Heartbeat { server_time, cursors: &cursors }).await
     }
 
@@ -227,13 +230,25 @@ impl Socket {
         self.send(wire::json(say)).await
     }
 
-    /// Hands a message to the socket; a client that takes nothing for too long is closed.
     pub(super) async fn send(&mut self, text: String) -> Step {
-        match timeout(self.feed.limits.write_within, self.out.text(text)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Stop::Gone),
+        written(self.feed.limits, &mut self.stopping, self.out.text(text)).await
+    }
+}
+
+/// Hands something to the socket; a client that takes nothing for too long is closed. Whoever does not
+/// read keeps no server from stopping.
+async fn written(
+    limits: FeedLimits,
+    stopping: &mut watch::Receiver<Option<End>>,
+    sent: impl Future<Output = Result<(), Closed>>,
+) -> Step {
+    tokio::select! {
+        biased;
+        sent = timeout(limits.write_within, sent) => match sent {
+            Ok(sent) => sent.map_err(|_| Stop::Gone),
             Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
-        }
+        },
+        () = stopped(stopping) => Err(restarting()),
     }
 }
 

@@ -5,7 +5,7 @@ use futures_util::StreamExt;
 use tokio::time::timeout;
 use waypost_actors::watch::Audience;
 
-use super::ending::{Close, Stop};
+use super::ending::{Close, Stop, broken, not_text};
 use super::protocol::{Heard, Subscribe};
 use super::session::Feed;
 use crate::auth::Caller;
@@ -18,7 +18,9 @@ pub(super) async fn sign_in(frames: &mut AggregatedMessageStream, feed: &Feed) -
             match frames.next().await {
                 Some(Ok(AggregatedMessage::Text(text))) => return Ok(text),
                 Some(Ok(AggregatedMessage::Ping(_) | AggregatedMessage::Pong(_))) => {}
-                _ => return Err(Stop::Gone),
+                Some(Ok(AggregatedMessage::Binary(_))) => return Err(not_text()),
+                Some(Err(error)) => return Err(broken(error)),
+                Some(Ok(AggregatedMessage::Close(_))) | None => return Err(Stop::Gone),
             }
         }
     };

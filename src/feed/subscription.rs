@@ -84,6 +84,11 @@ impl Subscription {
         for vehicle in &update.vehicles {
             self.changes.add(vehicle, &self.topics, &self.filter);
         }
+        if self.topics.contains(&Topic::Positions) {
+            for vehicle in update.removed.iter().filter(|vehicle| self.filter.vehicle(**vehicle)) {
+                self.changes.remove(*vehicle);
+            }
+        }
         let unseen = |event: &&Arc<CommittedEvent>| {
             event.event.sequence >= self.next_sequence && self.filter.event(&event.event)
         };

@@ -110,8 +110,8 @@ pub async fn redeem_setup(
     }
     match context.auth.redeem_setup_link(&token, &email, password).await {
         Ok(true) => {
-            let body = "<p>Done. Sign in with <code>POST /v1/auth/login</code>; \
-                 <a href=\"/docs\">the docs page</a> shows how.</p>";
+            let body =
+                "<p>Done. <a href=\"/\">Sign in</a>, or read <a href=\"/docs\">how programs do</a>.</p>";
             Ok(page(HttpResponse::Created(), "Waypost is set up", body))
         }
         Ok(false) => Err(Problem::new(Code::AlreadySetUp)),
@@ -134,6 +134,7 @@ pub async fn docs() -> HttpResponse {
         .content_type("text/html; charset=utf-8")
         .body(
             "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Waypost API</title>\
+             <link rel=\"icon\" href=\"data:,\">\
              <link rel=\"stylesheet\" href=\"/docs/swagger-ui.css\"><div id=\"swagger-ui\"></div>\
              <script src=\"/docs/swagger-ui-bundle.js\"></script>\
              <script src=\"/docs/swagger-ui-standalone-preset.js\"></script>\

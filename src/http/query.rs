@@ -90,7 +90,7 @@ impl Query {
 
     /// `page` and `limit`; a limit beyond the greatest is the greatest.
     pub fn page(&mut self) -> PageRequest {
-        let page = self.one("page", |text| whole(text, 1, 1_000_000)).unwrap_or(1);
+        let page = self.one("page", |text| whole(text, 1, MAX_PAGE)).unwrap_or(1);
         PageRequest { page, limit: self.limit() }
     }
 
@@ -155,6 +155,8 @@ impl Query {
     }
 }
 
+/// The last page anybody may ask for.
+pub const MAX_PAGE: i64 = 1_000_000;
 /// Values of one filter at most.
 const MAX_VALUES: usize = 200;
 

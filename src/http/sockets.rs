@@ -1,7 +1,7 @@
 //! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
 
 use actix_web::http::header;
-use actix_web::{HttpRequest, HttpResponse, web};
+use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::AggregatedMessageStream;
 
 use super::code::Code;
@@ -11,6 +11,7 @@ use super::request::{Shared, bearer};
 use crate::auth::{Action, TrackerCredential, TrackerRefused, find_tracker};
 use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
+use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
 
 /// The largest message of a dispatcher.
@@ -31,12 +32,18 @@ pub async fn tracker_socket(
 ) -> Result<HttpResponse, actix_web::Error> {
     query.finish()?;
     let credential = tracker_credential(&context, &request).await?;
+    let most = protocol::MAX_FRAME_BYTES;
+    let body = limited(&request, body, most).await?;
     let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
-    let frames = messages(frames, protocol::MAX_FRAME_BYTES);
+    let frames = messages(frames, most);
     let place = context.sessions.open(credential.tracker_id);
+    // Whoever revoked the token or moved the tracker since the look-up found no socket to end.
+    let credential = tracker_credential(&context, &request).await?;
     let intake = Intake::new(context.live.clone(), credential);
     let live = context.live.clone();
-    actix_web::rt::spawn(ingest::run(out, frames, intake, place, live, SocketLimits::default()));
+    let limits =
+        SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
+    actix_web::rt::spawn(ingest::run(out, frames, intake, place, live, limits));
     Ok(answer)
 }
 
@@ -62,17 +69,30 @@ pub async fn live_socket(
         }
         None => None,
     };
+    let body = limited(&request, body, FEED_FRAME_BYTES).await?;
     let (answer, out, frames) = actix_ws::handle(&request, body)?;
     let frames = messages(frames, FEED_FRAME_BYTES);
     let feed = Feed {
         live: context.live.clone(),
         log: context.events.clone(),
         auth: context.auth.clone(),
-        limits: FeedLimits::default(),
+        limits: FeedLimits {
+            heartbeat_every: context.settings.feed_heartbeat_interval,
+            ..FeedLimits::default()
+        },
     };
     let opening = Opening { caller, stopping: context.sessions.stopping() };
     actix_web::rt::spawn(feed::run(out, frames, feed, opening));
     Ok(answer)
+}
+
+/// The socket's bytes, with a limit that holds before a frame is in memory.
+async fn limited(
+    request: &HttpRequest,
+    body: web::Payload,
+    most: usize,
+) -> Result<web::Payload, actix_web::Error> {
+    web::Payload::from_request(request, &mut frames::limited(body.into_inner(), most)).await
 }
 
 fn messages(frames: actix_ws::MessageStream, most: usize) -> AggregatedMessageStream {

@@ -2,34 +2,45 @@
 
 use std::time::Duration;
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, ProtocolError, Session};
+use actix_ws::{
+    AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Closed, ProtocolError, Session,
+};
 use futures_util::StreamExt;
-use tokio::time::{Instant, MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 use waypost_actors::live::{Live, LiveError};
 
 use super::decode::{self, BadItem, Heard, Item};
 use super::intake::Intake;
 use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_ITEMS, Say};
 use super::sent::{Outcome, Sent};
+use crate::frames::Broken;
 use crate::sessions::{End, TrackerSession};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.
 const RETRY_AFTER_MS: u64 = 1_000;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
+/// How long the reason of a close may take to get out.
+const GOODBYE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Times of the tracker socket.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketLimits {
     /// Between two pings; a socket silent for three of them is dead.
     pub ping_every: Duration,
+    /// A tracker that takes nothing of what it is told for so long is closed.
+    pub write_within: Duration,
     /// What the tracker is told of its reporting interval. Seconds.
     pub interval_seconds: u32,
 }
 
 impl Default for SocketLimits {
     fn default() -> Self {
-        Self { ping_every: Duration::from_secs(30), interval_seconds: 10 }
+        Self {
+            ping_every: Duration::from_secs(30),
+            write_within: Duration::from_secs(30),
+            interval_seconds: 10,
+        }
     }
 }
 
@@ -50,6 +61,8 @@ struct Socket {
     sent: Sent,
     boot: Option<String>,
     acked: Option<i64>,
+    /// Pings since the last sign of life.
+    unanswered: u32,
     /// Items that a known boot sent before, and fixes not handed over because of it.
     repeated: u64,
 }
@@ -72,6 +85,7 @@ pub async fn run(
         sent: Sent::default(),
         boot: None,
         acked: None,
+        unanswered: 0,
         repeated: 0,
     };
     let stop = socket.serve(frames).await;
@@ -83,7 +97,6 @@ impl Socket {
         let mut ping = interval(self.limits.ping_every);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ping.reset();
-        let mut heard_at = Instant::now();
         loop {
             // Without credit the socket is not read: the sender waits in its own buffers.
             let may_read = self.sent.len() < CREDIT;
@@ -91,10 +104,10 @@ impl Socket {
                 end = self.place.ended() => return ended(end),
                 outcome = self.sent.next() => self.settle(outcome).await,
                 frame = frames.next(), if may_read => {
-                    heard_at = Instant::now();
+                    self.unanswered = 0;
                     self.hear(frame).await
                 }
-                _ = ping.tick() => self.ping(heard_at, may_read).await,
+                _ = ping.tick() => self.ping(may_read).await,
             };
             if let Err(stop) = step {
                 return stop;
@@ -102,29 +115,30 @@ impl Socket {
         }
     }
 
-    async fn ping(&mut self, heard_at: Instant, may_read: bool) -> Result<(), Stop> {
-        // While the server does not read, silence says nothing about the tracker.
-        if may_read && heard_at.elapsed() > self.limits.ping_every * MISSED_PINGS {
+    async fn ping(&mut self, may_read: bool) -> Result<(), Stop> {
+        if self.unanswered >= MISSED_PINGS {
             return Err(Stop::Close(Close::Timeout, "no sign of life for three pings".to_owned()));
         }
-        self.out.ping(b"").await.map_err(|_| Stop::Gone)
+        // While the server does not read, silence says nothing about the tracker.
+        self.unanswered += u32::from(may_read);
+        written(self.limits, self.out.ping(b"")).await
     }
 
     async fn hear(&mut self, frame: Option<Result<AggregatedMessage, ProtocolError>>) -> Result<(), Stop> {
         match frame {
             Some(Ok(AggregatedMessage::Text(text))) => self.text(&text).await,
             Some(Ok(AggregatedMessage::Binary(_))) => Err(malformed("frames are JSON text, not binary")),
-            Some(Ok(AggregatedMessage::Ping(payload))) => {
-                self.out.pong(&payload).await.map_err(|_| Stop::Gone)
-            }
+            Some(Ok(AggregatedMessage::Ping(payload))) => written(self.limits, self.out.pong(&payload)).await,
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
             Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
-            Some(Err(ProtocolError::Overflow)) => {
-                let most = LIMITS.max_frame_bytes;
-                Err(Stop::Close(Close::TooLarge, format!("a frame may have {most} bytes")))
-            }
-            Some(Err(ProtocolError::Io(_))) => Err(Stop::Gone),
-            Some(Err(error)) => Err(malformed(&format!("not a WebSocket frame: {error}"))),
+            Some(Err(error)) => Err(match Broken::from(error) {
+                Broken::TooLarge => {
+                    let most = LIMITS.max_frame_bytes;
+                    Stop::Close(Close::TooLarge, format!("a frame may have {most} bytes"))
+                }
+                Broken::Malformed(detail) => malformed(&detail),
+                Broken::Gone => Stop::Gone,
+            }),
         }
     }
 
@@ -136,6 +150,11 @@ impl Socket {
     }
 
     async fn hello(&mut self, boot: Option<String>) -> Result<(), Stop> {
+        // An ack of the old numbers must not count for the new ones.
+        if self.sent.len() > 0 {
+            return Err(malformed("hello: items sent before it still wait for their ack"));
+        }
+        self.sent = Sent::default();
         let acked_seq = boot.as_deref().and_then(|boot| self.place.acked(boot));
         self.boot = boot;
         self.acked = acked_seq;
@@ -173,7 +192,10 @@ impl Socket {
 
     /// Says what became of the oldest frames.
     async fn settle(&mut self, outcome: Outcome) -> Result<(), Stop> {
-        if let Some(seq) = outcome.acked {
+        if let Some(last) = outcome.acked {
+            // A boot's numbers mean the same for ever: what comes again takes no ack back.
+            let before = self.acked.filter(|_| self.boot.is_some());
+            let seq = before.map_or(last, |acked| acked.max(last));
             self.acked = Some(seq);
             if let Some(boot) = &self.boot {
                 self.place.remember(boot, seq);
@@ -206,7 +228,7 @@ impl Socket {
 
     async fn say(&mut self, say: &Say<'_>) -> Result<(), Stop> {
         let text = serde_json::to_string(say).map_err(|_| Stop::Gone)?;
-        self.out.text(text).await.map_err(|_| Stop::Gone)
+        written(self.limits, self.out.text(text)).await
     }
 
     /// What is on its way is committed all the same; what can still be acknowledged is.
@@ -220,11 +242,23 @@ impl Socket {
                 }
             }
         }
-        let _gone = self.say(&Say::Error { code: close.word(), detail: &detail }).await;
+        timeout(GOODBYE_WITHIN, self.goodbye(close, &detail)).await.ok();
+    }
+
+    async fn goodbye(mut self, close: Close, detail: &str) {
+        let _gone = self.say(&Say::Error { code: close.word(), detail }).await;
         // A close frame carries at most 123 bytes of reason.
         let reason = detail.chars().take(60).collect::<String>();
         let reason = CloseReason { code: CloseCode::Other(close.code()), description: Some(reason) };
         let _gone = self.out.close(Some(reason)).await;
+    }
+}
+
+/// A tracker that never reads is closed like one that never speaks.
+async fn written(limits: SocketLimits, sent: impl Future<Output = Result<(), Closed>>) -> Result<(), Stop> {
+    match timeout(limits.write_within, sent).await {
+        Ok(sent) => sent.map_err(|_| Stop::Gone),
+        Err(_) => Err(Stop::Close(Close::Timeout, "the tracker does not read".to_owned())),
     }
 }
 

@@ -4,10 +4,10 @@ use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
+use sqlx::Row;
 use sqlx::postgres::PgConnection;
-use sqlx::{Connection, Row};
 
-use super::open::{Location, OpenError};
+use super::open::{Location, OpenError, connect_postgres};
 
 /// The key of PostgreSQL's advisory lock: "waypost" in ASCII.
 const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
@@ -40,7 +40,7 @@ pub async fn acquire(location: &Location, waiting: impl FnOnce()) -> Result<Serv
 async fn try_acquire(location: &Location) -> Result<Option<ServerLock>, OpenError> {
     match location {
         Location::Postgres(url) => {
-            let mut conn = PgConnection::connect(url).await?;
+            let mut conn = connect_postgres(url).await?;
             let row = sqlx::query("select pg_try_advisory_lock($1)")
                 .bind(ADVISORY_KEY)
                 .fetch_one(&mut conn)
@@ -48,11 +48,12 @@ async fn try_acquire(location: &Location) -> Result<Option<ServerLock>, OpenErro
             let held: bool = row.try_get(0)?;
             Ok(held.then(|| ServerLock::Postgres(Box::new(conn))))
         }
-        Location::Embedded(directory) => Ok(lock_file(directory)?.map(ServerLock::Embedded)),
+        Location::Embedded(directory) => Ok(lock_directory(directory)?.map(ServerLock::Embedded)),
     }
 }
 
-fn lock_file(directory: &Path) -> Result<Option<File>, OpenError> {
+/// The lock of a data directory, until the file is dropped; `None` while another server has it.
+pub fn lock_directory(directory: &Path) -> Result<Option<File>, OpenError> {
     let failed = |error| OpenError::Directory(directory.to_owned(), error);
     std::fs::create_dir_all(directory).map_err(failed)?;
     let file = File::create(directory.join("waypost.lock")).map_err(failed)?;

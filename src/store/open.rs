@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use sqlx::Connection;
 use sqlx::migrate::Migrator;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
@@ -16,6 +17,9 @@ static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// How long a connection waits for another's lock.
 const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long a first answer of PostgreSQL may take.
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Where the data is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,14 +33,23 @@ pub enum Location {
 /// Why a store could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The database did not answer or refused.
+    /// The database refused a statement.
     #[error("the database cannot be used")]
     Database(#[from] sqlx::Error),
+    /// The URL is not one of PostgreSQL.
+    #[error("the database URL must look like postgres://user:password@host/name")]
+    Url,
+    /// PostgreSQL at this host and port did not answer, or let nobody in.
+    #[error("PostgreSQL at {0} cannot be used")]
+    Postgres(String, #[source] sqlx::Error),
+    /// The file in this directory cannot be opened, or is not a database.
+    #[error("the embedded database in {0} cannot be used")]
+    Embedded(PathBuf, #[source] sqlx::Error),
     /// A migration failed.
     #[error("the database's tables cannot be brought up to date")]
     Migration(#[from] sqlx::migrate::MigrateError),
     /// The data directory cannot be made or written.
-    #[error("the data directory {0} cannot be written")]
+    #[error("the data directory {0} cannot be written (another one: --data-dir)")]
     Directory(PathBuf, #[source] std::io::Error),
     /// The database would acknowledge what it has not stored.
     #[error(
@@ -96,13 +109,32 @@ pub fn for_writer(db: &Db, options: &Options) -> Result<Db, OpenError> {
 
 fn postgres(url: &str, options: &Options) -> Result<PgConnectOptions, OpenError> {
     let millis = options.statement_timeout.as_millis().to_string();
-    let connect: PgConnectOptions = url.parse()?;
-    Ok(connect
+    Ok(parse(url)?
         .application_name("waypost")
         .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]))
 }
 
+fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
+    // sqlx reads any scheme as PostgreSQL's.
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    if !matches!(scheme, Some("postgres" | "postgresql")) {
+        return Err(OpenError::Url);
+    }
+    url.parse().map_err(|_| OpenError::Url) // sqlx's error may quote the password
+}
+
+/// A connection outside any pool. Its error is the server's own word; a pool's is that time is over.
+pub(super) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
+    let options = parse(url)?;
+    let place = format!("{}:{}", options.get_host(), options.get_port());
+    let connecting = PgConnection::connect_with(&options);
+    let connected = tokio::time::timeout(CONNECT_PATIENCE, connecting).await;
+    let connected = connected.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())));
+    connected.map_err(|error| OpenError::Postgres(place, error))
+}
+
 async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
+    connect_postgres(url).await?.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(options.connections)
         .acquire_timeout(Duration::from_secs(5))
@@ -127,9 +159,10 @@ async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenErro
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
         .busy_timeout(SQLITE_PATIENCE);
-    let writer = connect_sqlite(&connect, 1).await?;
-    let readers =
-        connect_sqlite(&connect.create_if_missing(false).read_only(true), options.connections).await?;
+    let failed = |error| OpenError::Embedded(directory.to_owned(), error);
+    let writer = connect_sqlite(&connect, 1).await.map_err(failed)?;
+    let read_only = connect.create_if_missing(false).read_only(true);
+    let readers = connect_sqlite(&read_only, options.connections).await.map_err(failed)?;
     Ok(Db::Sqlite { writer, readers })
 }
 
@@ -172,4 +205,25 @@ pub async fn migrate(db: &Db) -> Result<(), OpenError> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_url_of_postgresql_is_refused_without_its_password() {
+        for url in [
+            "nonsense",
+            "mysql://u:hunter2@h/x",
+            "u:hunter2@h/x",
+            "postgres://u:hunter2@h:port/x",
+            "postgres:",
+        ] {
+            let error = format!("{:?}", anyhow::Error::from(parse(url).unwrap_err()));
+            assert!(error.contains("postgres://user:password@host/name"), "{url}: {error}");
+            assert!(!error.contains("hunter2"), "{error}");
+        }
+        assert_eq!(parse("postgresql://u:p@h:1/x").unwrap().get_port(), 1);
+    }
 }

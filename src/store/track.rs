@@ -70,10 +70,13 @@ impl Track {
         Ok(moved == 1)
     }
 
+    /// The number of the next event, if this is still the writer. Touches the row, so that it waits
+    /// for a transaction that may still be on its way.
     async fn is_writer(&self) -> Result<Option<i64>> {
-        let select = "select epoch, next_sequence from writer where name = 'main'";
-        let (epoch, next): (i64, i64) = self.writer.write().sql(select).one().await?;
-        Ok((epoch == self.epoch).then_some(next))
+        let touch =
+            "update writer set epoch = epoch where name = 'main' and epoch = $1 returning next_sequence";
+        let next: Option<(i64,)> = self.writer.write().sql(touch).bind(self.epoch).optional().await?;
+        Ok(next.map(|(next,)| next))
     }
 
     async fn read_seeds(&self) -> Result<Seeds> {
@@ -86,13 +89,15 @@ impl Track {
     }
 
     async fn read_vehicles(&self) -> Result<Vec<VehicleSeed>> {
-        type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>);
-        let select = "select v.id, v.organization_id, v.name, v.tracking, s.state from vehicle v \
-            left join vehicle_state s on s.vehicle_id = v.id where v.deleted_at is null";
+        type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>, Option<Time>);
+        let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at from vehicle v \
+            left join vehicle_state s on s.vehicle_id = v.id where v.deleted_at is null \
+            or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null)";
         let rows: Vec<Row> = self.db.read().sql(select).all().await?;
-        let seed = |(id, organization, name, Json(limits), state): Row| VehicleSeed {
+        let seed = |(id, organization, name, Json(limits), state, deleted_at): Row| VehicleSeed {
             vehicle: Vehicle { id: id.into(), organization_id: organization.into(), name, limits },
             state: state.map(|Json(state)| state).unwrap_or_default(),
+            is_removed: deleted_at.is_some(),
         };
         Ok(rows.into_iter().map(seed).collect())
     }

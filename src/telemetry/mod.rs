@@ -2,6 +2,8 @@
 //!
 //! Lines carry ids, never tokens, passwords, mail addresses or exact coordinates above debug level.
 
+use std::io::IsTerminal;
+
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 
@@ -15,7 +17,9 @@ pub struct InvalidFilter(#[from] tracing_subscriber::filter::ParseError);
 /// Starts writing log lines to the standard error stream. A second call changes nothing.
 pub fn start(settings: &Settings) -> Result<(), InvalidFilter> {
     let filter: EnvFilter = settings.log.parse()?;
-    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let colored = std::io::stderr().is_terminal();
+    let lines =
+        fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colored).with_target(false);
     let started = match settings.log_format {
         LogFormat::Text => lines.try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),

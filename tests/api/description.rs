@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use waypost::domain::account::Role;
 use waypost::http::code::Code;
 use waypost::http::routes::{Access, TABLE};
+use waypost_actors::model::Cause;
 
 use crate::harness::with_app;
 
@@ -45,6 +47,23 @@ fn every_reference_of_the_description_leads_somewhere() {
             let pointer = reference.strip_prefix('#').unwrap();
             assert!(document.pointer(pointer).is_some(), "{reference}");
         }
+        app
+    });
+}
+
+#[test]
+fn words_and_bounds_are_described_as_they_are_taken() {
+    with_app(async |app| {
+        let document = app.get("/openapi.json", "").await.ok(200);
+        let words = |name: &str| {
+            let words = document["components"]["schemas"][name]["enum"].as_array().unwrap();
+            words.iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(words("Role"), Role::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>());
+        assert_eq!(words("Cause"), Cause::ALL.iter().map(|cause| cause.as_str()).collect::<Vec<_>>());
+        let parameters = document["paths"]["/v1/vehicles"]["get"]["parameters"].as_array().unwrap();
+        let page = parameters.iter().find(|parameter| parameter["name"] == "page").unwrap();
+        assert_eq!((&page["schema"]["minimum"], &page["schema"]["default"]), (&json!(1), &json!(1)));
         app
     });
 }

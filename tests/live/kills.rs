@@ -13,7 +13,8 @@ for_each_engine!(killed_and_started_again_everything_ends_the_same);
 
 /// How often the server is killed: `WAYPOST_TEST_KILLS`, or three times.
 fn kills() -> usize {
-    std::env::var("WAYPOST_TEST_KILLS").map_or(3, |text| text.parse().expect("WAYPOST_TEST_KILLS is a number"))
+    std::env::var("WAYPOST_TEST_KILLS")
+        .map_or(3, |text| text.parse().expect("WAYPOST_TEST_KILLS is a number"))
 }
 
 /// How many events are stored.

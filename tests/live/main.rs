@@ -2,8 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod bad_input;
 mod child;
+mod feed;
 mod kills;
+mod resume;
 mod server;
 mod slice;
+mod tracker;
 mod wire;

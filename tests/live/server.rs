@@ -22,6 +22,8 @@ use waypost::store::open::Location;
 use waypost_actors::model::{OrganizationId, Timestamp};
 use waypost_test_support::TestStore;
 
+use crate::wire::crossings;
+
 /// The first superAdmin's address.
 pub(crate) const ROOT: &str = "root@example.org";
 /// And password.
@@ -149,18 +151,27 @@ impl Server {
     }
 
     pub(crate) async fn send(&self, method: &str, path: &str, token: &str, body: impl Into<Vec<u8>>) -> Said {
+        self.send_as("application/json", method, path, token, body.into()).await
+    }
+
+    /// Sends a body of another kind.
+    pub(crate) async fn send_as(
+        &self,
+        kind: &str,
+        method: &str,
+        path: &str,
+        token: &str,
+        body: Vec<u8>,
+    ) -> Said {
         let method = Method::from_bytes(method.as_bytes()).unwrap();
         let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
-        request = request.insert_header(("content-type", "application/json"));
+        request = request.insert_header(("content-type", kind));
         if !token.is_empty() {
             request = request.bearer_auth(token);
         }
-        let mut answer = request.send_body(body.into()).await.unwrap();
+        let mut answer = request.send_body(body).await.unwrap();
         let bytes = answer.body().limit(64 << 20).await.unwrap();
-        Said {
-            status: answer.status().as_u16(),
-            body: serde_json::from_slice(&bytes).unwrap_or_default(),
-        }
+        Said { status: answer.status().as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() }
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
@@ -237,7 +248,12 @@ impl Fleet<'_> {
         });
         let made = self.server.post("/v1/vehicles", &self.admin, body).await.ok(201);
         let tracker = &made["tracker"];
-        Bus { vehicle: text(&made["id"]), tracker: text(&tracker["id"]), token: text(&tracker["token"]), unique_id }
+        Bus {
+            vehicle: text(&made["id"]),
+            tracker: text(&tracker["id"]),
+            token: text(&tracker["token"]),
+            unique_id,
+        }
     }
 
     /// A circle around [`INSIDE`] in force for all times, by the exact rules; its id.
@@ -252,11 +268,32 @@ impl Fleet<'_> {
 
     /// The ids of the stored events, in commit order.
     pub(crate) async fn events(&self) -> Vec<String> {
+        self.server.event_ids(&self.dispatcher).await
+    }
+}
+
+impl Bus {
+    /// Reports over HTTP; answers once it is committed.
+    pub(crate) async fn report(&self, server: &Server, items: Vec<Value>) {
+        let count = items.len();
+        let said = server.post("/v1/positions", &self.token, json!({ "items": items })).await.ok(200);
+        assert_eq!(said["accepted"], count, "{said}");
+    }
+
+    /// Reports crossings number `from..=to`: odd ones enter every fence, even ones leave them.
+    pub(crate) async fn cross(&self, server: &Server, from: i64, to: i64) {
+        self.report(server, crossings(from, to)).await;
+    }
+}
+
+impl Server {
+    /// The ids of the events that a caller sees, in commit order.
+    pub(crate) async fn event_ids(&self, token: &str) -> Vec<String> {
         let mut ids = Vec::new();
         let mut after = String::new();
         loop {
             let path = format!("/v1/geofence-events?sort=sequence&limit=200{after}");
-            let page = self.server.get(&path, &self.dispatcher).await.ok(200);
+            let page = self.get(&path, token).await.ok(200);
             ids.extend(page["data"].as_array().unwrap().iter().map(|event| text(&event["id"])));
             if page["pagination"]["hasNextPage"] != true {
                 return ids;

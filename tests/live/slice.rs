@@ -29,7 +29,8 @@ pub(crate) fn bundled(name: &str) -> PathBuf {
 /// What replays traces by the exact rules and expects these events.
 pub(crate) fn options(url: &str, traces: &Path, expected: &Path) -> Options {
     let (fences, circles) = (bundled("fences.geojson.gz"), bundled("circles.json"));
-    let mut options = Options::try_parse_from(["simulate", "--rules", "exact", "--quiet", "--server", url]).unwrap();
+    let mut options =
+        Options::try_parse_from(["simulate", "--rules", "exact", "--quiet", "--server", url]).unwrap();
     options.email = Some(ROOT.into());
     options.password = Some(PASSWORD.into());
     options.files = vec![traces.to_owned()];
@@ -110,7 +111,8 @@ impl Part {
             let path = directory.path().join(name);
             std::fs::write(&path, format!("{head}\n{}\n", rows.join("\n"))).unwrap();
             let place = |row: &&str| row.rsplitn(2, ',').last().unwrap().to_owned();
-            let distinct: HashSet<String> = rows.iter().map(place).filter(|row| !row.ends_with(",0.0,0.0")).collect();
+            let distinct: HashSet<String> =
+                rows.iter().map(place).filter(|row| !row.ends_with(",0.0,0.0")).collect();
             (path, rows.len() as i64, distinct.len() as i64)
         };
         let (traces, _, distinct_fixes) = cut("traces.csv", &traces);

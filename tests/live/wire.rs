@@ -1,16 +1,19 @@
 //! A client's WebSocket, as close to the wire as the tests need: frames, close codes, refusals.
 
+use std::time::Duration;
+
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio::io::AsyncReadExt;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
 
-use crate::server::{Bus, DEADLINE, Server};
+use crate::server::{Bus, DEADLINE, INSIDE, OUTSIDE, Server};
 
 /// An open socket.
 pub(crate) struct Wire {
@@ -73,6 +76,18 @@ impl Wire {
         Self::open(&server.socket_url("/v1/ws/live"), &headers).await.expect("a dispatcher may watch")
     }
 
+    /// A dispatcher's socket that has little room for what it does not read.
+    pub(crate) async fn narrow_feed(server: &Server, token: &str) -> Self {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.set_recv_buffer_size(4096).unwrap();
+        let address = server.url.trim_start_matches("http://").parse().unwrap();
+        let stream = socket.connect(address).await.unwrap();
+        let request = ClientRequestBuilder::new(server.socket_url("/v1/ws/live").parse().unwrap())
+            .with_header("authorization", format!("Bearer {token}"));
+        let (socket, _) = client_async(request, MaybeTlsStream::Plain(stream)).await.unwrap();
+        Self { socket }
+    }
+
     /// Sends a message.
     pub(crate) async fn send(&mut self, message: Message) -> Result<(), tungstenite::Error> {
         timeout(DEADLINE, self.socket.send(message)).await.expect("the server reads")
@@ -88,19 +103,40 @@ impl Wire {
         self.send(Message::text(text)).await.unwrap();
     }
 
-    /// Sends a text in parts, one frame each.
-    pub(crate) async fn parts(&mut self, parts: &[&str]) {
-        for (index, part) in parts.iter().enumerate() {
-            let data = if index == 0 { Data::Text } else { Data::Continue };
-            let last = index + 1 == parts.len();
-            let frame = Frame::message(part.as_bytes().to_vec(), OpCode::Data(data), last);
-            self.send(Message::Frame(frame)).await.unwrap();
-        }
+    /// Sends a part of a text, in a frame of its own.
+    pub(crate) async fn part(
+        &mut self,
+        part: &str,
+        first: bool,
+        last: bool,
+    ) -> Result<(), tungstenite::Error> {
+        let data = if first { Data::Text } else { Data::Continue };
+        let frame = Frame::message(part.as_bytes().to_vec(), OpCode::Data(data), last);
+        self.send(Message::Frame(frame)).await
     }
 
     /// Reports positions.
     pub(crate) async fn report(&mut self, items: Vec<Value>) {
         self.say(&json!({ "type": "positions", "items": items })).await;
+    }
+
+    /// Sends a text if the connection takes it within a second or so; what it began to take goes out later.
+    pub(crate) async fn offer(&mut self, text: &str) -> bool {
+        self.socket.feed(Message::text(text)).await.unwrap();
+        timeout(Duration::from_secs(1), self.socket.flush()).await.is_ok_and(|sent| sent.is_ok())
+    }
+
+    /// Sends what was offered and not taken yet.
+    pub(crate) async fn flush(&mut self) {
+        timeout(DEADLINE, self.socket.flush()).await.expect("the server reads").unwrap();
+    }
+
+    /// The connection below, for a client that is no good one.
+    pub(crate) fn into_raw(self) -> RawWire {
+        match self.socket.into_inner() {
+            MaybeTlsStream::Plain(stream) => RawWire { stream },
+            _ => unreachable!("tests speak ws://"),
+        }
     }
 
     /// The next message, whatever it is; `None` once the connection is gone.
@@ -172,9 +208,38 @@ impl Wire {
     }
 }
 
-/// A position item: `seconds` after a fixed instant an hour or so ago, at a latitude.
+/// A connection whose frames are read by hand: nothing is answered.
+pub(crate) struct RawWire {
+    stream: TcpStream,
+}
+
+impl RawWire {
+    /// The next frame of the server: its opcode and payload.
+    pub(crate) async fn frame(&mut self) -> (u8, Vec<u8>) {
+        let read = async {
+            let head = self.stream.read_u16().await.unwrap().to_be_bytes();
+            let length = match head[1] {
+                126 => u64::from(self.stream.read_u16().await.unwrap()),
+                127 => self.stream.read_u64().await.unwrap(),
+                short => u64::from(short),
+            };
+            let mut payload = vec![0; length as usize];
+            self.stream.read_exact(&mut payload).await.unwrap();
+            (head[0] & 0x0f, payload)
+        };
+        timeout(DEADLINE, read).await.expect("the server says something")
+    }
+}
+
+/// A position item: recorded at so many milliseconds since 1970, at a latitude.
 pub(crate) fn item(seq: i64, recorded_at: i64, latitude: f64) -> Value {
     json!({ "seq": seq, "recordedAt": recorded_at, "latitude": latitude, "longitude": -97.74 })
+}
+
+/// Fixes number `from..=to`, a second apart: odd ones inside every fence of a test, even ones outside.
+pub(crate) fn crossings(from: i64, to: i64) -> Vec<Value> {
+    let latitude = |seq: i64| if seq % 2 == 1 { INSIDE } else { OUTSIDE };
+    (from..=to).map(|seq| item(seq, 1_790_000_000_000 + seq * 1000, latitude(seq))).collect()
 }
 
 /// Items `from..=to`, a second apart, one millionth of a degree north of each other.

@@ -51,7 +51,7 @@ async fn a_store_that_is_not_there_is_an_error(store: TestStore) {
         Engine::Postgres => {
             let server = postgres().expect("this test runs on it");
             options.location = Location::Postgres(server.url("no_such_database"));
-            assert!(matches!(open(&options).await, Err(OpenError::Database(_))));
+            assert!(matches!(open(&options).await, Err(OpenError::Postgres(..))));
         }
         Engine::Sqlite => {
             // A file where the directory should be.

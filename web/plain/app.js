@@ -4,6 +4,9 @@ import { FleetMap } from "./map.js";
 
 const SUBSCRIPTION = "page";
 const EVENTS_SHOWN = 200;
+const EVENTS_AT_START = 50;
+/** Two heartbeats and a little: a connection silent for longer is dead, whatever the browser thinks. */
+const SILENCE_MS = 35_000;
 const element = (id) => document.getElementById(id);
 
 // ---------------------------------------------------------------- signing in
@@ -53,7 +56,12 @@ async function signInByLink() {
   if (!token) return;
   // It works once: it must not stay in the address or the history.
   history.replaceState(null, "", location.pathname);
-  session.set(await ask("POST", `/v1/auth/sign-in-link/${encodeURIComponent(token)}`, {}));
+  try {
+    session.set(await ask("POST", `/v1/auth/sign-in-link/${encodeURIComponent(token)}`, {}));
+  } catch (problem) {
+    if (problem.status === 401) problem.message = "This link was used or is too old. Sign in, or restart the demo for a new link.";
+    throw problem;
+  }
 }
 
 function showSignIn(problem) {
@@ -76,6 +84,11 @@ element("sign-in-form").addEventListener("submit", async (submit) => {
   }
 });
 
+// A new link opened in the same tab changes only the hash: without this, nothing would happen.
+addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#token=")) location.reload();
+});
+
 element("sign-out").addEventListener("click", async () => {
   const refreshToken = session.get()?.refreshToken;
   await call("POST", "/v1/auth/logout", { refreshToken }).catch(() => {});
@@ -86,12 +99,12 @@ element("sign-out").addEventListener("click", async () => {
 // ---------------------------------------------------------------- what is known
 
 const fleet = {
-  organizationId: null,
+  organization: null, // {id, name}, where it is known
   names: new Map(), // vehicle id -> name
   fences: new Map(), // fence id -> {id, name, shape}
   vehicles: new Map(), // vehicle id -> position
   inside: new Map(), // fence id -> Set of vehicle ids
-  events: 0,
+  events: new Map(), // event id -> its row, newest first
 };
 const map = new FleetMap(element("map"));
 let dirty = false;
@@ -108,21 +121,31 @@ async function all(path) {
 
 /** Platform operators have no organization of their own: they see their newest active one. */
 async function findOrganization() {
-  const own = session.get()?.organizationId ?? (await call("GET", "/v1/auth/me")).organizationId;
-  if (own) return own;
+  const own = (await call("GET", "/v1/auth/me")).organizationId;
+  if (own) return call("GET", `/v1/organizations/${own}`);
   const organizations = await all("/v1/organizations?sort=-createdAt");
-  return organizations.find((organization) => organization.status === "active")?.id ?? null;
+  return organizations.find((organization) => organization.status === "active") ?? null;
+}
+
+/** A path within the organization shown. */
+function within(path) {
+  const scope = fleet.organization ? `&organizationId=${fleet.organization.id}` : "";
+  return `${path}${scope}`;
 }
 
 async function loadNames() {
-  const scope = fleet.organizationId ? `organizationId=${fleet.organizationId}` : "";
-  for (const vehicle of await all(`/v1/vehicles?${scope}`)) fleet.names.set(vehicle.id, vehicle.name);
+  for (const vehicle of await all(within("/v1/vehicles?sort=name"))) fleet.names.set(vehicle.id, vehicle.name);
 }
 
 async function loadFences() {
-  const scope = fleet.organizationId ? `&organizationId=${fleet.organizationId}` : "";
-  for (const fence of await all(`/v1/geofences?geometry=full${scope}`)) fleet.fences.set(fence.id, fence);
+  for (const fence of await all(within("/v1/geofences?geometry=full"))) fleet.fences.set(fence.id, fence);
   map.setFences([...fleet.fences.values()]);
+}
+
+/** What happened before the feed began. */
+async function loadEvents() {
+  const { data } = await call("GET", within(`/v1/geofence-events?limit=${EVENTS_AT_START}`));
+  data.forEach(showEvent);
 }
 
 const vehicleName = (id) => fleet.names.get(id) ?? id.slice(-8);
@@ -156,13 +179,25 @@ async function follow() {
   const socket = new WebSocket(new URL("/v1/ws/live", location.href.replace(/^http/, "ws")));
   socket.addEventListener("open", () => {
     socket.send(JSON.stringify({ type: "authenticate", ticket }));
-    const filter = fleet.organizationId ? { organizationId: fleet.organizationId } : {};
+    const filter = fleet.organization ? { organizationId: fleet.organization.id } : {};
     const subscribe = { type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events"], filter, minIntervalMs: 250 };
     if (cursor) subscribe.cursor = cursor;
     socket.send(JSON.stringify(subscribe));
   });
-  socket.addEventListener("message", (message) => take(JSON.parse(message.data)));
-  socket.addEventListener("close", again);
+  let silence = setTimeout(lost, SILENCE_MS);
+  socket.addEventListener("message", (message) => {
+    clearTimeout(silence);
+    silence = setTimeout(lost, SILENCE_MS);
+    take(JSON.parse(message.data));
+  });
+  socket.addEventListener("close", lost, { once: true });
+
+  function lost() {
+    clearTimeout(silence);
+    socket.removeEventListener("close", lost);
+    socket.close();
+    again();
+  }
 }
 
 function again() {
@@ -192,7 +227,6 @@ const handlers = {
     message.occupancy.enter.forEach(enter);
   },
   event(message) {
-    fleet.events += 1;
     showEvent(message.event);
   },
   reset() {
@@ -215,7 +249,7 @@ function take(message) {
 function place(vehicle) {
   if (!vehicle.position) return;
   if (!fleet.names.has(vehicle.vehicleId)) {
-    fleet.names.set(vehicle.vehicleId, vehicle.vehicleId.slice(-8));
+    fleet.names.set(vehicle.vehicleId, vehicleName(vehicle.vehicleId));
     loadNames().catch(() => {});
   }
   fleet.vehicles.set(vehicle.vehicleId, vehicle.position);
@@ -238,6 +272,7 @@ function leave({ geofenceId, vehicleId }) {
 // ---------------------------------------------------------------- showing it
 
 const clock = (instant) => new Date(instant).toLocaleTimeString();
+const plural = (count, one) => `${count} ${one}${count === 1 ? "" : "s"}`;
 
 function row(cells) {
   const line = document.createElement("tr");
@@ -250,12 +285,24 @@ function row(cells) {
   return line;
 }
 
+/** Fixes come a little out of order, events too: each goes where its time belongs. */
 function showEvent(event) {
+  fleet.events.get(event.id)?.remove();
   const what = event.status === "retracted" ? `${event.type} taken back` : event.type;
   const line = row([[clock(event.occurredAt)], [event.vehicleName], [what, event.type], [event.geofenceName]]);
+  line.dataset.occurredAt = event.occurredAt;
   const list = element("events");
-  list.prepend(line);
-  while (list.childElementCount > EVENTS_SHOWN) list.lastElementChild.remove();
+  let next = list.firstElementChild;
+  while (next && next.dataset.occurredAt > event.occurredAt) next = next.nextElementSibling;
+  list.insertBefore(line, next);
+  fleet.events.set(event.id, line);
+  element("events-empty").hidden = true;
+  if (list.childElementCount > EVENTS_SHOWN) forget(list.lastElementChild);
+}
+
+function forget(line) {
+  line.remove();
+  for (const [id, shown] of fleet.events) if (shown === line) fleet.events.delete(id);
 }
 
 function byName(a, b) {
@@ -271,14 +318,20 @@ function showVehicles() {
     [`${at.latitude.toFixed(5)}, ${at.longitude.toFixed(5)}`],
   ])));
   element("vehicles-count").textContent = rows.length;
+  element("vehicles-empty").hidden = rows.length > 0;
 }
 
 function showInside() {
   const rows = [...fleet.inside].filter(([, ids]) => ids.size > 0)
-    .map(([id, ids]) => [fenceName(id), [...ids].map((vehicle) => [vehicleName(vehicle)]).sort(byName).join(", ")])
+    .map(([id, ids]) => [fenceName(id), [...ids].map((vehicle) => [vehicleName(vehicle)]).sort(byName).join(", "), ids.size])
     .sort(byName);
-  element("inside").replaceChildren(...rows.map(([fence, vehicles]) => row([[fence], [vehicles]])));
-  element("inside-count").textContent = `${rows.length} of ${fleet.fences.size} fences`;
+  element("inside").replaceChildren(...rows.map(([fence, vehicles, count]) => {
+    const line = row([[fence], [count, "number"], [vehicles, "names"]]);
+    line.title = `${fence}: ${vehicles}`;
+    return line;
+  }));
+  element("inside-count").textContent = `${rows.length} of ${plural(fleet.fences.size, "fence")}`;
+  element("inside-empty").hidden = rows.length > 0;
 }
 
 function show() {
@@ -286,20 +339,19 @@ function show() {
     dirty = false;
     showVehicles();
     showInside();
-    element("events-count").textContent = fleet.events;
     map.setOccupied(new Set([...fleet.inside].filter(([, ids]) => ids.size > 0).map(([id]) => id)));
   }
   setTimeout(show, 500);
 }
 
 async function showDashboard() {
-  fleet.organizationId = await findOrganization();
+  fleet.organization = await findOrganization();
   element("sign-in").hidden = true;
   element("sign-out").hidden = false;
   element("dashboard").hidden = false;
-  element("organization").textContent = session.get()?.organizationName ?? "";
+  element("organization").textContent = fleet.organization?.name ?? "";
   map.setNames(vehicleName);
-  await Promise.all([loadNames(), loadFences()]);
+  await Promise.all([loadNames(), loadFences(), loadEvents()]);
   show();
   await follow();
 }

@@ -4,6 +4,11 @@ const METERS_PER_DEGREE = 111_195;
 const TRAIL = 12;
 const GLIDE_MS = 900;
 const MARGIN = 24;
+/** A fence wider than this is a town or more: the background, not a place. */
+const WIDE_DEGREES = 0.3;
+const LEAST_DEGREES = 0.002;
+const FENCE_FONT = "italic 11px system-ui, sans-serif";
+const VEHICLE_FONT = "11px system-ui, sans-serif";
 
 const polygonsOf = (shape) => {
   if (shape?.type === "polygon") return [shape];
@@ -30,6 +35,13 @@ function widen(box, longitude, latitude) {
   box[3] = Math.max(box[3], latitude);
 }
 
+/** Takes the box [left, top, right, bottom] unless it would overlap one that is taken. */
+function free(taken, box) {
+  const clash = taken.some((other) => box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3]);
+  if (!clash) taken.push(box);
+  return !clash;
+}
+
 export class FleetMap {
   #canvas;
   #fences = [];
@@ -50,7 +62,7 @@ export class FleetMap {
   setNames(names) { this.#names = names; }
 
   setFences(fences) {
-    this.#fences = fences.filter((fence) => fence.shape);
+    this.#fences = fences.filter((fence) => fence.shape).map((fence) => ({ ...fence, box: boxOf(fence.shape) }));
     this.#fit();
   }
 
@@ -69,7 +81,13 @@ export class FleetMap {
     // A jump across the town is a new beginning, not a way.
     const jumped = Math.hypot(to[0] - from[0], to[1] - from[1]) > 0.03;
     this.#vehicles.set(id, { from: jumped ? to : from, to, since: now, trail: jumped ? [] : trail });
-    if (!this.#view || this.#view.vehicles < Math.min(this.#vehicles.size, 5)) this.#fit();
+    if (!this.#shows(to)) this.#fit();
+  }
+
+  #shows([longitude, latitude]) {
+    if (!this.#view) return false;
+    const [x, y] = this.#project(longitude, latitude);
+    return x > 0 && y > 0 && x < this.#view.width && y < this.#view.height;
   }
 
   #at({ from, to, since }, now) {
@@ -81,21 +99,23 @@ export class FleetMap {
   #fit() {
     const box = [Infinity, Infinity, -Infinity, -Infinity];
     for (const { to } of this.#vehicles.values()) widen(box, ...to);
-    for (const { shape } of this.#fences) {
-      const [west, south, east, north] = boxOf(shape);
-      if (east - west > 0.3) continue;
+    for (const { box: [west, south, east, north] } of this.#fences) {
+      if (east - west > WIDE_DEGREES) continue;
       widen(box, west, south);
       widen(box, east, north);
     }
     const { clientWidth: width, clientHeight: height } = this.#canvas;
-    if (!(box[0] < box[2]) || width === 0) return;
+    if (box[0] > box[2] || width === 0) return;
+    // A single vehicle is a point: show its surroundings.
+    widen(box, box[0] - LEAST_DEGREES, box[1] - LEAST_DEGREES);
+    widen(box, box[2] + LEAST_DEGREES, box[3] + LEAST_DEGREES);
     const squeeze = Math.cos((((box[1] + box[3]) / 2) * Math.PI) / 180);
     const scale = Math.min(
       (width - 2 * MARGIN) / ((box[2] - box[0]) * squeeze),
       (height - 2 * MARGIN) / (box[3] - box[1]),
     );
     const middle = [(box[0] + box[2]) / 2, (box[1] + box[3]) / 2];
-    this.#view = { width, height, squeeze, scale, middle, vehicles: this.#vehicles.size };
+    this.#view = { width, height, squeeze, scale, middle };
     const ratio = devicePixelRatio || 1;
     for (const canvas of [this.#canvas, this.#ground]) {
       canvas.width = width * ratio;
@@ -130,6 +150,33 @@ export class FleetMap {
     pen.globalAlpha = 1;
   }
 
+  /** Names of the fences in use, above each, where there is room left. */
+  #nameFences(pen, taken) {
+    pen.font = FENCE_FONT;
+    pen.fillStyle = this.#colors.held;
+    for (const { id, name, box: [west, , east, north] } of this.#fences) {
+      if (!this.#occupied.has(id) || east - west > WIDE_DEGREES) continue;
+      const [x, y] = this.#project((west + east) / 2, north);
+      const half = pen.measureText(name).width / 2;
+      if (free(taken, [x - half, y - 14, x + half, y - 2])) pen.fillText(name, x - half, y - 4);
+    }
+  }
+
+  /** Names of the vehicles, beside each where there is room; they come back when the vehicles part. */
+  #nameVehicles(pen, places, taken) {
+    pen.font = VEHICLE_FONT;
+    pen.fillStyle = this.#colors.ink;
+    for (const [id, [x, y]] of places) {
+      const name = this.#names(id);
+      const width = pen.measureText(name).width;
+      for (const [left, base] of [[x + 6, y - 4], [x - 6 - width, y - 4], [x + 6, y + 12], [x - 6 - width, y + 12]]) {
+        if (!free(taken, [left, base - 9, left + width, base + 2])) continue;
+        pen.fillText(name, left, base);
+        break;
+      }
+    }
+  }
+
   #outline(shape) {
     const path = new Path2D();
     if (shape.type === "circle") {
@@ -157,7 +204,7 @@ export class FleetMap {
     const { width, height } = this.#view;
     pen.clearRect(0, 0, width, height);
     pen.drawImage(this.#ground, 0, 0, width, height);
-    pen.font = "11px system-ui, sans-serif";
+    const places = new Map();
     for (const [id, vehicle] of this.#vehicles) {
       const here = this.#at(vehicle, now);
       pen.strokeStyle = this.#colors.ink;
@@ -171,7 +218,10 @@ export class FleetMap {
       pen.beginPath();
       pen.arc(x, y, 4, 0, 2 * Math.PI);
       pen.fill();
-      pen.fillText(this.#names(id), x + 6, y - 4);
+      places.set(id, [x, y]);
     }
+    const taken = [...places.values()].map(([x, y]) => [x - 4, y - 4, x + 4, y + 4]);
+    this.#nameVehicles(pen, places, taken);
+    this.#nameFences(pen, taken);
   }
 }

@@ -33,8 +33,10 @@ pub(crate) struct Core {
 }
 
 struct Threads {
-    /// Directory, registry, occupancy and cache.
+    /// Directory, occupancy and cache.
     desk: ArbiterHandle,
+    /// The registry of fences: preparing a large one takes milliseconds that nobody else waits for.
+    registry: ArbiterHandle,
     writer: ArbiterHandle,
     /// Vehicles.
     lanes: Vec<ArbiterHandle>,
@@ -43,7 +45,12 @@ struct Threads {
 impl Threads {
     fn start(lanes: usize) -> Self {
         let thread = || Arbiter::new().handle();
-        Self { desk: thread(), writer: thread(), lanes: (0..lanes.max(1)).map(|_| thread()).collect() }
+        Self {
+            desk: thread(),
+            registry: thread(),
+            writer: thread(),
+            lanes: (0..lanes.max(1)).map(|_| thread()).collect(),
+        }
     }
 }
 
@@ -80,7 +87,7 @@ impl Core {
         let directory =
             Directory::start_in_arbiter(&threads.desk, move |_| Directory::new(directory, vehicles));
         let registry =
-            GeofenceRegistry::start_in_arbiter(&threads.desk, move |_| GeofenceRegistry::new(shelves));
+            GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| GeofenceRegistry::new(shelves));
         Self {
             store,
             clock,
@@ -116,8 +123,8 @@ impl Core {
 
     /// Stops every actor at once.
     pub(crate) fn stop(&self) {
-        let Threads { desk, writer, lanes } = &self.threads;
-        for thread in lanes.iter().chain([desk, writer]) {
+        let Threads { desk, registry, writer, lanes } = &self.threads;
+        for thread in lanes.iter().chain([desk, registry, writer]) {
             thread.stop();
         }
     }

@@ -83,7 +83,12 @@ impl Occupancy {
 
     /// Sends each watcher its part. One whose channel is full is let go: it finds the channel
     /// closed and watches anew.
-    fn publish(&mut self, vehicles: Vec<Arc<VehicleUpdate>>, events: Vec<Arc<CommittedEvent>>) {
+    fn publish(
+        &mut self,
+        vehicles: &[Arc<VehicleUpdate>],
+        removed: Option<(VehicleId, OrganizationId)>,
+        events: &[Arc<CommittedEvent>],
+    ) {
         let next_sequence = self.next_sequence;
         let mut parts: HashMap<Option<OrganizationId>, Arc<Update>> = HashMap::new();
         self.watchers.retain(|watcher| {
@@ -95,11 +100,16 @@ impl Occupancy {
                 let sees = |organization| watcher.audience.sees(organization);
                 Arc::new(Update {
                     vehicles: vehicles.iter().filter(|v| sees(v.organization_id)).cloned().collect(),
+                    removed: removed
+                        .iter()
+                        .filter(|(_, of)| sees(*of))
+                        .map(|(vehicle, _)| *vehicle)
+                        .collect(),
                     events: events.iter().filter(|e| sees(e.event.organization_id)).cloned().collect(),
                     next_sequence,
                 })
             });
-            if part.vehicles.is_empty() && part.events.is_empty() {
+            if part.vehicles.is_empty() && part.removed.is_empty() && part.events.is_empty() {
                 return !watcher.updates.is_closed();
             }
             watcher.updates.try_send(Arc::clone(part)).is_ok()
@@ -120,13 +130,13 @@ impl Occupancy {
                 newest.insert(vehicle, (organization, state));
             }
         }
-        let vehicles = newest
+        let vehicles: Vec<_> = newest
             .into_iter()
             .map(|(vehicle, (organization, state))| Arc::new(self.put(vehicle, organization, state)))
             .collect();
         self.next_sequence = next_sequence;
-        let events = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        self.publish(vehicles, events);
+        let events: Vec<_> = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
+        self.publish(&vehicles, None, &events);
     }
 }
 
@@ -268,7 +278,7 @@ impl Handler<Introduce> for Occupancy {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let state = Arc::new(VehicleState::default());
             let update = Arc::new(self.put(new.vehicle_id, new.organization_id, state));
-            self.publish(vec![update], Vec::new());
+            self.publish(&[update], None, &[]);
         }
     }
 }
@@ -289,6 +299,7 @@ impl Handler<Forget> for Occupancy {
             if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
                 fleet.remove(&vehicle);
             }
+            self.publish(&[], Some((vehicle, known.organization_id)), &[]);
         }
     }
 }

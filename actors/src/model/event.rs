@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{DriverId, EventId, Fix, GeofenceId, OrganizationId, Place, Timestamp, VehicleId, VisitId};
 
 macro_rules! word {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:tt),+ $(,)? }) => {
         $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]

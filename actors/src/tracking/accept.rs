@@ -41,8 +41,8 @@ pub enum Refusal {
     #[error("latitude and longitude are exactly 0,0: the device has no fix")]
     NullIsland,
     /// Another member is no finite number, or a heading above 360.
-    #[error("a member is not a finite number in its range")]
-    Number,
+    #[error("{0} is not a finite number in its range")]
+    Number(&'static str),
     /// Older than the organization keeps positions.
     #[error("recordedAt is older than the organization keeps positions")]
     TooOld,
@@ -55,7 +55,7 @@ impl Refusal {
         match self {
             Self::Coordinates => "coordinatesOutOfRange",
             Self::NullIsland => "nullIsland",
-            Self::Number => "numberOutOfRange",
+            Self::Number(_) => "numberOutOfRange",
             Self::TooOld => "olderThanRetention",
         }
     }
@@ -79,39 +79,39 @@ pub fn accept(
     if keep_from.is_some_and(|from| recorded_at < from) {
         return Err(Refusal::TooOld);
     }
-    let heading_degrees = known(reported.heading_degrees)?;
+    let heading_degrees = known("headingDegrees", reported.heading_degrees)?;
     if heading_degrees.is_some_and(|degrees| degrees > 360.0) {
-        return Err(Refusal::Number);
+        return Err(Refusal::Number("headingDegrees"));
     }
     Ok(Fix {
         recorded_at,
         received_at,
         place: Place::new(latitude, longitude),
-        speed_kmh: known(reported.speed_kmh)?.filter(|speed| *speed < UNKNOWN_SPEED_KMH),
+        speed_kmh: known("speedKmh", reported.speed_kmh)?.filter(|speed| *speed < UNKNOWN_SPEED_KMH),
         heading_degrees,
-        altitude_meters: finite(reported.altitude_meters)?,
-        accuracy_meters: known(reported.accuracy_meters)?,
-        odometer_km: known(reported.odometer_km)?,
+        altitude_meters: finite("altitudeMeters", reported.altitude_meters)?,
+        accuracy_meters: known("accuracyMeters", reported.accuracy_meters)?,
+        odometer_km: known("odometerKm", reported.odometer_km)?,
         ignition: reported.ignition,
         fuel: reported.fuel.map(finite_fuel).transpose()?,
     })
 }
 
-fn finite(value: Option<f64>) -> Result<Option<f64>, Refusal> {
+fn finite(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refusal> {
     match value {
-        Some(number) if !number.is_finite() => Err(Refusal::Number),
+        Some(number) if !number.is_finite() => Err(Refusal::Number(member)),
         other => Ok(other),
     }
 }
 
 /// A finite number; a negative one is a device's way to say that it does not know.
-fn known(value: Option<f64>) -> Result<Option<f64>, Refusal> {
-    Ok(finite(value)?.filter(|number| *number >= 0.0))
+fn known(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refusal> {
+    Ok(finite(member, value)?.filter(|number| *number >= 0.0))
 }
 
 fn finite_fuel(reading: FuelReading) -> Result<FuelReading, Refusal> {
     let (FuelReading::Percent(value) | FuelReading::Liters(value) | FuelReading::Raw(value)) = reading;
-    finite(Some(value)).map(|_| reading)
+    finite("fuel", Some(value)).map(|_| reading)
 }
 
 #[cfg(test)]
@@ -132,8 +132,8 @@ mod tests {
             (at(f64::NAN, 10.0), Refusal::Coordinates),
             (at(45.0, f64::INFINITY), Refusal::Coordinates),
             (at(0.0, -0.0), Refusal::NullIsland),
-            (Reported { altitude_meters: Some(f64::NAN), ..at(1.0, 1.0) }, Refusal::Number),
-            (Reported { heading_degrees: Some(361.0), ..at(1.0, 1.0) }, Refusal::Number),
+            (Reported { altitude_meters: Some(f64::NAN), ..at(1.0, 1.0) }, Refusal::Number("altitudeMeters")),
+            (Reported { heading_degrees: Some(361.0), ..at(1.0, 1.0) }, Refusal::Number("headingDegrees")),
         ] {
             assert_eq!(accept(&reported, NOW, NOW, None), Err(refusal), "{reported:?}");
         }

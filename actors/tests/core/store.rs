@@ -54,6 +54,7 @@ struct Books {
     vehicles: Vec<Vehicle>,
     fences: Vec<Fence>,
     unsettled: Vec<(OrganizationId, GeofenceId)>,
+    removed: BTreeSet<VehicleId>,
     states: BTreeMap<VehicleId, VehicleState>,
     fixes: BTreeSet<Key>,
     events: Vec<Event>,
@@ -116,6 +117,11 @@ impl Store {
     /// Another server writes from now on.
     pub(crate) fn take_over(&self) {
         self.books().taken_over = true;
+    }
+
+    /// A vehicle whose removal was committed, but whose stays were not ended before the server stopped.
+    pub(crate) fn add_removed(&self, vehicle: VehicleId) {
+        self.books().removed.insert(vehicle);
     }
 
     /// A new version that was committed, but not settled before the server stopped.
@@ -194,6 +200,7 @@ impl Books {
         let seed = |vehicle: &Vehicle| VehicleSeed {
             vehicle: vehicle.clone(),
             state: self.states.get(&vehicle.id).cloned().unwrap_or_default(),
+            is_removed: self.removed.contains(&vehicle.id),
         };
         Seeds {
             vehicles: self.vehicles.iter().map(seed).collect(),

@@ -1,11 +1,13 @@
 //! Vehicles that come, change their name and go.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join;
 use waypost_actors::live::{LiveConfig, LiveError};
 use waypost_actors::model::{Cause, EventKind, Vehicle, VehicleLimits};
 use waypost_actors::ports::Counts;
+use waypost_actors::watch::Audience;
 
 use crate::store::Fault;
 use crate::world::{
@@ -74,6 +76,36 @@ async fn removing_one_ends_its_stays_and_its_connections() {
     assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap(), None);
     within(world.live.remove_vehicle(vehicle(1))).await.unwrap();
     eventually("its actor went", || world.actors() == 1).await;
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn the_stays_of_one_removed_before_a_crash_are_ended_at_the_start() {
+    let first = World::with(2, quick()).await;
+    for number in 1..=2 {
+        let entry = first.live.reporter().report(vehicle(number), vec![fix(0.0, INSIDE)]).await.unwrap();
+        within(entry.committed()).await.unwrap();
+    }
+    within(first.live.stop()).await;
+    first.store.add_removed(vehicle(1));
+
+    let world = World::on(Arc::clone(&first.store), quick()).await;
+    assert_eq!(world.store.events_of(vehicle(1))[1].cause, Cause::VehicleDeactivated);
+    assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap(), None);
+    assert_eq!(world.store.events_of(vehicle(2)).len(), 1);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn watchers_are_told_that_one_is_gone() {
+    let world = World::with(2, quick()).await;
+    let (organization, other) = (known_vehicle(1, 1).organization_id, known_vehicle(9, 2).organization_id);
+    let mut watch = world.live.watch(Audience::Organization(organization)).await.unwrap();
+    let mut foreign = world.live.watch(Audience::Organization(other)).await.unwrap();
+    within(world.live.remove_vehicle(vehicle(1))).await.unwrap();
+    let update = within(watch.updates.recv()).await.unwrap();
+    assert_eq!(update.removed, [vehicle(1)]);
+    foreign.updates.try_recv().expect_err("nobody else is told");
     world.end().await;
 }
 

@@ -231,6 +231,48 @@ fn a_fix_that_meets_a_newer_version_settles_it_first() {
 }
 
 #[test]
+fn a_stay_begun_by_a_change_never_ends_before_it_began() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, 5.0)]);
+    let elsewhere = |number, seconds, shape| FenceVersion {
+        changed_at: at(seconds),
+        effective_from: Some(at(seconds)),
+        shape,
+        ..version(number, Rules::EXACT)
+    };
+    // Gone at 4 s, back at 8 s; the way from 0 s to 10 s crosses the boundary at 5 s.
+    script.change(elsewhere(2, 4.0, square(1.0, 1.0, 0.01)));
+    script.change(elsewhere(3, 8.0, square(0.0, 0.0, 0.01)));
+    script.drive(&[(10.0, 15.0)]);
+    assert_eq!(script.events(), ["entry@0", "exit@4", "entry@8", "exit@8"]);
+}
+
+#[test]
+fn an_entry_never_lies_before_its_version_was_in_force() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, -5.0)]);
+    let later = FenceVersion { effective_from: Some(at(8.0)), ..version(2, Rules::EXACT) };
+    script.fences[0].versions.push(later);
+    script.drive(&[(10.0, 5.0)]);
+    assert_eq!(script.events(), ["entry@8"]);
+}
+
+#[test]
+fn a_version_dated_back_ends_a_stay_before_it_begins_another() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, 5.0)]);
+    // In force since before the last fix, and not settled: the next fix finds it.
+    let back = FenceVersion {
+        effective_from: Some(at(-5.0)),
+        shape: square(0.01, 0.0, 0.01),
+        ..version(2, Rules::EXACT)
+    };
+    script.fences[0].versions.push(back);
+    script.drive(&[(10.0, 15.0)]);
+    assert_eq!(script.events(), ["entry@0", "exit@0", "entry@5"]);
+}
+
+#[test]
 fn one_dwell_record_per_visit() {
     let mut script = Script::new(Rules { dwell_after_seconds: Some(30.0), ..Rules::EXACT });
     script.drive(&[(0.0, 5.0), (29.0, 5.0), (31.0, 5.0), (90.0, 5.0)]);

@@ -6,7 +6,9 @@ use serde_json::{Value, json};
 use utoipa::OpenApi;
 
 use super::problem::ProblemBody;
+use super::query::MAX_PAGE;
 use super::routes::{self, Access, Route};
+use crate::domain::paging::DEFAULT_LIMIT;
 
 mod bodies;
 
@@ -47,6 +49,9 @@ fn describe(operation: &mut Value, route: &Route) {
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
+    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+        bound(parameter);
+    }
     operation["responses"]["default"] = json!({
         "description": "Any refusal; /problems explains the codes",
         "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
@@ -58,6 +63,17 @@ fn describe(operation: &mut Value, route: &Route) {
             parameters.push(if_match);
         }
     }
+}
+
+/// What lists take, the same on every route.
+fn bound(parameter: &mut Value) {
+    let bounds = match parameter["name"].as_str() {
+        Some("page") => json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 }),
+        // A greater one is taken for the greatest, not refused.
+        Some("limit") => json!({ "type": "integer", "minimum": 1, "default": DEFAULT_LIMIT }),
+        _ => return,
+    };
+    parameter["schema"] = bounds;
 }
 
 const INTRODUCTION: &str = "Real-time fleet tracking: positions in, geofence events out.\n\n\

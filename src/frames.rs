@@ -1,0 +1,206 @@
+//! WebSocket frames before they are messages: a limit that holds while a frame comes in, and what a
+//! broken stream means.
+//!
+//! actix-http looks at a frame's length only when all of it is in memory, so a client that announces
+//! gigabytes could fill it. Here the length is read as soon as it is there, and what is too large is
+//! thrown away instead of kept. Knows the framing of RFC 6455, and nothing of what is said in it.
+
+use std::future::ready;
+use std::io::ErrorKind;
+
+use actix_web::dev;
+use actix_web::error::PayloadError;
+use actix_ws::ProtocolError;
+use futures_util::StreamExt;
+
+/// Of a message that is too large so much is read and thrown away, in bytes, so that an honest client
+/// gets to the end of it and hears why the socket closes.
+const DISCARD_AT_MOST: u64 = 16 << 20;
+/// The longest head of a frame: two bytes, an eight-byte length, a mask.
+const LONGEST_HEAD: usize = 14;
+
+/// Why no further message comes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// A message is larger than the limit.
+    TooLarge,
+    /// These are no WebSocket frames, or a text is not UTF-8.
+    Malformed(String),
+    /// The connection is gone.
+    Gone,
+}
+
+impl From<ProtocolError> for Broken {
+    fn from(error: ProtocolError) -> Self {
+        match error {
+            ProtocolError::Overflow => Self::TooLarge,
+            ProtocolError::Io(error) if error.kind() == ErrorKind::InvalidData => {
+                Self::Malformed(format!("not a WebSocket frame of text: {error}"))
+            }
+            ProtocolError::Io(error) => {
+                let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<PayloadError>());
+                if matches!(inner, Some(PayloadError::Overflow)) { Self::TooLarge } else { Self::Gone }
+            }
+            error => Self::Malformed(format!("not a WebSocket frame: {error}")),
+        }
+    }
+}
+
+/// A socket's bytes; ends with [`PayloadError::Overflow`] at a message of more than `most` bytes,
+/// its parts counted together.
+#[must_use]
+pub fn limited(bytes: dev::Payload, most: usize) -> dev::Payload {
+    let mut limit = FrameLimit::new(most as u64);
+    let passed = bytes.filter_map(move |chunk| {
+        ready(match chunk.map(|chunk| (limit.look(&chunk), chunk)) {
+            Ok((Seen::Within, chunk)) => Some(Ok(chunk)),
+            Ok((Seen::Discard, _)) => None,
+            Ok((Seen::TooLarge, _)) => Some(Err(PayloadError::Overflow)),
+            Err(error) => Some(Err(error)),
+        })
+    });
+    dev::Payload::Stream { payload: Box::pin(passed) }
+}
+
+/// What to do with some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Seen {
+    Within,
+    /// Of a message that is too large.
+    Discard,
+    /// The message that is too large is over, or enough of it was read.
+    TooLarge,
+}
+
+/// Follows the frames in a stream of bytes, wherever the stream is cut.
+struct FrameLimit {
+    most: u64,
+    /// The head of the frame that begins.
+    head: Vec<u8>,
+    /// Bytes of the frame still to come.
+    left: u64,
+    /// Bytes of the message so far, in frames announced.
+    message: u64,
+    too_large: bool,
+    discarded: u64,
+}
+
+impl FrameLimit {
+    fn new(most: u64) -> Self {
+        let head = Vec::with_capacity(LONGEST_HEAD);
+        Self { most, head, left: 0, message: 0, too_large: false, discarded: 0 }
+    }
+
+    fn look(&mut self, mut bytes: &[u8]) -> Seen {
+        while let [first, rest @ ..] = bytes {
+            if self.left > 0 {
+                let here = self.left.min(bytes.len() as u64);
+                self.left -= here;
+                self.discarded += if self.too_large { here } else { 0 };
+                bytes = &bytes[here as usize..];
+            } else if self.too_large {
+                break;
+            } else {
+                self.head.push(*first);
+                bytes = rest;
+                self.begin_frame();
+            }
+        }
+        match self.too_large {
+            false => Seen::Within,
+            true if self.left > 0 && self.discarded < DISCARD_AT_MOST => Seen::Discard,
+            true => Seen::TooLarge,
+        }
+    }
+
+    /// Begins a frame once its head is complete.
+    fn begin_frame(&mut self) {
+        let [first, second, length @ ..] = &self.head[..] else { return };
+        let (extended, mask) = (second & 0x7f, if second & 0x80 == 0 { 0 } else { 4 });
+        let length_bytes = match extended {
+            126 => 2,
+            127 => 8,
+            _ => 0,
+        };
+        if length.len() < length_bytes + mask {
+            return;
+        }
+        let number = |bytes: &[u8]| bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte));
+        self.left = if length_bytes == 0 { u64::from(extended) } else { number(&length[..length_bytes]) };
+        let (last, control) = (first & 0x80 != 0, first & 0x08 != 0);
+        self.head.clear();
+        // Control frames come between the parts of a message.
+        let size = if control { self.left } else { self.message.saturating_add(self.left) };
+        self.too_large = size > self.most;
+        if !control {
+            self.message = if last { 0 } else { size };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client's frame: masked by zeros.
+    fn frame(first: u8, length: usize) -> Vec<u8> {
+        let mut bytes = vec![first];
+        match length {
+            0..126 => bytes.push(0x80 | length as u8),
+            126..65_536 => bytes.extend([0x80 | 126, (length >> 8) as u8, length as u8]),
+            _ => {
+                bytes.push(0x80 | 127);
+                bytes.extend((length as u64).to_be_bytes());
+            }
+        }
+        bytes.extend(vec![0; 4 + length]);
+        bytes
+    }
+
+    const TEXT: u8 = 0x81;
+    const FIRST: u8 = 0x01;
+    const MIDDLE: u8 = 0x00;
+    const LAST: u8 = 0x80;
+    const PING: u8 = 0x89;
+
+    #[test]
+    fn messages_within_the_limit_pass_however_they_are_cut() {
+        let stream = [
+            frame(TEXT, 1000),
+            frame(TEXT, 0),
+            frame(FIRST, 400),
+            frame(PING, 100),
+            frame(MIDDLE, 300),
+            frame(LAST, 300),
+            frame(TEXT, 125),
+        ]
+        .concat();
+        for cut in [1, 2, 3, 7, 100, stream.len()] {
+            let mut limit = FrameLimit::new(1000);
+            assert!(stream.chunks(cut).all(|part| limit.look(part) == Seen::Within), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_message_that_is_too_large_is_thrown_away_to_its_end() {
+        for large in [frame(TEXT, 1001), frame(TEXT, 70_000), frame(PING, 1001)] {
+            let mut limit = FrameLimit::new(1000);
+            let (last, before) = large.split_last().unwrap();
+            assert_eq!(limit.look(before), Seen::Discard);
+            assert_eq!(limit.look(&[*last]), Seen::TooLarge);
+        }
+        let mut parts = FrameLimit::new(1000);
+        assert_eq!(parts.look(&frame(FIRST, 600)), Seen::Within);
+        assert_eq!(parts.look(&frame(MIDDLE, 600)), Seen::TooLarge);
+    }
+
+    #[test]
+    fn of_an_endless_message_only_so_much_is_read() {
+        let mut limit = FrameLimit::new(1000);
+        let head = [&[TEXT, 0x80 | 127][..], &u64::MAX.to_be_bytes(), &[0; 4]].concat();
+        assert_eq!(limit.look(&head), Seen::Discard);
+        let megabyte = vec![0; 1 << 20];
+        assert!((1..16).all(|_| limit.look(&megabyte) == Seen::Discard));
+        assert_eq!(limit.look(&megabyte), Seen::TooLarge);
+    }
+}
