@@ -27,7 +27,11 @@ pub(super) fn advance(
     let mut changes: Vec<(Timestamp, Arc<FenceTimeline>, usize)> = Vec::new();
     let mut gather = |fence: &Arc<FenceTimeline>| {
         for (index, version) in fence.versions().iter().enumerate() {
-            if let Some(from) = version.effective_from.filter(|from| *from > since && *from <= until) {
+            let Some(from) = version.effective_from.filter(|from| *from > since && *from <= until) else {
+                continue;
+            };
+            // A version planned for this instant may have been overruled since.
+            if fence.in_force_at(from).is_some_and(|in_force| in_force.version == version.version) {
                 changes.push((from, Arc::clone(fence), index));
             }
         }
@@ -106,13 +110,17 @@ fn change(
     }
 }
 
-/// Judges a held fence by another version, at the last fix. Returns whether the stay goes on.
+/// Judges a held fence by another version, at the last fix. Returns whether the stay goes on: the
+/// vehicle is inside, or was on its way out and the version's rules do not let it go yet.
 pub(super) fn settle(stay: &mut Stay, last: &Fix, at: Timestamp, step: &mut Step<'_>) -> bool {
     stay.version = step.version.version;
     if holds(step.version, last.place) {
         if matches!(stay.phase, Phase::Leaving { .. }) {
             stay.phase = Phase::Inside;
         }
+        return true;
+    }
+    if step.version.active && step.goes_on_leaving(stay, last) {
         return true;
     }
     if stay.is_open() {

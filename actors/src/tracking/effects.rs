@@ -28,7 +28,7 @@ impl Quarantine {
 /// What the engine knows of a row before the store has seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Newer than anything stored of this vehicle: it cannot be a duplicate.
+    /// In time, and newer than anything stored of this vehicle: it cannot be a duplicate.
     Fresh,
     /// It may be stored already; then what the stored one lacks is filled in.
     Recheck {

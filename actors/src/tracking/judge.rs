@@ -1,12 +1,14 @@
 //! Judging one fix: which fences it enters and leaves (docs/tracking.md §3).
 
+use std::collections::HashSet;
+
 use super::Context;
 use super::change::{self, settle};
 use super::effects::{Effects, VisitRow};
 use super::identity::{Anchor, event_id, visit_id};
 use super::passage::infer_passages;
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
-use crate::geofence::{FenceTimeline, PreparedVersion, Shape, interpolate};
+use crate::geofence::{FenceTimeline, PreparedVersion, interpolate};
 use crate::model::{
     Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, Origin, Place, Timestamp,
     VehicleId,
@@ -17,29 +19,36 @@ const MAX_ACCURACY_MARGIN_METERS: f64 = 200.0;
 
 /// Judges a fix that is newer than everything on the timeline.
 pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
-    change::advance(state, fix.recorded_at, context, effects);
     let first_event = effects.events.len();
+    change::advance(state, fix.recorded_at, context, effects);
     let before = state.last;
     let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
     leave_or_stay(state, &fix, context, effects);
     if let Some(before) = before.filter(|_| context.fences.infers_passages()) {
         infer_passages(&held, &before, &fix, context, effects);
     }
-    enter(state, before.as_ref(), &fix, context, effects);
+    enter(state, before.as_ref(), &fix, first_event, context, effects);
     in_order(&mut effects.events[first_event..]);
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     state.last = Some(fix);
     state.newest_entry = fix.recorded_at;
 }
 
-/// By instant; at one instant exits before entries, then by fence.
+/// By instant; at one instant exits before entries, then by fence. Only a visit that ends in the
+/// instant of its entry has its exit behind it.
 fn in_order(events: &mut [Event]) {
-    let rank = |kind: EventKind| match kind {
+    if events.len() < 2 {
+        return;
+    }
+    let entries = events.iter().filter(|event| event.kind == EventKind::Entry);
+    let begun: HashSet<_> = entries.map(|entry| (entry.visit_id, entry.occurred_at)).collect();
+    let rank = |event: &Event| match event.kind {
+        EventKind::Exit if begun.contains(&(event.visit_id, event.occurred_at)) => 3,
         EventKind::Exit => 0,
         EventKind::Entry => 1,
         EventKind::Dwell => 2,
     };
-    events.sort_by_key(|event| (event.occurred_at, rank(event.kind), event.geofence_id));
+    events.sort_by_key(|event| (event.occurred_at, rank(event), event.geofence_id));
 }
 
 /// Every fence held, whatever an index says: still inside, on the way out, or out.
@@ -50,9 +59,9 @@ fn leave_or_stay(state: &mut VehicleState, fix: &Fix, context: &Context<'_>, eff
         let Some(fence) = context.fences.get(stay.geofence_id) else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
         let mut step = Step { fence, version, context, effects };
-        // A version that came in force unnoticed counts from its own instant on, where there is a fix.
-        let at = version.effective_from.map_or(before.recorded_at, |from| from.max(before.recorded_at));
-        if version.version != stay.version && !settle(stay, &before, at, &mut step) {
+        // Not settled yet, and in force since before the newest entry: it is settled now.
+        let changed_at = version.changed_at.max(state.newest_entry).min(fix.recorded_at);
+        if version.version != stay.version && !settle(stay, &before, changed_at, &mut step) {
             return false;
         }
         step.continue_stay(stay, &before, fix)
@@ -60,11 +69,12 @@ fn leave_or_stay(state: &mut VehicleState, fix: &Fix, context: &Context<'_>, eff
     state.stays = stays;
 }
 
-/// The fences around the fix that the vehicle was not in.
+/// The fences around the fix that the vehicle was not in. `first_event`: where this step's records begin.
 fn enter(
     state: &mut VehicleState,
     before: Option<&Fix>,
     fix: &Fix,
+    first_event: usize,
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
@@ -78,8 +88,11 @@ fn enter(
         {
             return;
         }
+        let records = effects.events[first_event..].iter().filter(|event| event.geofence_id == fence.id);
+        let left_at = records.map(|event| event.occurred_at).max();
+        let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
         let mut step = Step { fence, version, context, effects };
-        state.stays.push(step.begin_stay(before, fix));
+        state.stays.push(step.begin_stay(before, fix, not_before));
     });
 }
 
@@ -92,10 +105,11 @@ pub(super) struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn begin_stay(&mut self, before: Option<&Fix>, fix: &Fix) -> Stay {
+    /// `not_before`: when the fence changed last, or was left in this very step.
+    fn begin_stay(&mut self, before: Option<&Fix>, fix: &Fix, not_before: Option<Timestamp>) -> Stay {
         let (crossing, cause) = match before {
             None => (at_fix(fix, 0.0), Cause::Initial),
-            Some(before) => self.entry_crossing(before, fix),
+            Some(before) => self.entry_crossing(before, fix, not_before),
         };
         let candidate = Candidate { crossing, fix: *fix };
         let mut stay = self.new_stay(Anchor::Fix(fix.recorded_at), crossing.at, cause);
@@ -181,6 +195,15 @@ impl Step<'_> {
         }
     }
 
+    /// Whether a stay that is on its way out stays so under a new version, judged at the last fix.
+    /// Waiting times are for a later fix to confirm.
+    pub(super) fn goes_on_leaving(&self, stay: &mut Stay, last: &Fix) -> bool {
+        let Phase::Leaving { since, .. } = &mut stay.phase else { return false };
+        let beyond = self.is_beyond_margin(last);
+        *since = beyond.then(|| since.unwrap_or(last.recorded_at));
+        !beyond || self.version.rules.min_outside_seconds > 0.0
+    }
+
     /// Farther outside than the margin: the rule's, or the fix's accuracy if that is more.
     fn is_beyond_margin(&self, fix: &Fix) -> bool {
         let rule = self.version.rules.exit_margin_meters;
@@ -191,25 +214,20 @@ impl Step<'_> {
         self.version.shape.is_farther_outside_than(fix.place, rule.max(accuracy))
     }
 
-    fn entry_crossing(&self, before: &Fix, fix: &Fix) -> (Crossing, Cause) {
-        match crossing(&self.version.shape, before, fix, self.version.rules.max_gap_seconds, Which::Last) {
-            // Not before the version was in force.
-            Some(crossing) => {
-                let at = self.version.effective_from.map_or(crossing.at, |from| from.max(crossing.at));
-                (Crossing { at, ..crossing }, Cause::Crossing)
-            }
+    fn entry_crossing(&self, before: &Fix, fix: &Fix, not_before: Option<Timestamp>) -> (Crossing, Cause) {
+        match crossing(self.version, before, fix, Which::Last, not_before) {
+            Some(crossing) => (crossing, Cause::Crossing),
             // Inside before too, and not held: the fence came in force over the vehicle's past.
             None if self.version.shape.covers(before.place) => (at_fix(fix, 0.0), change::began_by(self)),
             None => (at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)), Cause::Crossing),
         }
     }
 
-    /// Not before the stay began, which a change of the fence may do at any point of the way.
+    /// Not before the stay began or the fence changed: both may lie between the two fixes.
     fn exit_crossing(&self, stay: &Stay, before: &Fix, fix: &Fix) -> Crossing {
-        let max_gap = self.version.rules.max_gap_seconds;
-        let found = crossing(&self.version.shape, before, fix, max_gap, Which::First)
-            .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)));
-        Crossing { at: found.at.max(stay.entered_at), ..found }
+        let not_before = self.fence.last_change_until(fix.recorded_at).max(Some(stay.entered_at));
+        crossing(self.version, before, fix, Which::First, not_before)
+            .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)))
     }
 
     pub(super) fn record_entry(&mut self, stay: &Stay, candidate: &Candidate) {
@@ -292,16 +310,29 @@ enum Which {
     Last,
 }
 
-/// Where the way between two fixes crosses the boundary, interpolated in time; at the later fix
-/// itself across too long a gap. `None` when the way does not cross.
-fn crossing(shape: &Shape, before: &Fix, fix: &Fix, max_gap_seconds: f64, which: Which) -> Option<Crossing> {
+/// Where the way between two fixes crosses the boundary, interpolated in time but not before an
+/// instant; at the later fix itself across too long a gap. `None` when the way does not cross.
+fn crossing(
+    version: &PreparedVersion,
+    before: &Fix,
+    fix: &Fix,
+    which: Which,
+    not_before: Option<Timestamp>,
+) -> Option<Crossing> {
     let seconds = fix.recorded_at.seconds_since(before.recorded_at);
-    let shares = shape.crossings(before.place, fix.place);
+    let shares = version.shape.crossings(before.place, fix.place);
     let share = match which {
         Which::First => shares.first(),
         Which::Last => shares.last(),
     }?;
-    Some(if seconds > max_gap_seconds { at_fix(fix, seconds) } else { between(before, fix, *share) })
+    if seconds > version.rules.max_gap_seconds {
+        return Some(at_fix(fix, seconds));
+    }
+    let crossing = between(before, fix, *share);
+    Some(match not_before.filter(|earliest| crossing.at < *earliest) {
+        Some(at) => Crossing { at, ..between(before, fix, at.seconds_since(before.recorded_at) / seconds) },
+        None => crossing,
+    })
 }
 
 /// A point of the way between two fixes. It happened between them: half their distance in time

@@ -5,6 +5,7 @@ use super::effects::Effects;
 use super::identity::Anchor;
 use super::judge::{Step, between};
 use super::state::{Candidate, Crossing};
+use super::timeline::implied_speed_kmh;
 use crate::geofence::{Shape, haversine_meters, interpolate};
 use crate::model::{Cause, Fix, GeofenceId};
 
@@ -20,11 +21,17 @@ pub(super) fn infer_passages(
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
+    // A confirmed jump says where the vehicle is, not which way it took.
+    let limit = context.vehicle.limits.max_speed_kmh;
+    if limit.is_some_and(|limit| implied_speed_kmh(before, fix) > limit) {
+        return;
+    }
     let seconds = fix.recorded_at.seconds_since(before.recorded_at);
     context.fences.for_each_near_segment(before.place, fix.place, |fence| {
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return };
         // The version must have been in force on the whole way.
-        let settled = fence.in_force_at(before.recorded_at).is_some_and(|v| v.version == version.version);
+        let settled = fence.in_force_at(before.recorded_at).is_some_and(|v| v.version == version.version)
+            && fence.last_change_until(fix.recorded_at) <= Some(before.recorded_at);
         if !version.active
             || !version.rules.infer_passages
             || seconds > version.rules.max_gap_seconds

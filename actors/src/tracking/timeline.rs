@@ -78,7 +78,10 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     } else if let Some(suspect) = suspect.filter(|suspect| plausible(Some(*suspect))) {
         effects.confirmed.push(suspect);
         store(state, fix, None, false, effects);
-        judge(state, suspect, context, effects);
+        // A fence change may have come between them; what is recorded up to it stands.
+        if suspect.recorded_at >= state.newest_entry {
+            judge(state, suspect, context, effects);
+        }
         judge(state, fix, context, effects);
     } else {
         store(state, fix, Some(Quarantine::Speed), false, effects);
@@ -87,7 +90,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
 }
 
 /// km/h on the great circle between two fixes; infinite for two places at one instant.
-fn implied_speed_kmh(from: &Fix, to: &Fix) -> f64 {
+pub(super) fn implied_speed_kmh(from: &Fix, to: &Fix) -> f64 {
     let meters = haversine_meters(from.place, to.place);
     let seconds = to.recorded_at.seconds_since(from.recorded_at);
     if meters == 0.0 { 0.0 } else { meters / seconds.max(0.0) * 3.6 }
@@ -100,11 +103,9 @@ fn store(
     late: bool,
     effects: &mut Effects,
 ) {
-    let standing = if fix.recorded_at > state.newest_stored {
-        state.newest_stored = fix.recorded_at;
-        Standing::Fresh
-    } else {
-        Standing::Recheck { late }
-    };
+    // What is newer than all stored fixes can be late all the same: a fence change may be newer.
+    let fresh = fix.recorded_at > state.newest_stored && !late;
+    state.newest_stored = state.newest_stored.max(fix.recorded_at);
+    let standing = if fresh { Standing::Fresh } else { Standing::Recheck { late } };
     effects.rows.push(PositionRow { fix, quarantine, standing });
 }

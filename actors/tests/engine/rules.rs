@@ -1,115 +1,11 @@
-//! The engine by scripts: fixes and fence changes in, records out.
-//!
-//! The fence of most scripts is a square of 0.01° around (0.005, 0.005); the vehicle drives along
-//! the parallel of 0.005°, whose thousandths of a degree are 111.3 m.
+//! The rules of docs/tracking.md, one by one.
 
-use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
-    Cause, Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules,
-    ShapeSpec, Timestamp, Vehicle, VehicleId, VehicleLimits,
+    Cause, EventKind, Fence, FenceVersion, Fix, GeofenceId, Place, Rules, VehicleLimits,
 };
-use waypost_actors::tracking::{
-    self, Context, Effects, Quarantine, Standing, VehicleState, deactivate, settle_fence,
-};
+use waypost_actors::tracking::{Quarantine, Standing, VehicleState, deactivate, settle_fence};
 
-const T0: i64 = 1_700_000_000_000_000;
-
-fn at(seconds: f64) -> Timestamp {
-    Timestamp::from_micros(T0).plus_seconds(seconds)
-}
-
-fn square(west: f64, south: f64, side: f64) -> ShapeSpec {
-    let corner = |dx: f64, dy: f64| Place::new(south + dy * side, west + dx * side);
-    let vertices = vec![corner(0.0, 0.0), corner(1.0, 0.0), corner(1.0, 1.0), corner(0.0, 1.0)];
-    ShapeSpec::Polygon(Polygon { vertices, holes: vec![] })
-}
-
-fn version(number: i64, rules: Rules) -> FenceVersion {
-    FenceVersion {
-        version: number,
-        effective_from: None,
-        changed_at: at(-1000.0),
-        active: true,
-        deleted: false,
-        shape: square(0.0, 0.0, 0.01),
-        rules,
-    }
-}
-
-/// One vehicle, some fences, and everything recorded so far.
-struct Script {
-    vehicle: Vehicle,
-    fences: Vec<Fence>,
-    state: VehicleState,
-    effects: Effects,
-    now: Timestamp,
-}
-
-impl Script {
-    fn new(rules: Rules) -> Self {
-        Self::with(vec![version(1, rules)])
-    }
-
-    fn with(versions: Vec<FenceVersion>) -> Self {
-        let organization_id = OrganizationId(uuid::Uuid::from_u128(1));
-        Self {
-            vehicle: Vehicle {
-                id: VehicleId(uuid::Uuid::from_u128(2)),
-                organization_id,
-                name: "V".into(),
-                limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
-            },
-            fences: vec![Fence {
-                id: GeofenceId(uuid::Uuid::from_u128(3)),
-                organization_id,
-                name: "F".into(),
-                versions,
-            }],
-            state: VehicleState::default(),
-            effects: Effects::default(),
-            now: at(1_000_000.0),
-        }
-    }
-
-    fn run(&mut self, step: impl FnOnce(&mut VehicleState, &Context<'_>, &mut Effects)) {
-        let timelines = self.fences.iter().map(|fence| FenceTimeline::prepare(fence).into()).collect();
-        let fences = FenceSet::new(timelines);
-        let context = Context { vehicle: &self.vehicle, fences: &fences, detected_at: self.now };
-        step(&mut self.state, &context, &mut self.effects);
-    }
-
-    fn fix(&mut self, fix: Fix) {
-        self.run(|state, context, effects| tracking::apply(state, fix, context, effects));
-    }
-
-    /// Fixes on the parallel of 0.005°: (seconds, thousandths of a degree east).
-    fn drive(&mut self, track: &[(f64, f64)]) -> &mut Self {
-        for (seconds, east) in track {
-            self.fix(Fix::new(at(*seconds), self.now, Place::new(0.005, east / 1000.0)));
-        }
-        self
-    }
-
-    fn change(&mut self, change: FenceVersion) -> &mut Self {
-        let id = self.fences[0].id;
-        self.fences[0].versions.push(change);
-        self.run(|state, context, effects| settle_fence(state, id, context, effects));
-        self
-    }
-
-    /// `kind@second`, `i` behind it when inferred.
-    fn events(&self) -> Vec<String> {
-        let word = |event: &Event| {
-            let inferred = if event.inferred { "i" } else { "" };
-            format!("{}@{}{inferred}", event.kind.as_str(), event.occurred_at.seconds_since(at(0.0)))
-        };
-        self.effects.events.iter().map(word).collect()
-    }
-
-    fn standings(&self) -> Vec<(Option<Quarantine>, Standing)> {
-        self.effects.rows.iter().map(|row| (row.quarantine, row.standing)).collect()
-    }
-}
+use crate::script::{Script, at, square, version};
 
 #[test]
 fn entry_and_exit_where_the_way_crosses_the_boundary() {

@@ -1,0 +1,152 @@
+//! Fences that change while fixes are on their way: what was recorded still adds up.
+
+use std::collections::{HashMap, HashSet};
+
+use waypost_actors::model::{
+    Cause, Event, EventKind, FenceVersion, Fix, Place, Rules, Timestamp, VehicleLimits,
+};
+use waypost_actors::tracking::{Standing, settle_fence};
+
+use crate::script::{Script, at, square, version};
+
+/// A version made at an instant, in force from then on.
+fn made(number: i64, seconds: f64) -> FenceVersion {
+    FenceVersion {
+        changed_at: at(seconds),
+        effective_from: Some(at(seconds)),
+        ..version(number, Rules::EXACT)
+    }
+}
+
+fn deleted(number: i64, seconds: f64) -> FenceVersion {
+    FenceVersion { active: false, deleted: true, ..made(number, seconds) }
+}
+
+/// Each record once, and no visit that ends before it begins.
+fn adds_up(events: &[Event]) {
+    let mut ids = HashSet::new();
+    assert!(events.iter().all(|event| ids.insert(event.id)), "an id twice: {events:#?}");
+    let mut entered: HashMap<_, Timestamp> = HashMap::new();
+    for event in events {
+        match event.kind {
+            EventKind::Entry => assert!(entered.insert(event.visit_id, event.occurred_at).is_none()),
+            EventKind::Exit => assert!(entered[&event.visit_id] <= event.occurred_at, "{events:#?}"),
+            EventKind::Dwell => {}
+        }
+    }
+}
+
+#[test]
+fn a_late_fix_newer_than_all_stored_ones_marks_its_vehicle_too() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, 5.0)]).change(deleted(2, 50.0));
+    // Recorded before the deletion, which stands on the timeline already.
+    script.drive(&[(45.0, 6.0)]);
+    assert_eq!(script.standings()[1], (None, Standing::Recheck { late: true }));
+    assert_eq!(script.events(), ["entry@0", "exit@50"]);
+}
+
+#[test]
+fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
+    let mut script = Script::new(Rules::EXACT);
+    script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(25.0), max_accuracy_meters: None };
+    // The suspect of 10 s is confirmed at 55 s, when the fence both are in is gone.
+    script.drive(&[(9.0, 1.0), (10.0, 9.0)]).change(deleted(2, 50.0)).drive(&[(55.0, 9.1)]);
+    assert_eq!(script.effects.confirmed.len(), 1);
+    assert_eq!(script.events(), ["entry@9", "exit@50"]);
+    adds_up(&script.effects.events);
+}
+
+#[test]
+fn a_version_that_a_later_one_overruled_never_takes_effect() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, 5.0)]);
+    // Planned for 100 s, then thought better of at 50 s.
+    let planned = FenceVersion { changed_at: at(20.0), shape: square(1.0, 1.0, 0.01), ..made(2, 100.0) };
+    script.change(planned).change(made(3, 50.0));
+    script.drive(&[(90.0, 6.0), (110.0, 7.0)]);
+    assert_eq!(script.events(), ["entry@0"]);
+}
+
+#[test]
+fn an_exit_never_comes_before_the_change_that_made_the_entry() {
+    let mut script = Script::with(vec![made(1, 15.0)]);
+    // Last seen at 10 s where the fence is made at 15 s; out of it, by the way, at 12 s.
+    script.drive(&[(10.0, 8.0), (20.0, 18.0)]);
+    assert_eq!(script.events(), ["entry@15", "exit@15"]);
+    assert_eq!(script.effects.events[0].cause, Cause::GeofenceCreated);
+    adds_up(&script.effects.events);
+}
+
+#[test]
+fn an_entry_never_comes_before_its_fence_was_in_force() {
+    let mut script = Script::with(vec![made(1, 15.0)]);
+    script.drive(&[(10.0, -2.0), (20.0, 8.0)]);
+    assert_eq!(script.events(), ["entry@15"]);
+    let entry = &script.effects.events[0];
+    assert!((entry.location.longitude - 0.003).abs() < 1e-9, "{:?}", entry.location);
+}
+
+#[test]
+fn a_stay_judged_anew_by_a_fix_ends_before_the_next_one_begins() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, 2.0)]);
+    // In force always, made at 5 s, and met by a fix before anybody settled it: the vehicle was
+    // last seen west of the new shape, and is now inside it.
+    let moved = FenceVersion {
+        changed_at: at(5.0),
+        effective_from: None,
+        shape: square(0.003, 0.0, 0.01),
+        ..version(2, Rules::EXACT)
+    };
+    script.fences[0].versions.push(moved);
+    script.drive(&[(10.0, 7.0)]);
+    assert_eq!(script.events(), ["entry@0", "exit@5", "entry@5"]);
+    adds_up(&script.effects.events);
+}
+
+#[test]
+fn a_change_of_a_rule_does_not_push_out_who_jitters_within_the_margin() {
+    let mut script = Script::new(Rules::default());
+    // 0.1 thousandths are 11 m: outside, within the margin of 20 m.
+    script.drive(&[(0.0, 5.0), (10.0, 10.1)]);
+    let named = Rules { speed_limit_kmh: Some(30.0), ..Rules::default() };
+    script.change(FenceVersion { rules: named, ..made(2, 20.0) });
+    script.drive(&[(30.0, 9.9)]);
+    assert_eq!(script.events(), ["entry@0"]);
+    // A smaller margin, though, is one it is beyond.
+    script.drive(&[(40.0, 10.1)]).change(FenceVersion { rules: Rules::EXACT, ..made(3, 50.0) });
+    assert_eq!(script.events(), ["entry@0", "exit@50"]);
+}
+
+#[test]
+fn settling_twice_records_nothing_twice() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, 5.0)]).change(deleted(2, 50.0));
+    let id = script.fences[0].id;
+    script.run(|state, context, effects| settle_fence(state, id, context, effects));
+    script.drive(&[(60.0, 5.0)]);
+    adds_up(&script.effects.events);
+    assert_eq!(script.events(), ["entry@0", "exit@50"]);
+}
+
+#[test]
+fn no_passage_is_inferred_along_an_impossible_jump() {
+    let mut script = Script::new(Rules::default());
+    script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: None };
+    // From 55 km west to 55 km east of the fence within ten seconds; the next fix confirms it.
+    script.drive(&[(0.0, -500.0), (10.0, 500.0), (20.0, 500.1)]);
+    assert_eq!(script.effects.confirmed.len(), 1);
+    assert!(script.events().is_empty(), "{:?}", script.events());
+}
+
+#[test]
+fn a_passage_begins_before_it_ends_even_within_a_millisecond() {
+    let mut script = Script::new(Rules::default());
+    for (millis, east) in [(0.0, -5.0), (0.001, 35.0)] {
+        script.fix(Fix::new(at(millis), script.now, Place::new(0.005, east / 1000.0)));
+    }
+    let kinds: Vec<EventKind> = script.effects.events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Entry, EventKind::Exit]);
+    assert_eq!(script.events(), ["entry@0i", "exit@0i"]);
+}

@@ -1,0 +1,6 @@
+//! The engine: scripts that hold it to docs/tracking.md, and properties of any track.
+
+mod changes;
+mod properties;
+mod rules;
+mod script;
