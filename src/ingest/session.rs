@@ -153,13 +153,6 @@ impl Socket {
         if boot.as_ref().is_some_and(|boot| boot.chars().count() > MAX_BOOT_ID_CHARS) {
             return Err(malformed(&format!("bootId may have {MAX_BOOT_ID_CHARS} characters")));
         }
-        // Numbers belong to the boot under which they were sent: under another one, an
-        // acknowledgement still to come would swallow items that were never sent.
-        while self.sent.len() > 0 {
-            let outcome = self.sent.next().await;
-            self.settle(outcome).await?;
-        }
-        self.sent = Sent::default();
         // An ack of the old numbers must not count for the new ones.
         if self.sent.len() > 0 {
             return Err(malformed("hello: items sent before it still wait for their ack"));

@@ -88,7 +88,7 @@ impl TryFrom<EventRow> for Event {
     }
 }
 
-/// The insert of many events.
+/// The insert of many events. An id that is there already is the same happening: it stays as it is.
 pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
     macro_rules! column {
         ($kind:ident, $event:ident => $value:expr) => {
@@ -127,6 +127,6 @@ pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
             column!(MaybeFloat, e => e.fix.heading_degrees),
             column!(MaybeFloat, e => e.fix.accuracy_meters),
         ],
-        after: "",
+        after: "on conflict (id) do nothing",
     }
 }

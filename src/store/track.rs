@@ -52,7 +52,11 @@ impl Track {
         store_states(&mut tx, &batch.writes, &dirty).await?;
         store_visits(&mut tx, &batch.writes).await?;
         let events: Vec<&Event> = batch.writes.iter().flat_map(|write| &write.effects.events).collect();
-        insert_events(&events).run(&mut tx).await?;
+        let written = insert_events(&events).run(&mut tx).await?;
+        if written < events.len() as u64 {
+            // Ids follow from what happened, so nothing is lost; but the engine should have known.
+            tracing::error!(repeated = events.len() as u64 - written, "events were recorded before");
+        }
         tx.commit().await?;
         Ok(Some(counts))
     }

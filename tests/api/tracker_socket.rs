@@ -51,14 +51,13 @@ fn positions(seqs: std::ops::RangeInclusive<u32>, hour: u32) -> Value {
 fn numbers_belong_to_the_boot_they_were_sent_under() {
     with_app(async |app| {
         let mut socket = tracker(&app).await;
-        // The boot is named while the first frame still waits for its commit.
         say(&mut socket, positions(1..=3, 10)).await;
-        say(&mut socket, json!({ "type": "hello", "bootId": "b" })).await;
-        say(&mut socket, positions(1..=2, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"]), (&json!(3), &json!(3)));
+        say(&mut socket, json!({ "type": "hello", "bootId": "b" })).await;
         let welcome = hear(&mut socket).await;
         assert_eq!((&welcome["type"], &welcome["ackedSeq"]), (&json!("welcome"), &Value::Null));
+        say(&mut socket, positions(1..=2, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(2), &json!(2), &json!(0)));
         // Said again under its boot, it is known.
@@ -67,6 +66,11 @@ fn numbers_belong_to_the_boot_they_were_sent_under() {
         say(&mut socket, positions(1..=3, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(3), &json!(1), &json!(2)));
+        // Another boot's name while a frame still waits would take its ack for its own.
+        socket.feed(Message::text(positions(4..=6, 11).to_string())).await.unwrap();
+        say(&mut socket, json!({ "type": "hello", "bootId": "c" })).await;
+        assert_eq!(hear(&mut socket).await["code"], "malformedFrame");
+        assert_eq!(hear(&mut socket).await["closed"], 4400);
         app
     });
 }

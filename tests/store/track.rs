@@ -21,6 +21,7 @@ for_each_engine!(
     a_new_late_fix_marks_its_vehicle_and_a_repeated_one_does_not,
     a_quarantine_is_lifted,
     events_are_numbered_by_the_one_writer,
+    an_event_is_written_once_and_a_repeated_one_stops_nobody,
     a_server_that_was_taken_over_cannot_commit,
     a_batch_of_thousands_is_one_transaction,
     fixes_of_any_year_find_their_place,
@@ -210,6 +211,19 @@ async fn events_are_numbered_by_the_one_writer(store: TestStore) {
     let refused = track.commit(&batch(vec![written], 5)).await;
     assert!(matches!(refused, Err(StoreError::Away(_))), "{refused:?}");
     assert_eq!(stored(&store).await, 0, "nothing of a batch out of order is stored");
+}
+
+async fn an_event_is_written_once_and_a_repeated_one_stops_nobody(store: TestStore) {
+    let track = stand(&store).await;
+    let mut first = write(vec![row(fix(0), Standing::Fresh)]);
+    first.effects.events = vec![entry(1, 0)];
+    track.commit(&batch(vec![first], 1)).await.expect("committed");
+    let mut second = write(vec![row(fix(10), Standing::Fresh)]);
+    second.effects.events = vec![Event { id: entry(1, 0).id, ..entry(2, 10) }, entry(3, 10)];
+    track.commit(&batch(vec![second], 2)).await.expect("committed all the same");
+    let log = track.events_from(Audience::Everyone, 1, 10).await.expect("read");
+    assert_eq!(log, [entry(1, 0), entry(3, 10)]);
+    assert_eq!(stored(&store).await, 2);
 }
 
 async fn a_server_that_was_taken_over_cannot_commit(store: TestStore) {
