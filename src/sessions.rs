@@ -1,6 +1,6 @@
 //! Open sockets, and how to end them: one per tracker, all of them at the end.
 //!
-//! Knows no protocol: a socket waits on its [`Ending`], whoever wants it gone says why.
+//! Knows no protocol: a socket waits for its [`End`], whoever wants it gone says why.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};

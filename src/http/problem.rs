@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::code::Code;
 use crate::domain::field::FieldError;
 
-/// An error on its way to the client; [`super::edge`] writes it once the request is known.
+/// An error on its way to the client; [`super::edge()`] writes it once the request is known.
 #[derive(Clone, Debug)]
 pub struct Problem {
     code: Code,
