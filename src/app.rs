@@ -92,7 +92,7 @@ impl Application {
         })
         .await?;
         let db = open_and_migrate(&options).await?;
-        make_partitions(&db, clock.now()).await?;
+        renew_partitions(&db, &clock).await;
         let writer = for_writer(&db, &options)?;
         let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
         let live = LiveParts {
@@ -191,8 +191,14 @@ fn cache(settings: &Settings) -> Result<Option<Arc<dyn LiveCache>>, StartError> 
 async fn keep_partitions(context: Context) {
     loop {
         tokio::time::sleep(PARTITIONS_EVERY).await;
-        if let Err(error) = make_partitions(&context.db, context.clock.now()).await {
-            tracing::error!(%error, "partitions could not be made; fixes go to the default one");
-        }
+        renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Nothing is lost without them, so a server starts and runs on: the default partition may hold so
+/// much that looking through it takes longer than a statement may.
+async fn renew_partitions(db: &Db, clock: &Clock) {
+    if let Err(error) = make_partitions(db, clock.now()).await {
+        tracing::error!(%error, "partitions could not be made; fixes go to the default one");
     }
 }

@@ -1,11 +1,11 @@
 //! What a watcher of the live core receives: a snapshot, then every commit, in order.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
-use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::model::{Event, GeofenceId, OrganizationId, VehicleId, VisitId};
 use crate::tracking::VehicleState;
 use crate::view::HeldFence;
 
@@ -59,9 +59,9 @@ pub struct VehicleUpdate {
     pub organization_id: OrganizationId,
     /// Its state now.
     pub state: Arc<VehicleState>,
-    /// Fences it is in now and was not before.
+    /// Fences it is in now and was not before, or not by this visit.
     pub entered: Vec<HeldFence>,
-    /// Fences it was in before and is not now.
+    /// Fences it was in before and is not now, or by another visit; they come before `entered`.
     pub left: Vec<GeofenceId>,
     encoded: OnceLock<Box<str>>,
 }
@@ -73,16 +73,17 @@ impl VehicleUpdate {
         before: Option<&VehicleState>,
         state: Arc<VehicleState>,
     ) -> Self {
-        let was_in: HashSet<GeofenceId> =
-            before.iter().flat_map(|before| before.open_stays()).map(|stay| stay.geofence_id).collect();
-        let mut left = was_in.clone();
+        // By visit: within one commit a vehicle may leave a fence and come back.
+        let stays = before.iter().flat_map(|before| before.open_stays());
+        let mut left: HashMap<VisitId, GeofenceId> =
+            stays.map(|stay| (stay.visit_id, stay.geofence_id)).collect();
         let mut entered = Vec::new();
         for stay in state.open_stays() {
-            if !left.remove(&stay.geofence_id) {
+            if left.remove(&stay.visit_id).is_none() {
                 entered.push(HeldFence::from(stay));
             }
         }
-        let left = left.into_iter().collect();
+        let left = left.into_values().collect();
         Self { vehicle_id, organization_id, state, entered, left, encoded: OnceLock::new() }
     }
 

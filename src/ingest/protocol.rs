@@ -11,6 +11,8 @@ pub const SUBPROTOCOL: &str = "waypost.tracker.v1";
 pub const BEARER_PREFIX: &str = "bearer.";
 /// The largest frame, in bytes.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
+/// Characters of a boot's name, at most: it is remembered per tracker.
+pub const MAX_BOOT_ID_CHARS: usize = 64;
 /// Items in one frame, at most.
 pub const MAX_ITEMS: usize = 500;
 /// Frames that may wait for their commit before the socket is not read any more.

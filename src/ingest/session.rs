@@ -11,7 +11,7 @@ use waypost_actors::live::{Live, LiveError};
 
 use super::decode::{self, BadItem, Heard, Item};
 use super::intake::Intake;
-use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_ITEMS, Say};
+use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_ITEMS, Say};
 use super::sent::{Outcome, Sent};
 use crate::frames::Broken;
 use crate::sessions::{End, TrackerSession};
@@ -150,6 +150,9 @@ impl Socket {
     }
 
     async fn hello(&mut self, boot: Option<String>) -> Result<(), Stop> {
+        if boot.as_ref().is_some_and(|boot| boot.chars().count() > MAX_BOOT_ID_CHARS) {
+            return Err(malformed(&format!("bootId may have {MAX_BOOT_ID_CHARS} characters")));
+        }
         // An ack of the old numbers must not count for the new ones.
         if self.sent.len() > 0 {
             return Err(malformed("hello: items sent before it still wait for their ack"));
@@ -180,7 +183,7 @@ impl Socket {
         }
         match self.intake.take(items).await {
             Ok(batch) => {
-                self.sent.push(first, last, batch);
+                self.sent.push(first, last, batch.committed());
                 Ok(())
             }
             Err(error) => {

@@ -173,11 +173,12 @@ pub async fn delete_geofence(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
-    let now = context.clock.now();
     let mut tx = context.db.begin().await?;
     geofence::hold(tx.on(), &scope, id).await?;
     let current = geofence::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
+    // Of now that it is held: a change that was under way comes before the end.
+    let now = context.clock.now();
     let version = current.version + 1;
     let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current };
     geofence::delete(&mut tx, &scope, &ended).await?;

@@ -62,6 +62,9 @@ fn words_and_bounds_are_described_as_they_are_taken() {
         assert_eq!(words("Role"), Role::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>());
         assert_eq!(words("Cause"), Cause::ALL.iter().map(|cause| cause.as_str()).collect::<Vec<_>>());
         let parameters = document["paths"]["/v1/vehicles"]["get"]["parameters"].as_array().unwrap();
+        let null =
+            |item: &Value| METHODS.iter().any(|method| item[method].get("parameters") == Some(&Value::Null));
+        assert!(!document["paths"].as_object().unwrap().values().any(null));
         let page = parameters.iter().find(|parameter| parameter["name"] == "page").unwrap();
         assert_eq!((&page["schema"]["minimum"], &page["schema"]["default"]), (&json!(1), &json!(1)));
         app

@@ -10,5 +10,6 @@ mod harness;
 mod inside;
 mod organizations;
 mod protocol;
+mod tracker_socket;
 mod trackers;
 mod vehicles;

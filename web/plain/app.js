@@ -170,7 +170,7 @@ async function follow() {
   } catch (problem) {
     if (problem.status === 401 || problem.status === 403) {
       session.end();
-      showSignIn(problem.message);
+      showSignIn("The session has ended. Sign in again, or open the demo's new link.");
       return;
     }
     again();

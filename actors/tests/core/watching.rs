@@ -12,8 +12,8 @@ use waypost_actors::watch::{Audience, Watch};
 use crate::client::deliver;
 use crate::store::Store;
 use crate::world::{
-    INSIDE, World, crossings, eventually, fence_with, fix, known_vehicle, org, quick, square, vehicle,
-    version, within,
+    INSIDE, OUTSIDE, World, crossings, eventually, fence_with, fix, known_vehicle, org, quick, square,
+    vehicle, version, within,
 };
 
 /// What a watcher knows after reading everything.
@@ -135,6 +135,23 @@ async fn one_who_does_not_read_is_let_go_and_nobody_else() {
     // And it may begin anew.
     let anew = world.live.watch(Audience::Everyone).await.unwrap();
     assert_eq!(anew.next_sequence, 52);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn who_left_and_came_back_within_one_commit_is_told_by_the_new_visit() {
+    let world = two_fleets(quick()).await;
+    let mut reporter = world.live.reporter();
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    for fixes in [vec![fix(0.0, INSIDE)], vec![fix(10.0, OUTSIDE), fix(20.0, INSIDE)]] {
+        within(within(reporter.report(vehicle(1), fixes)).await.unwrap().committed()).await.unwrap();
+    }
+    let first = watch.updates.try_recv().unwrap().vehicles[0].entered[0];
+    let back = watch.updates.try_recv().unwrap();
+    assert_eq!(back.vehicles[0].left, [first.geofence_id]);
+    let again = back.vehicles[0].entered[0];
+    assert!(again.visit_id != first.visit_id && again.entered_at > first.entered_at);
+    assert_eq!(world.live.inside(first.geofence_id).await.unwrap()[0].held, again);
     world.end().await;
 }
 

@@ -27,7 +27,7 @@ fn grid(north: i32, east: i32) -> Place {
 enum Step {
     /// It reports a fix so many seconds after the one before (or before that).
     Fix { after: i32, place: (i32, i32), accuracy: Option<f64> },
-    /// A fence changes, at the time of the newest fix or so many seconds later. `settled`: at once,
+    /// A fence changes, so many seconds after the newest fix and the last change. `settled`: at once,
     /// not only by the next fix.
     Change { fence: usize, after: i32, shape: ShapeSpec, active: bool, rules: Rules, settled: bool },
 }
@@ -125,6 +125,8 @@ struct Life {
     set: FenceSet,
     state: VehicleState,
     newest: Timestamp,
+    /// The server's clock at the last change.
+    changed_at: Timestamp,
     /// The effects of each step.
     effects: Vec<Effects>,
 }
@@ -138,7 +140,15 @@ impl Life {
             limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
         };
         let (state, set) = (VehicleState::default(), prepared(fences));
-        Self { vehicle, fences: fences.to_vec(), set, state, newest: at(0.0), effects: Vec::new() }
+        Self {
+            vehicle,
+            fences: fences.to_vec(),
+            set,
+            state,
+            newest: at(0.0),
+            changed_at: at(0.0),
+            effects: Vec::new(),
+        }
     }
 
     fn through(mut self, steps: &[Step]) -> Self {
@@ -157,7 +167,8 @@ impl Life {
                 self.fix(fix, &mut effects);
             }
             Step::Change { fence, after, shape, active, rules, settled } => {
-                let changed_at = self.newest.plus_seconds(f64::from(*after));
+                self.changed_at = self.newest.max(self.changed_at).plus_seconds(f64::from(*after));
+                let changed_at = self.changed_at;
                 let number = fence % self.fences.len();
                 let fence = &mut self.fences[number];
                 fence.versions.push(FenceVersion {

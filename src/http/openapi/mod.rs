@@ -49,9 +49,9 @@ fn describe(operation: &mut Value, route: &Route) {
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
-    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
-        bound(parameter);
-    }
+    // Not by index, which would give an operation without parameters a null.
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    parameters.into_iter().flatten().for_each(bound);
     operation["responses"]["default"] = json!({
         "description": "Any refusal; /problems explains the codes",
         "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
