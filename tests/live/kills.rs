@@ -83,7 +83,7 @@ async fn fail_at(store: TestStore, live: Live, moments: Vec<i64>) {
 }
 
 async fn commits_that_fail_in_the_middle_change_nothing(store: TestStore) {
-    let part = Part::every(4);
+    let part = Part::every(10);
     let server = Server::start_with(&store, |settings| {
         settings.commit_timeout = Duration::from_millis(300);
     })
