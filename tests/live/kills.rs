@@ -1,15 +1,23 @@
-//! `kill -9` in the middle of everything, and the same end as without it.
+//! `kill -9` and failing commits in the middle of everything, and the same end as without them.
+
+use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use waypost::cli::simulate;
+use waypost::store::open::Location;
+use waypost_actors::live::Live;
 use waypost_test_support::{TestStore, eventually, for_each_engine};
 
 use crate::child::{Child, port_for_restarts};
-use crate::server::{DEADLINE, stored_positions};
+use crate::server::{DEADLINE, Server, stored_positions};
 use crate::slice::{Part, options};
+use crate::tracker::{Stuck, end_connections};
 
-for_each_engine!(killed_and_started_again_everything_ends_the_same);
+for_each_engine!(
+    killed_and_started_again_everything_ends_the_same,
+    commits_that_fail_in_the_middle_change_nothing,
+);
 
 /// How often the server is killed: `WAYPOST_TEST_KILLS`, or three times.
 fn kills() -> usize {
@@ -19,7 +27,17 @@ fn kills() -> usize {
 
 /// How many events are stored.
 async fn stored_events(store: &TestStore) -> i64 {
-    store.db.read().sql("select next_sequence - 1 from writer").scalar().await.unwrap()
+    let count = || async { store.db.read().sql("select next_sequence - 1 from writer").scalar().await };
+    // The test's own connections are not spared either.
+    eventually(DEADLINE, count).await
+}
+
+/// Seeded moments of a replay, as counts of stored events.
+fn moments(part: &Part, count: usize) -> Vec<i64> {
+    let mut rng = StdRng::seed_from_u64(0x6b69_6c6c);
+    let mut moments: Vec<i64> = (0..count).map(|_| rng.random_range(1..part.events * 9 / 10)).collect();
+    moments.sort_unstable();
+    moments
 }
 
 /// Kills and restarts the server whenever so many more events are stored.
@@ -34,9 +52,7 @@ async fn kill_at(store: TestStore, mut server: Child, port: u16, moments: Vec<i6
 
 async fn killed_and_started_again_everything_ends_the_same(store: TestStore) {
     let part = Part::every(4);
-    let mut rng = StdRng::seed_from_u64(0x6b69_6c6c);
-    let mut moments: Vec<i64> = (0..kills()).map(|_| rng.random_range(1..part.events * 9 / 10)).collect();
-    moments.sort_unstable();
+    let moments = moments(&part, kills());
     let port = port_for_restarts();
     let server = Child::start(&store, port).await;
     let mut options = options(&server.url, &part.traces, &part.expected);
@@ -49,4 +65,38 @@ async fn killed_and_started_again_everything_ends_the_same(store: TestStore) {
     assert!(summary.replay.reconnects > 0, "it was never away: {summary}");
     assert_eq!(stored_positions(&store).await, part.distinct_fixes);
     assert_eq!(stored_events(&store).await, part.events);
+}
+
+/// Keeps the store from committing whenever so many more events are stored, until the server gives up.
+async fn fail_at(store: TestStore, live: Live, moments: Vec<i64>) {
+    for moment in moments {
+        eventually(DEADLINE * 4, || async { stored_events(&store).await >= moment }).await;
+        let stuck = Stuck::hold(&store).await;
+        eventually(DEADLINE, || async { !live.is_available() }).await;
+        stuck.release().await;
+        eventually(DEADLINE, || async { live.is_available() }).await;
+        if let Location::Postgres(url) = &store.options.location {
+            // And with it all that is on its way: nobody knows what of it was committed.
+            end_connections(url).await;
+        }
+    }
+}
+
+async fn commits_that_fail_in_the_middle_change_nothing(store: TestStore) {
+    let part = Part::every(10);
+    let server = Server::start_with(&store, |settings| {
+        settings.commit_timeout = Duration::from_millis(300);
+    })
+    .await;
+    let mut options = options(&server.url, &part.traces, &part.expected);
+    (options.items, options.watch, options.cut, options.check_inside) = (20, true, Some(1.0), Some(3));
+    let failing = fail_at(store.clone(), server.context.live.clone(), moments(&part, 3));
+    let failing = actix_rt::spawn(failing);
+    let summary = simulate::run(options).await.unwrap();
+    failing.await.unwrap();
+    assert!(summary.passed(), "{summary}");
+    assert!(summary.replay.retries > 0, "no commit failed: {summary}");
+    assert_eq!(stored_positions(&store).await, part.distinct_fixes);
+    assert_eq!(stored_events(&store).await, part.events);
+    server.stop().await;
 }

@@ -55,8 +55,13 @@ async fn both_evenings_whole_with_a_feed_that_is_cut(store: TestStore) {
         options
     })
     .await;
-    let refused: u64 = summary.replay.refused.values().sum();
-    assert_eq!((summary.replay.stored, summary.replay.duplicates, refused), (66_064, 12_244, 22));
+    let replay = &summary.replay;
+    let refused: u64 = replay.refused.values().sum();
+    assert_eq!((replay.stored + replay.duplicates, refused), (66_064 + 12_244, 22), "{summary}");
+    // A commit that a busy machine's disk made doubtful comes again, as duplicates.
+    if replay.retries + replay.reconnects == 0 {
+        assert_eq!(replay.stored, 66_064, "{summary}");
+    }
     assert_eq!(stored_positions(&store).await, 66_064);
     assert_eq!(summary.events.unwrap().found, 72_858);
     assert_eq!(summary.watch.unwrap().received, 72_858);

@@ -148,13 +148,13 @@ async fn a_silent_tracker_is_closed_and_one_that_answers_is_not(store: TestStore
 }
 
 /// Holds the store's write lock, from elsewhere, until dropped.
-enum Stuck {
+pub(crate) enum Stuck {
     Sqlite(SqliteConnection),
     Postgres(PgConnection),
 }
 
 impl Stuck {
-    async fn hold(store: &TestStore) -> Self {
+    pub(crate) async fn hold(store: &TestStore) -> Self {
         match &store.options.location {
             Location::Embedded(directory) => {
                 let file = directory.join("waypost.sqlite");
@@ -172,7 +172,7 @@ impl Stuck {
         }
     }
 
-    async fn release(self) {
+    pub(crate) async fn release(self) {
         match self {
             Self::Sqlite(held) => held.close().await.unwrap(),
             Self::Postgres(held) => held.close().await.unwrap(),
@@ -267,12 +267,17 @@ async fn a_failed_commit_asks_for_everything_again(store: TestStore) {
     server.stop().await;
 }
 
-/// The database ends all connections; the server comes back by itself.
-async fn terminate_everybody(url: &str, wire: &mut Wire) {
+/// Ends every connection to a database.
+pub(crate) async fn end_connections(url: &str) {
     let mut killer = PgConnection::connect(url).await.unwrap();
     let kill = "select pg_terminate_backend(pid) from pg_stat_activity \
         where datname = current_database() and pid <> pg_backend_pid()";
     sqlx::query(kill).execute(&mut killer).await.unwrap();
+}
+
+/// The database ends all connections; the server comes back by itself.
+async fn terminate_everybody(url: &str, wire: &mut Wire) {
+    end_connections(url).await;
     wire.report(items(10, 12, START)).await;
     loop {
         let said = wire.next().await.expect("the socket stays");
