@@ -49,6 +49,8 @@ pub(super) struct Key {
     pub entry: bool,
     latitude_bits: u64,
     longitude_bits: u64,
+    /// All else that a record says, where the list of expected events has it.
+    pub digest: Option<u64>,
 }
 
 impl Key {
@@ -64,24 +66,33 @@ impl Key {
         // Adding zero turns -0 into 0.
         let (latitude_bits, longitude_bits) = ((place.0 + 0.0).to_bits(), (place.1 + 0.0).to_bits());
         let recorded_millis = recorded_at.as_millis();
-        Self { recorded_millis, vehicle, fence, entry, latitude_bits, longitude_bits }
+        Self { recorded_millis, vehicle, fence, entry, latitude_bits, longitude_bits, digest: None }
+    }
+
+    /// The same without its digest.
+    #[must_use]
+    pub(super) const fn plain(self) -> Self {
+        Self { digest: None, ..self }
     }
 
     fn describe(&self, names: &Names) -> String {
-        let instant = Timestamp::from_micros(self.recorded_millis * 1000);
-        format!(
-            "{},{},{},{instant},{},{}",
-            names.name(self.vehicle),
-            names.name(self.fence),
-            if self.entry { "entry" } else { "exit" },
-            f64::from_bits(self.latitude_bits),
-            f64::from_bits(self.longitude_bits),
-        )
+        self.row(names).join(",")
+    }
+
+    fn row(&self, names: &Names) -> [String; 6] {
+        [
+            names.name(self.vehicle).to_owned(),
+            names.name(self.fence).to_owned(),
+            if self.entry { "entry" } else { "exit" }.to_owned(),
+            Timestamp::from_micros(self.recorded_millis * 1000).to_string(),
+            f64::from_bits(self.latitude_bits).to_string(),
+            f64::from_bits(self.longitude_bits).to_string(),
+        ]
     }
 }
 
 /// Reads expected events: CSV with `vehicle,fence,kind,recorded_at,lat,lon`, kinds `enter` (or `entry`)
-/// and `exit`.
+/// and `exit`; a column `digest` if the list was saved by a run.
 pub(super) fn read(content: &[u8], names: &mut Names) -> Result<Vec<Key>> {
     let mut reader = csv::Reader::from_reader(content);
     let header = reader.headers()?.clone();
@@ -90,6 +101,7 @@ pub(super) fn read(content: &[u8], names: &mut Names) -> Result<Vec<Key>> {
     };
     let [vehicle, fence, kind] = [column("vehicle")?, column("fence")?, column("kind")?];
     let [recorded_at, lat, lon] = [column("recorded_at")?, column("lat")?, column("lon")?];
+    let digest = header.iter().position(|found| found == "digest");
     let mut keys = Vec::new();
     for row in reader.records() {
         let row = row?;
@@ -100,9 +112,24 @@ pub(super) fn read(content: &[u8], names: &mut Names) -> Result<Vec<Key>> {
         };
         let instant = Timestamp::parse(&row[recorded_at])?;
         let place = (row[lat].parse()?, row[lon].parse()?);
-        keys.push(Key::new(names.number(&row[vehicle]), names.number(&row[fence]), entry, instant, place));
+        let key = Key::new(names.number(&row[vehicle]), names.number(&row[fence]), entry, instant, place);
+        let digest = digest.map(|column| u64::from_str_radix(&row[column], 16)).transpose()?;
+        keys.push(Key { digest, ..key });
     }
     Ok(keys)
+}
+
+/// Writes events as [`read`] reads them, in order.
+pub(super) fn write(keys: impl Iterator<Item = Key>, names: &Names) -> Result<Vec<u8>> {
+    let mut keys: Vec<Key> = keys.collect();
+    keys.sort_unstable();
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_record(["vehicle", "fence", "kind", "recorded_at", "lat", "lon", "digest"])?;
+    for key in keys {
+        let digest = key.digest.map(|digest| format!("{digest:016x}")).unwrap_or_default();
+        writer.write_record(key.row(names).into_iter().chain([digest]))?;
+    }
+    Ok(writer.into_inner()?)
 }
 
 /// How a server's events compare with the expected ones.
@@ -236,6 +263,25 @@ mod tests {
             let comparison = compare(&[key], &[other], &names);
             assert_eq!((comparison.missing, comparison.unexpected), (1, 1), "{other:?}");
         }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_with_its_digests() {
+        let (names, mut keys) = keys();
+        for (index, key) in keys.iter_mut().enumerate() {
+            key.digest = Some(u64::MAX - index as u64);
+        }
+        let text = write(keys.iter().copied(), &names).unwrap();
+        let mut names = Names::default();
+        let again = read(&text, &mut names).unwrap();
+        keys.sort_unstable();
+        assert_eq!(
+            again.iter().map(|key| key.digest).collect::<Vec<_>>(),
+            keys.iter().map(|key| key.digest).collect::<Vec<_>>()
+        );
+        assert!(compare(&again, &again, &names).agrees());
+        let other = Key { digest: Some(1), ..again[0] };
+        assert!(!compare(&again[..1], &[other], &names).agrees());
     }
 
     #[test]

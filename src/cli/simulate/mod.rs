@@ -9,6 +9,7 @@ mod cpu;
 mod expected;
 mod inside;
 mod options;
+mod order;
 mod outbox;
 mod progress;
 mod records;
@@ -33,21 +34,27 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use waypost_actors::model::Timestamp;
 
 pub use expected::Comparison;
 pub use inside::InsideReport;
-pub use options::{Options, Pace, RuleSet, Speed};
+pub use options::{Options, Order, Pace, RuleSet, Speed};
 pub use report::{Quantiles, Replay, Summary};
 pub use source::FileReading;
 pub use watch::WatchReport;
 
 use api::Api;
 use expected::{Key, Names};
+use records::Log;
 use setup::Fleet;
 use source::Source;
 use stage::Stage;
+
+/// Without news for this long, nothing more is expected of a log or a feed.
+const QUIET: Duration = Duration::from_secs(20);
+/// Between two looks at the log of events.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// Runs and prints the summary; 1 when something was not as expected. Needs an actix system, or any
 /// single-threaded tokio runtime with a local task set.
@@ -73,6 +80,7 @@ pub async fn main(options: Options) -> ExitCode {
 /// Runs. An error means that the run could not be made; whether its checks agree is in the summary.
 pub async fn run(options: Options) -> Result<Summary> {
     let mut source = source::load(&options)?;
+    order::arrange(&options, &mut source.tracks);
     let mut summary = Summary {
         vehicles: source.tracks.len(),
         fences: source.fences.len(),
@@ -90,6 +98,7 @@ pub async fn run(options: Options) -> Result<Summary> {
         }
         None => Vec::new(),
     };
+
     let api = Rc::new(sign_in(&options).await?);
     let fleet = setup::create(&api, &options, &source).await?;
     summary.organization_id = Some(fleet.organization_id.clone());
@@ -101,16 +110,48 @@ pub async fn run(options: Options) -> Result<Summary> {
     };
     let run = Run { api: &api, fleet: &fleet, expected: &expected };
     (summary.replay, summary.inside) = run.replay(&options, source, summary.fixes, &mut names).await?;
-    if options.expect.is_some() || watch.is_some() {
-        let events = records::read(&api, &fleet.organization_id, &mut names).await?;
+    if options.expect.is_some() || options.save.is_some() || watch.is_some() {
+        let mut log = Log::new(&fleet.organization_id);
+        let wanted = options.expect.is_some().then_some(expected.as_slice());
+        summary.events = settle(&mut log, &api, wanted, &mut names).await?;
+        let events = log.events;
         summary.events_listed_twice = events.repeated();
-        summary.events =
-            options.expect.is_some().then(|| expected::compare(&expected, &events.active, &names));
+        if let Some(path) = &options.save {
+            let saved =
+                expected::write(events.active(), &names).with_context(|| path.display().to_string())?;
+            std::fs::write(path, saved).with_context(|| path.display().to_string())?;
+        }
         if let Some(watch) = watch {
             summary.watch = Some(watch.finish(&events).await);
         }
     }
     Ok(summary)
+}
+
+/// Reads the log of events until it is as expected, or nothing new comes: late fixes are corrected
+/// after their acks.
+async fn settle(
+    log: &mut Log,
+    api: &Api,
+    expected: Option<&[Key]>,
+    names: &mut Names,
+) -> Result<Option<Comparison>> {
+    // Only a list that was saved has digests; then they are compared too.
+    let has_digests = expected.is_some_and(|expected| expected.iter().any(|key| key.digest.is_some()));
+    let mut last_news = Instant::now();
+    loop {
+        if log.read_on(api, names).await? > 0 {
+            last_news = Instant::now();
+        }
+        let found: Vec<Key> =
+            log.events.active().map(|key| if has_digests { key } else { key.plain() }).collect();
+        let comparison = expected.map(|expected| expected::compare(expected, &found, names));
+        let agrees = comparison.as_ref().is_some_and(Comparison::agrees);
+        if agrees || last_news.elapsed() >= QUIET {
+            return Ok(comparison);
+        }
+        sleep(BETWEEN_LOOKS).await;
+    }
 }
 
 async fn sign_in(options: &Options) -> Result<Api> {

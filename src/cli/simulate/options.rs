@@ -50,6 +50,12 @@ pub struct Options {
     /// Replay so many times faster than recorded (long silences are cut), or `max`: as fast as acks come.
     #[arg(long, default_value = "max")]
     pub speed: Speed,
+    /// In which order each vehicle sends its fixes.
+    #[arg(long, value_enum, default_value_t = Order::Recorded)]
+    pub order: Order,
+    /// Send this share of the fixes a second time, at a random later moment.
+    #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
+    pub repeat: f64,
     /// Fixes in a frame.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=500))]
     pub items: u16,
@@ -68,6 +74,9 @@ pub struct Options {
     /// Compare the stored events with this list (CSV: vehicle,fence,kind,recorded_at,lat,lon).
     #[arg(long, value_name = "EVENTS")]
     pub expect: Option<PathBuf>,
+    /// Write the stored events in the form `--expect` reads, with a digest of all their values.
+    #[arg(long, value_name = "EVENTS")]
+    pub save: Option<PathBuf>,
     /// Listen on the live feed meanwhile and check that each event arrives exactly once.
     #[arg(long)]
     pub watch: bool,
@@ -86,6 +95,17 @@ pub struct Options {
     /// Show no progress.
     #[arg(long)]
     pub quiet: bool,
+}
+
+/// In which order a vehicle sends what it recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// As in the file.
+    Recorded,
+    /// The newest first, as trackers do that empty their memory from the top.
+    NewestFirst,
+    /// At random.
+    Shuffled,
 }
 
 /// Which rules fences and vehicles get.
@@ -143,6 +163,12 @@ impl Options {
     }
 }
 
+/// A share between 0 and 1.
+fn share(text: &str) -> Result<f64, String> {
+    let share = text.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
+    share.ok_or_else(|| "a number from 0 to 1".to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -159,6 +185,7 @@ mod tests {
             "simulate --speed 0 a",
             "simulate --cut 3 a",
             "simulate a --vehicles 3",
+            "simulate a --repeat 1.5",
         ] {
             assert!(parse(wrong).is_err(), "{wrong}");
         }

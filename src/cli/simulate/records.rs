@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
@@ -39,8 +40,37 @@ struct Record<'a> {
     vehicle_name: Cow<'a, str>,
     #[serde(borrow)]
     geofence_name: Cow<'a, str>,
+    geofence_version: i64,
     #[serde(borrow)]
-    fix: RecordFix<'a>,
+    occurred_at: &'a RawValue,
+    #[serde(borrow)]
+    time_uncertainty_seconds: &'a RawValue,
+    #[serde(borrow)]
+    cause: Cow<'a, str>,
+    inferred: bool,
+    #[serde(borrow)]
+    location: &'a RawValue,
+    #[serde(borrow)]
+    fix: &'a RawValue,
+    #[serde(borrow)]
+    analytics: Option<&'a RawValue>,
+}
+
+impl Record<'_> {
+    /// Everything that the fixes and the fences decide, in one number. Ids are left out: they are
+    /// another run's own.
+    fn digest(&self) -> u64 {
+        let mut hash = Sha256::new();
+        for part in [self.occurred_at, self.time_uncertainty_seconds, self.location, self.fix] {
+            hash.update(part.get());
+        }
+        hash.update(self.cause.as_bytes());
+        hash.update(self.analytics.map_or("", RawValue::get));
+        hash.update([u8::from(self.inferred)]);
+        hash.update(self.geofence_version.to_be_bytes());
+        let digest = hash.finalize();
+        u64::from_be_bytes(std::array::from_fn(|index| digest[index]))
+    }
 }
 
 /// Coordinates stay text until the standard library parses them: serde_json may be off by one unit in
@@ -58,13 +88,18 @@ struct RecordFix<'a> {
 /// The events of an organization.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The active entries and exits.
-    pub active: Vec<Key>,
+    /// What each record counts for: nothing once it is retracted, nor as a dwell.
+    pub keys: HashMap<Uuid, Option<Key>>,
     /// Newest revision of each record, dwells and retracted ones too, and how often the feed gave it.
     pub revisions: HashMap<Uuid, (i64, u32)>,
 }
 
 impl Events {
+    /// The active entries and exits.
+    pub(super) fn active(&self) -> impl Iterator<Item = Key> {
+        self.keys.values().flatten().copied()
+    }
+
     /// Records given twice in one revision.
     #[must_use]
     pub(super) fn repeated(&self) -> usize {
@@ -72,33 +107,54 @@ impl Events {
     }
 }
 
-/// Reads all of an organization's events in commit order.
-pub(super) async fn read(api: &Api, organization_id: &str, names: &mut Names) -> Result<Events> {
-    let mut events = Events::default();
-    let mut active: HashMap<Uuid, Option<Key>> = HashMap::new();
-    let mut after = None;
-    loop {
-        let body = api.get(&path(organization_id, after.as_deref())).await?;
-        let page: Page<'_> = serde_json::from_slice(&body).context("a page of events")?;
-        for record in &page.data {
-            let newest = events.revisions.entry(record.id).or_insert((record.revision, 0));
-            if newest.0 != record.revision {
-                *newest = (record.revision, 0);
-            }
-            newest.1 += 1;
-            active.insert(record.id, key(record, names)?);
-        }
-        after = page.pagination.end_cursor;
-        if !page.pagination.has_next_page {
-            events.active = active.into_values().flatten().collect();
-            return Ok(events);
-        }
-    }
+/// An organization's events in commit order, as far as they were read.
+pub(super) struct Log {
+    organization_id: String,
+    after: Option<String>,
+    /// What was read.
+    pub(super) events: Events,
 }
 
-fn path(organization_id: &str, after: Option<&str>) -> String {
-    let first = format!("/v1/geofence-events?organizationId={organization_id}&sort=sequence&limit=200");
-    after.map_or_else(|| first.clone(), |cursor| format!("{first}&after={cursor}"))
+impl Log {
+    /// Nothing read yet.
+    #[must_use]
+    pub(super) fn new(organization_id: &str) -> Self {
+        Self { organization_id: organization_id.to_owned(), after: None, events: Events::default() }
+    }
+
+    /// Reads what came since; answers how many records.
+    pub(super) async fn read_on(&mut self, api: &Api, names: &mut Names) -> Result<usize> {
+        let mut count = 0;
+        loop {
+            let body = api.get(&self.path()).await?;
+            let page: Page<'_> = serde_json::from_slice(&body).context("a page of events")?;
+            for record in &page.data {
+                self.take(record, names)?;
+            }
+            count += page.data.len();
+            self.after = page.pagination.end_cursor.or(self.after.take());
+            if !page.pagination.has_next_page {
+                return Ok(count);
+            }
+        }
+    }
+
+    fn path(&self) -> String {
+        let first =
+            format!("/v1/geofence-events?organizationId={}&sort=sequence&limit=200", self.organization_id);
+        self.after.as_ref().map_or_else(|| first.clone(), |cursor| format!("{first}&after={cursor}"))
+    }
+
+    fn take(&mut self, record: &Record<'_>, names: &mut Names) -> Result<()> {
+        let newest = self.events.revisions.entry(record.id).or_insert((record.revision, 0));
+        if newest.0 != record.revision {
+            *newest = (record.revision, 0);
+        }
+        newest.1 += 1;
+        let key = key(record, names)?;
+        self.events.keys.insert(record.id, key);
+        Ok(())
+    }
 }
 
 /// What counts of a record: nothing of a retracted one or of a dwell.
@@ -106,7 +162,10 @@ fn key(record: &Record<'_>, names: &mut Names) -> Result<Option<Key>> {
     if record.status != "active" || record.kind == "dwell" {
         return Ok(None);
     }
-    let place = (record.fix.latitude.get().parse()?, record.fix.longitude.get().parse()?);
+    let fix: RecordFix<'_> = serde_json::from_str(record.fix.get())?;
+    let place = (fix.latitude.get().parse()?, fix.longitude.get().parse()?);
     let (vehicle, fence) = (names.number(&record.vehicle_name), names.number(&record.geofence_name));
-    Ok(Some(Key::new(vehicle, fence, record.kind == "entry", record.fix.recorded_at, place)))
+    let mut key = Key::new(vehicle, fence, record.kind == "entry", fix.recorded_at, place);
+    key.digest = Some(record.digest());
+    Ok(Some(key))
 }

@@ -15,12 +15,11 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
+use super::QUIET;
 use super::api::Api;
 use super::records::Events;
 use super::tracker::{End, connect, open, send};
 
-/// Without a new event for this long, nothing more is expected.
-const QUIET: Duration = Duration::from_secs(20);
 /// Answers to a subscription come within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
@@ -145,13 +144,14 @@ pub(super) async fn begin(api: Rc<Api>, plan: Plan) -> Result<Watch, String> {
 }
 
 impl Watch {
-    /// Waits until as many events came as are stored, or none for a while; then compares.
+    /// Waits until all that is stored came, or nothing for a while; then compares.
     pub(super) async fn finish(self, stored: &Events) -> WatchReport {
         let begun = Instant::now();
         loop {
             let last = {
                 let seen = self.seen.borrow();
-                if seen.events.len() >= stored.revisions.len() || seen.failure.is_some() {
+                let may_be_complete = seen.events.len() >= stored.revisions.len();
+                if seen.failure.is_some() || (may_be_complete && missing(&seen, stored).next().is_none()) {
                     break;
                 }
                 seen.last_event.unwrap_or(begun).max(begun)
@@ -165,14 +165,18 @@ impl Watch {
     }
 }
 
+/// Records whose newest revision did not come.
+fn missing<'a>(seen: &'a Seen, stored: &'a Events) -> impl Iterator<Item = &'a Uuid> {
+    let newest = stored.revisions.iter().map(|(id, (newest, _))| (id, *newest));
+    newest.filter(|(id, newest)| !seen.events.contains_key(&(**id, *newest))).map(|(id, _)| id)
+}
+
 fn report(seen: &Seen, stored: &Events) -> WatchReport {
     let known =
         |id: &Uuid, revision: i64| stored.revisions.get(id).is_some_and(|(newest, _)| revision <= *newest);
-    let missing =
-        stored.revisions.iter().filter(|(id, (newest, _))| !seen.events.contains_key(&(**id, *newest)));
     WatchReport {
         received: seen.events.len(),
-        missing: missing.count(),
+        missing: missing(seen, stored).count(),
         repeated: seen.events.values().map(|times| *times as usize - 1).sum(),
         unknown: seen.events.keys().filter(|(id, revision)| !known(id, *revision)).count(),
         cuts: seen.cuts,
