@@ -5,7 +5,9 @@
 //! store, no actor, no handler.
 
 mod api;
+mod backlog;
 mod cpu;
+mod edits;
 mod expected;
 mod inside;
 mod options;
@@ -37,6 +39,8 @@ use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use waypost_actors::model::Timestamp;
 
+pub use backlog::BacklogReport;
+pub use edits::EditsReport;
 pub use expected::Comparison;
 pub use inside::InsideReport;
 pub use options::{Options, Order, Pace, RuleSet, Speed};
@@ -45,11 +49,13 @@ pub use source::FileReading;
 pub use watch::WatchReport;
 
 use api::Api;
+use edits::Edits;
 use expected::{Key, Names};
 use records::Log;
 use setup::Fleet;
 use source::Source;
 use stage::Stage;
+use tour::Area;
 
 /// Without news for this long, nothing more is expected of a log or a feed.
 const QUIET: Duration = Duration::from_secs(20);
@@ -108,14 +114,26 @@ pub async fn run(options: Options) -> Result<Summary> {
         ),
         false => None,
     };
+    let edits = edits(&options, &api, &source, &fleet)?;
+    let editing =
+        edits.clone().zip(options.edits).map(|(edits, rate)| tokio::task::spawn_local(edits.run(rate)));
+    let backlog = backlog(&options, &api, &source, &fleet);
     let run = Run { api: &api, fleet: &fleet, expected: &expected };
-    (summary.replay, summary.inside) = run.replay(&options, source, summary.fixes, &mut names).await?;
-    if options.expect.is_some() || options.save.is_some() || watch.is_some() {
-        let mut log = Log::new(&fleet.organization_id);
+    let replay = run.replay(&options, source, summary.fixes, &mut names);
+    let (replay, backlog) = tokio::join!(replay, backlog);
+    (summary.replay, summary.inside) = replay?;
+    summary.backlog = backlog.transpose()?;
+    if let (Some(edits), Some(editing)) = (&edits, editing) {
+        edits.stop();
+        editing.await?;
+    }
+    if options.expect.is_some() || options.save.is_some() || watch.is_some() || edits.is_some() {
+        let mut log = Log::new(&fleet.organization_id, edits.is_some());
         let wanted = options.expect.is_some().then_some(expected.as_slice());
         summary.events = settle(&mut log, &api, wanted, &mut names).await?;
         let events = log.events;
         summary.events_listed_twice = events.repeated();
+        summary.edits = edits.map(|edits| edits.report(events.told.values()));
         if let Some(path) = &options.save {
             let saved =
                 expected::write(events.active(), &names).with_context(|| path.display().to_string())?;
@@ -126,6 +144,30 @@ pub async fn run(options: Options) -> Result<Summary> {
         }
     }
     Ok(summary)
+}
+
+fn edits(options: &Options, api: &Rc<Api>, source: &Source, fleet: &Fleet) -> Result<Option<Rc<Edits>>> {
+    if options.edits.is_none() {
+        return Ok(None);
+    }
+    if options.rules != RuleSet::Exact {
+        bail!("--edits checks events by the exact rules: give --rules exact");
+    }
+    Edits::new(Rc::clone(api), &source.fences, &fleet.fences, options.seed).map(Some)
+}
+
+/// Sends the backlog, if there is to be one.
+fn backlog(
+    options: &Options,
+    api: &Rc<Api>,
+    source: &Source,
+    fleet: &Fleet,
+) -> impl Future<Output = Option<Result<BacklogReport>>> + use<> {
+    let area = Area::around(source.fences.iter().map(|fence| &fence.shape));
+    let (api, token, seed) = (Rc::clone(api), fleet.tokens.first().cloned(), options.seed);
+    let reconnect_for = Duration::from_secs(options.reconnect_for);
+    let count = options.backlog;
+    async move { Some(backlog::send(&api, &token?, area, seed, count?, reconnect_for).await) }
 }
 
 /// Reads the log of events until it is as expected, or nothing new comes: late fixes are corrected

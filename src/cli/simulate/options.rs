@@ -56,6 +56,16 @@ pub struct Options {
     /// Send this share of the fixes a second time, at a random later moment.
     #[arg(long, default_value_t = 0.0, value_parser = share, value_name = "SHARE")]
     pub repeat: f64,
+    /// Stamp each fix with the moment it is sent instead of when it was recorded.
+    #[arg(long)]
+    pub now: bool,
+    /// Edit a fence so many times per second meanwhile, and check that each event is explained by the version
+    /// it names; needs `--rules exact`.
+    #[arg(long, value_name = "PER_SECOND", requires = "rules")]
+    pub edits: Option<f64>,
+    /// Meanwhile send so many late fixes of the first vehicle by POST /v1/positions.
+    #[arg(long, value_name = "FIXES")]
+    pub backlog: Option<u32>,
     /// Fixes in a frame.
     #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u16).range(1..=500))]
     pub items: u16,

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{Place, Timestamp};
 
 use super::api::Api;
 use super::expected::{Key, Names};
@@ -85,9 +85,34 @@ struct RecordFix<'a> {
     longitude: &'a RawValue,
 }
 
+/// What an active entry or exit says, as far as its fence's version must explain it.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// The vehicle's name.
+    pub vehicle: String,
+    /// The fence's name.
+    pub fence: String,
+    /// Entry or exit.
+    pub entry: bool,
+    /// Why it exists.
+    pub cause: String,
+    /// The version of the fence it names.
+    pub version: i64,
+    /// When it happened.
+    pub occurred_at: Timestamp,
+    /// Where.
+    pub location: Place,
+    /// When the fix it rests on was recorded.
+    pub recorded_at: Timestamp,
+    /// Where that was.
+    pub place: Place,
+}
+
 /// The events of an organization.
 #[derive(Debug, Default)]
 pub(super) struct Events {
+    /// What each active entry and exit says, if that is to be kept.
+    pub told: HashMap<Uuid, Told>,
     /// What each record counts for: nothing once it is retracted, nor as a dwell.
     pub keys: HashMap<Uuid, Option<Key>>,
     /// Newest revision of each record, dwells and retracted ones too, and how often the feed gave it.
@@ -110,16 +135,22 @@ impl Events {
 /// An organization's events in commit order, as far as they were read.
 pub(super) struct Log {
     organization_id: String,
+    keeps_told: bool,
     after: Option<String>,
     /// What was read.
     pub(super) events: Events,
 }
 
 impl Log {
-    /// Nothing read yet.
+    /// Nothing read yet. `keeps_told`: with all that the records say.
     #[must_use]
-    pub(super) fn new(organization_id: &str) -> Self {
-        Self { organization_id: organization_id.to_owned(), after: None, events: Events::default() }
+    pub(super) fn new(organization_id: &str, keeps_told: bool) -> Self {
+        Self {
+            organization_id: organization_id.to_owned(),
+            keeps_told,
+            after: None,
+            events: Events::default(),
+        }
     }
 
     /// Reads what came since; answers how many records.
@@ -153,8 +184,36 @@ impl Log {
         newest.1 += 1;
         let key = key(record, names)?;
         self.events.keys.insert(record.id, key);
+        if self.keeps_told {
+            match key {
+                Some(_) => self.events.told.insert(record.id, told(record)?),
+                None => self.events.told.remove(&record.id),
+            };
+        }
         Ok(())
     }
+}
+
+fn told(record: &Record<'_>) -> Result<Told> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Fix {
+        recorded_at: Timestamp,
+        #[serde(flatten)]
+        place: Place,
+    }
+    let fix: Fix = serde_json::from_str(record.fix.get())?;
+    Ok(Told {
+        vehicle: record.vehicle_name.to_string(),
+        fence: record.geofence_name.to_string(),
+        entry: record.kind == "entry",
+        cause: record.cause.to_string(),
+        version: record.geofence_version,
+        occurred_at: serde_json::from_str(record.occurred_at.get())?,
+        location: serde_json::from_str(record.location.get())?,
+        recorded_at: fix.recorded_at,
+        place: fix.place,
+    })
 }
 
 /// What counts of a record: nothing of a retracted one or of a dwell.

@@ -43,6 +43,7 @@ pub(super) fn assignments(
             boot_id: options.hello.then(|| Uuid::new_v4().to_string()),
             items,
             reconnect_for: Duration::from_secs(options.reconnect_for),
+            stamps_now: options.now,
         })
         .collect()
 }

@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::Serialize;
 
+use super::backlog::BacklogReport;
+use super::edits::EditsReport;
 use super::expected::Comparison;
 use super::inside::InsideReport;
 use super::source::FileReading;
@@ -34,6 +36,10 @@ pub struct Summary {
     pub watch: Option<WatchReport>,
     /// Who is inside, at the pauses.
     pub inside: Option<InsideReport>,
+    /// The edits meanwhile.
+    pub edits: Option<EditsReport>,
+    /// The late fixes meanwhile.
+    pub backlog: Option<BacklogReport>,
 }
 
 /// What happened on the trackers' sockets.
@@ -115,6 +121,8 @@ impl Summary {
             && self.events.as_ref().is_none_or(Comparison::agrees)
             && self.watch.as_ref().is_none_or(WatchReport::agrees)
             && self.inside.as_ref().is_none_or(|inside| inside.differing == 0)
+            && self.edits.as_ref().is_none_or(EditsReport::agrees)
+            && self.backlog.as_ref().is_none_or(|backlog| backlog.accepted == backlog.fixes)
     }
 
     fn skipped(&self) -> BTreeMap<&'static str, u64> {
@@ -173,6 +181,16 @@ impl fmt::Display for Summary {
             let InsideReport { pauses, agreed, differing, differences } = inside;
             writeln!(f, "inside        {pauses} pauses: {agreed} agree, {differing} differ")?;
             differences.iter().try_for_each(|line| writeln!(f, "  {line}"))?;
+        }
+        if let Some(edits) = &self.edits {
+            let EditsReport { made, explained, unexplained, latency, failures, examples } = edits;
+            let latency = latency.unwrap_or_default();
+            writeln!(f, "edits         {made}, {} failed, answered in {latency}", failures.len())?;
+            writeln!(f, "versions      explain {explained} events, do not explain {unexplained}")?;
+            failures.iter().chain(examples).try_for_each(|line| writeln!(f, "  {line}"))?;
+        }
+        if let Some(BacklogReport { fixes, accepted, seconds }) = &self.backlog {
+            writeln!(f, "backlog       {accepted} of {fixes} late fixes accepted in {seconds:.1} s")?;
         }
         writeln!(f, "{}", if self.passed() { "passed" } else { "FAILED" })
     }

@@ -84,8 +84,8 @@ pub(super) struct Tour {
     rng: StdRng,
     place: Place,
     heading_degrees: f64,
-    /// Vehicles do not all report in the same instant.
-    offset_millis: i64,
+    /// When its first fix is recorded. Vehicles do not all report in the same instant.
+    begin: Timestamp,
     next: u32,
     length: u32,
 }
@@ -101,7 +101,16 @@ impl Tour {
         };
         let heading_degrees = rng.random_range(0.0..360.0);
         let offset_millis = rng.random_range(0..i64::from(INTERVAL_SECONDS) * 1000);
-        Self { area, rng, place, heading_degrees, offset_millis, next: 0, length }
+        let begin = Timestamp::from_micros(BEGIN.as_micros() + offset_millis * 1000);
+        Self { area, rng, place, heading_degrees, begin, next: 0, length }
+    }
+
+    /// The same, but all of it is recorded before any other tour begins.
+    #[must_use]
+    pub(super) fn ending_before_all(area: Area, seed: u64, vehicle: u32, length: u32) -> Self {
+        let tour = Self::new(area, seed, vehicle, length);
+        let begin = tour.begin.plus_seconds(-f64::from(length + 1) * f64::from(INTERVAL_SECONDS));
+        Self { begin, ..tour }
     }
 
     /// How many fixes the whole tour has.
@@ -113,8 +122,8 @@ impl Tour {
     /// When fix number `index` is recorded.
     #[must_use]
     pub(super) fn recorded_at(&self, index: u32) -> Timestamp {
-        let millis = i64::from(index) * i64::from(INTERVAL_SECONDS) * 1000 + self.offset_millis;
-        Timestamp::from_micros(BEGIN.as_micros() + millis * 1000)
+        let millis = i64::from(index) * i64::from(INTERVAL_SECONDS) * 1000;
+        Timestamp::from_micros(self.begin.as_micros() + millis * 1000)
     }
 
     fn step(&mut self) {

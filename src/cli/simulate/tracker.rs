@@ -16,6 +16,7 @@ use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_conf
 use super::outbox::{Outbox, ServerMessage};
 use super::stage::{Stage, micros};
 use crate::trace::Point;
+use waypost_actors::model::Timestamp;
 
 const SUBPROTOCOL: &str = "waypost.tracker.v1";
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
@@ -54,6 +55,8 @@ pub(super) struct Assignment {
     pub items: usize,
     /// How long it tries to come back.
     pub reconnect_for: Duration,
+    /// Whether each fix is stamped with the moment it is sent.
+    pub stamps_now: bool,
 }
 
 /// A tracker under way.
@@ -218,6 +221,9 @@ impl Tracker {
         self.buffer.clear();
         self.buffer.extend(self.assignment.points.by_ref().take(self.assignment.items));
         self.assignment.remaining -= self.buffer.len();
+        if self.assignment.stamps_now {
+            stamp(&mut self.buffer);
+        }
         self.frames_sent += 1;
         self.outbox.frame(&self.buffer, due)
     }
@@ -262,6 +268,14 @@ impl Tracker {
         if idle {
             self.stage.notify();
         }
+    }
+}
+
+/// One millisecond apart, the last one now.
+fn stamp(points: &mut [Point]) {
+    let now = jiff::Timestamp::now().as_millisecond();
+    for (point, millis) in points.iter_mut().rev().zip((0..=now).rev()) {
+        point.recorded_at = Timestamp::from_micros(millis * 1000);
     }
 }
 

@@ -104,6 +104,7 @@ async fn play(scripts: Vec<Script>, change: impl FnOnce(&mut Assignment)) -> Out
         boot_id: None,
         items: 5,
         reconnect_for: Duration::from_secs(10),
+        stamps_now: false,
     };
     change(&mut assignment);
     let stage = Rc::new(Stage::new(1, VecDeque::new()));
