@@ -21,6 +21,7 @@ use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpe
 use super::api::Api;
 use super::records::Told;
 use super::report::Quantiles;
+use super::setup::Fleet;
 use super::stage::micros;
 use crate::trace::fences::NamedShape;
 
@@ -67,6 +68,7 @@ struct Version {
 /// Edits under way, and what came of them.
 pub(super) struct Edits {
     api: Rc<Api>,
+    organization_id: String,
     /// Name, id and first shape of each fence.
     fences: Vec<(String, String, ShapeSpec)>,
     rng: RefCell<StdRng>,
@@ -77,18 +79,15 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    /// For the fences of a fleet; `ids` go by the shapes.
-    pub(super) fn new(
-        api: Rc<Api>,
-        shapes: &[NamedShape],
-        ids: &[(String, String)],
-        seed: u64,
-    ) -> Result<Rc<Self>> {
+    /// For the fences of a fleet, whose shapes are in the same order.
+    pub(super) fn new(api: Rc<Api>, shapes: &[NamedShape], fleet: &Fleet, seed: u64) -> Result<Rc<Self>> {
         if shapes.is_empty() {
             bail!("there is no fence to edit: give --fences or --circles");
         }
-        let fences =
-            shapes.iter().zip(ids).map(|(fence, (name, id))| (name.clone(), id.clone(), fence.shape.clone()));
+        let fences = shapes
+            .iter()
+            .zip(&fleet.fences)
+            .map(|(fence, (name, id))| (name.clone(), id.clone(), fence.shape.clone()));
         let first = |(name, _, shape): &(String, String, ShapeSpec)| {
             let version = Version { effective_from: None, enabled: true, shape: Shape::prepare(shape) };
             (name.clone(), HashMap::from([(1, version)]))
@@ -98,6 +97,7 @@ impl Edits {
             api,
             versions: RefCell::new(fences.iter().map(first).collect()),
             fences,
+            organization_id: fleet.organization_id.clone(),
             rng: RefCell::new(StdRng::seed_from_u64(seed)),
             latencies_micros: RefCell::default(),
             failures: RefCell::default(),
@@ -158,15 +158,16 @@ impl Edits {
             6 | 7 => json!({ "enabled": false }),
             _ => json!({ "shape": shape, "enabled": true }),
         };
-        (name.clone(), format!("/v1/geofences/{id}"), body)
+        (name.clone(), format!("/v1/geofences/{id}?organizationId={}", self.organization_id), body)
     }
 
     /// Compares events with the versions they name.
     pub(super) fn report<'a>(&self, told: impl Iterator<Item = &'a Told>) -> EditsReport {
         let mut failures = self.failures.borrow().clone();
+        let mut latencies_micros = self.latencies_micros.borrow_mut();
         let mut report = EditsReport {
-            made: self.latencies_micros.borrow().len(),
-            latency: Quantiles::of_micros(&mut self.latencies_micros.borrow_mut()),
+            made: latencies_micros.len(),
+            latency: Quantiles::of_micros(&mut latencies_micros),
             ..EditsReport::default()
         };
         failures.truncate(SHOWN);

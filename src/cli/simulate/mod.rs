@@ -153,7 +153,7 @@ fn edits(options: &Options, api: &Rc<Api>, source: &Source, fleet: &Fleet) -> Re
     if options.rules != RuleSet::Exact {
         bail!("--edits checks events by the exact rules: give --rules exact");
     }
-    Edits::new(Rc::clone(api), &source.fences, &fleet.fences, options.seed).map(Some)
+    Edits::new(Rc::clone(api), &source.fences, fleet, options.seed).map(Some)
 }
 
 /// Sends the backlog, if there is to be one.

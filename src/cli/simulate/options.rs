@@ -32,7 +32,7 @@ pub struct Options {
     /// Fences: a JSON list of circles {id, lat, lon, radius_m}, plain or gzip.
     #[arg(long)]
     pub circles: Vec<PathBuf>,
-    /// Which rules the fences and the vehicles get.
+    /// Which rules the fences, which are in force for all times, and the vehicles get.
     #[arg(long, value_enum, default_value_t = RuleSet::Default)]
     pub rules: RuleSet,
     /// Make up so many vehicles instead of reading traces; they tour the area of the fences.
@@ -121,7 +121,7 @@ pub enum Order {
 /// Which rules fences and vehicles get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RuleSet {
-    /// Inside is inside: no margin, nothing inferred, in force for all times; no fix is implausible.
+    /// Inside is inside: no margin, nothing inferred; no fix is implausible.
     Exact,
     /// What the server gives them.
     Default,
