@@ -23,7 +23,7 @@ const MAX_SILENCE_SECONDS: f64 = 600.0;
 
 /// A fix to compare later ones with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-struct Mark {
+struct Waymark {
     at: Timestamp,
     #[serde(flatten)]
     place: Place,
@@ -31,13 +31,13 @@ struct Mark {
     accuracy_meters: Option<f64>,
 }
 
-impl From<&Fix> for Mark {
+impl From<&Fix> for Waymark {
     fn from(fix: &Fix) -> Self {
         Self { at: fix.recorded_at, place: fix.place, accuracy_meters: fix.accuracy_meters }
     }
 }
 
-impl Mark {
+impl Waymark {
     fn stretch(&self) -> i64 {
         self.at.as_micros().div_euclid(STRETCH_MICROS)
     }
@@ -51,9 +51,9 @@ pub struct Trail {
     pub motion: Motion,
     /// The last fixes of the two half minutes with fixes before the newest fix's own.
     #[serde(skip_serializing_if = "Option::is_none")]
-    recent: Option<Mark>,
+    recent: Option<Waymark>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    older: Option<Mark>,
+    older: Option<Waymark>,
 }
 
 /// The way from one evaluated fix to the next.
@@ -75,11 +75,11 @@ impl Trail {
     /// The way to the next fix. `max_speed_kmh`: what the vehicle can do; a higher speed is none.
     pub(super) fn leg(&self, before: &Fix, fix: &Fix, max_speed_kmh: Option<f64>) -> Leg {
         let seconds = fix.recorded_at.seconds_since(before.recorded_at);
-        let way = Way::between(&Mark::from(before), fix);
+        let way = Way::between(&Waymark::from(before), fix);
         let reported = plausible_speed(fix, max_speed_kmh);
         let is_moving = match reported {
             Some(kmh) => kmh >= MOVING_KMH || way.is_moving(),
-            None => self.mark_for(before, fix).map_or(way, |mark| Way::between(&mark, fix)).is_moving(),
+            None => self.waymark_for(before, fix).map_or(way, |mark| Way::between(&mark, fix)).is_moving(),
         };
         let counts = is_moving || way.is_beyond_noise;
         let ground_kmh = if counts { way.kmh() } else { 0.0 };
@@ -95,17 +95,17 @@ impl Trail {
             _ => reported.unwrap_or_default(),
         };
         if let Some((before, _)) = way {
-            let mark = Mark::from(before);
-            if mark.stretch() < Mark::from(fix).stretch() {
+            let mark = Waymark::from(before);
+            if mark.stretch() < Waymark::from(fix).stretch() {
                 self.older = self.recent.replace(mark);
             }
         }
     }
 
     /// The newest last fix of a half minute that is long enough ago, and not too long.
-    fn mark_for(&self, before: &Fix, fix: &Fix) -> Option<Mark> {
-        let before = Mark::from(before);
-        let ends_stretch = before.stretch() < Mark::from(fix).stretch();
+    fn waymark_for(&self, before: &Fix, fix: &Fix) -> Option<Waymark> {
+        let before = Waymark::from(before);
+        let ends_stretch = before.stretch() < Waymark::from(fix).stretch();
         let marks = [ends_stretch.then_some(before), self.recent, self.older];
         marks
             .into_iter()
@@ -128,7 +128,7 @@ struct Way {
 }
 
 impl Way {
-    fn between(mark: &Mark, fix: &Fix) -> Self {
+    fn between(mark: &Waymark, fix: &Fix) -> Self {
         let meters = leg_meters(mark.place, fix.place);
         let accuracies = mark.accuracy_meters.unwrap_or(0.0) + fix.accuracy_meters.unwrap_or(0.0);
         let noise = (2.0 * accuracies).clamp(LEAST_NOISE_METERS, MOST_NOISE_METERS);
