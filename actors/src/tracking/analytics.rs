@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::motion::{Leg, plausible_speed};
 use super::state::Crossing;
-use crate::geofence::leg_meters;
+use crate::geofence::{interpolate, leg_meters};
 use crate::model::{Analytics, Fix, Place, Rules, Timestamp};
 
 /// At rest for so long is a stop. Microseconds.
@@ -53,9 +53,15 @@ impl Piece {
         Self::new((entry.at, entry.place), (fix.recorded_at, fix.place))
     }
 
-    /// From the fix before, or from the entry if that came later, where the vehicle was last seen.
+    /// From the fix before, or if the stay began later (an edit of the fence), from where the
+    /// vehicle was on its way then.
     pub(super) fn since(before: &Fix, entered_at: Timestamp, to: (Timestamp, Place)) -> Self {
-        Self::new((before.recorded_at.max(entered_at), before.place), to)
+        let gone = entered_at.seconds_since(before.recorded_at);
+        if gone <= 0.0 {
+            return Self::new((before.recorded_at, before.place), to);
+        }
+        let share = gone / to.0.seconds_since(before.recorded_at).max(gone);
+        Self::new((entered_at, interpolate(before.place, to.1, share)), to)
     }
 }
 
