@@ -239,10 +239,10 @@ class Server:
 
 
 def difference(server, own):
-    """Relative to the own value; below one of the unit, absolute."""
+    """Relative to the own value, or to a thousandth of the unit if that is more."""
     if server is None or own is None:
         return 0.0 if server is own else math.inf
-    return abs(server - own) / max(abs(own), 1.0)
+    return abs(server - own) / max(abs(own), 0.001)
 
 
 def arguments():

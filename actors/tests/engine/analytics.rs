@@ -151,7 +151,7 @@ fn a_passage_has_analytics_without_a_fix() {
     let [inside] = &exits(&script)[..] else { panic!() };
     assert_eq!((inside.duration_seconds, inside.moving_seconds, inside.fix_count), (20.0, 20.0, 0));
     assert!((inside.distance_meters - metres(0.0, 10.0)).abs() < 0.01);
-    assert_eq!(inside.avg_speed_kmh, inside.max_speed_kmh.map(|kmh| (kmh * 1e3).round() / 1e3));
+    assert_eq!(inside.avg_speed_kmh, inside.max_speed_kmh.map(|kmh| (kmh * 1e6).round() / 1e6));
 }
 
 #[test]
