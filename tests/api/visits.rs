@@ -105,7 +105,7 @@ async fn first_leg(exit: &Value, app: &App, fleet: &Fleet) -> f64 {
 }
 
 #[test]
-fn an_open_visit_runs_on_and_survives_a_restart_of_its_vehicle() {
+fn an_open_visit_runs_on_until_its_vehicle_leaves() {
     with_app(async |app| {
         let fleet = fleet(&app, &["bus"]).await;
         fleet.report(&app, 0, &THROUGH[..3]).await;
