@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use waypost::domain::account::Role;
 use waypost::http::code::Code;
 use waypost::http::routes::{Access, TABLE};
-use waypost_actors::model::Cause;
+use waypost_actors::model::{Cause, Motion};
 
 use crate::harness::with_app;
 
@@ -60,6 +60,13 @@ fn words_and_bounds_are_described_as_they_are_taken() {
             words.iter().map(|word| word.as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(words("Role"), Role::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>());
+        let motions = [Motion::Moving, Motion::Stopped, Motion::Unknown].map(|motion| json!(motion));
+        assert_eq!(words("Motion"), motions.map(|motion| motion.as_str().unwrap().to_owned()));
+        let schemas = &document["components"]["schemas"];
+        for (schema, member) in [("Event", "analytics"), ("Visit", "analytics"), ("LiveVehicle", "motion")] {
+            assert!(schemas[schema]["properties"].get(member).is_some(), "{schema}.{member}");
+        }
+        assert_eq!(schemas["Analytics"]["properties"].as_object().unwrap().len(), 11);
         assert_eq!(words("Cause"), Cause::ALL.iter().map(|cause| cause.as_str()).collect::<Vec<_>>());
         let parameters = document["paths"]["/v1/vehicles"]["get"]["parameters"].as_array().unwrap();
         let null =

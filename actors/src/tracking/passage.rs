@@ -1,9 +1,11 @@
 //! Passages: a fence crossed between two fixes that are both outside (docs/tracking.md §3).
 
 use super::Context;
+use super::analytics::Piece;
 use super::effects::Effects;
 use super::identity::Anchor;
 use super::judge::{Step, between};
+use super::motion::Leg;
 use super::state::{Candidate, Crossing};
 use super::timeline::implied_speed_kmh;
 use crate::geofence::{Shape, haversine_meters, interpolate};
@@ -17,6 +19,7 @@ const MIN_CHORD_METERS: f64 = 10.0;
 pub(super) fn infer_passages(
     held: &[GeofenceId],
     before: &Fix,
+    leg: &Leg,
     fix: &Fix,
     context: &Context<'_>,
     effects: &mut Effects,
@@ -47,13 +50,8 @@ pub(super) fn infer_passages(
         for (number, (enter, leave)) in chords(&version.shape, before, fix).into_iter().enumerate() {
             let enough = (leave - enter) * seconds >= version.rules.min_inside_seconds;
             if enough {
-                step.record_passage(
-                    before,
-                    fix,
-                    number as u32,
-                    between(before, fix, enter),
-                    between(before, fix, leave),
-                );
+                let ends = (between(before, fix, enter), between(before, fix, leave));
+                step.record_passage(before, leg, fix, number as u32, ends);
             }
         }
     });
@@ -74,10 +72,26 @@ fn chords(shape: &Shape, before: &Fix, fix: &Fix) -> Vec<(f64, f64)> {
 }
 
 impl Step<'_> {
-    fn record_passage(&mut self, before: &Fix, fix: &Fix, chord: u32, entry: Crossing, exit: Crossing) {
+    fn record_passage(
+        &mut self,
+        before: &Fix,
+        leg: &Leg,
+        fix: &Fix,
+        chord: u32,
+        (entry, exit): (Crossing, Crossing),
+    ) {
         let anchor = Anchor::Passage { before: before.recorded_at, after: fix.recorded_at, chord };
-        let stay = self.new_stay(anchor, entry.at, Cause::Crossing);
+        let mut stay = self.new_stay(anchor, entry.at, Cause::Crossing);
+        let chord = Piece::new((entry.at, entry.place), (exit.at, exit.place));
+        stay.tally.travel(leg, chord, &self.version.rules);
         self.record_entry_as(&stay, &Candidate { crossing: entry, fix: *fix }, true);
-        self.record_exit(&stay, anchor, &Candidate { crossing: exit, fix: *fix }, Cause::Crossing, true);
+        self.record_exit(
+            &stay,
+            &stay.tally,
+            anchor,
+            &Candidate { crossing: exit, fix: *fix },
+            Cause::Crossing,
+            true,
+        );
     }
 }

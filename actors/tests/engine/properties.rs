@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use waypost_actors::geofence::{FenceSet, FenceTimeline, Shape};
+use waypost_actors::geofence::{FenceSet, FenceTimeline, Shape, geodesic_meters};
 use waypost_actors::model::{
     Circle, Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules,
     ShapeSpec, Timestamp, Vehicle, VehicleId, VehicleLimits, VisitId,
@@ -282,6 +282,35 @@ proptest! {
     }
 
     #[test]
+    fn analytics_add_up_and_go_no_farther_than_the_fixes(
+        fences in fences(any_rules()),
+        steps in lives(),
+    ) {
+        let life = Life::new(&fences, Some(250.0)).through(&steps);
+        let rows = life.effects.iter().flat_map(|effects| &effects.rows);
+        let evaluated = rows.filter(|row| row.quarantine.is_none()).map(|row| row.fix);
+        let confirmed = life.effects.iter().flat_map(|effects| effects.confirmed.clone());
+        let mut fixes: Vec<_> = evaluated.chain(confirmed).map(|fix| (fix.recorded_at, fix.place)).collect();
+        fixes.sort_by_key(|(at, _)| *at);
+        let entries = life.events().into_iter().filter(|event| event.kind == EventKind::Entry);
+        let entries: BTreeMap<_, _> = entries.map(|entry| (entry.visit_id, entry.occurred_at)).collect();
+        for event in life.events() {
+            prop_assert_eq!(event.analytics.is_some(), event.kind == EventKind::Exit);
+            let Some(inside) = event.analytics else { continue };
+            let millis = |seconds: f64| (seconds * 1e3).round() as i64;
+            let parts = [inside.moving_seconds, inside.stopped_seconds, inside.gap_seconds].map(millis);
+            prop_assert!(parts.iter().all(|part| *part >= 0), "{:?}", inside);
+            prop_assert_eq!(parts.iter().sum::<i64>(), millis(inside.duration_seconds));
+            let entered_at = entries[&event.visit_id];
+            prop_assert_eq!(inside.duration_seconds, event.occurred_at.seconds_since(entered_at));
+            let around = |way: &&[(Timestamp, Place)]| way[1].0 > entered_at && way[0].0 < event.fix.recorded_at;
+            let way: f64 = fixes.windows(2).filter(around).map(|way| geodesic_meters(way[0].1, way[1].1)).sum();
+            prop_assert!(inside.distance_meters <= way * (1.0 + 1e-5) + 0.01, "{:?} {}", inside, way);
+            prop_assert!((0..=fixes.len() as i64).contains(&inside.fix_count));
+        }
+    }
+
+    #[test]
     fn with_exact_rules_inside_is_inside_at_every_moment(
         fences in fences(Just(Rules::EXACT)),
         steps in drives(),
@@ -355,6 +384,10 @@ proptest! {
             there.fix(Fix { place: east(row.fix.place, degrees), ..row.fix }, &mut effects);
         }
         let (here, there) = (here.events(), effects.events);
+        for (here, there) in here.iter().zip(&there) {
+            let metres = |event: &Event| event.analytics.map_or(0.0, |inside| inside.distance_meters);
+            prop_assert!((metres(here) - metres(there)).abs() <= 0.002, "{:?} {:?}", here, there);
+        }
         let names = |events: &[Event]| events.iter().map(|e| (e.id, e.visit_id, e.kind)).collect::<BTreeSet<_>>();
         prop_assert_eq!(names(&here), names(&there), "{:#?} {:#?}", here, there);
         let instants = |events: &[Event]| events.iter().map(|e| (e.id, e.occurred_at)).collect::<BTreeMap<_, _>>();
