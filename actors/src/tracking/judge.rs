@@ -25,7 +25,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
     leave_or_stay(state, &fix, context, effects);
     if let Some(before) = before.filter(|_| context.fences.infers_passages()) {
-        infer_passages(&held, &before, &fix, context, effects);
+        infer_passages(state, &held, &before, &fix, context, effects);
     }
     enter(state, before.as_ref(), &fix, first_event, context, effects);
     in_order(&mut effects.events[first_event..]);
@@ -145,23 +145,31 @@ impl Step<'_> {
         if !stay.is_open() {
             return false; // a broken candidate leaves nothing behind
         }
-        let candidate = match &stay.phase {
-            Phase::Leaving { candidate, .. } => **candidate,
-            _ => Candidate { crossing: self.exit_crossing(stay, before, fix), fix: *fix },
-        };
-        let since = match &stay.phase {
-            _ if !self.is_beyond_margin(fix) => None,
-            Phase::Leaving { since: Some(since), .. } => Some(*since),
-            _ => Some(fix.recorded_at),
-        };
-        let waited = since.map(|since| fix.recorded_at.seconds_since(since));
-        if waited.is_some_and(|seconds| seconds >= self.version.rules.min_outside_seconds) {
-            let anchor = Anchor::Fix(candidate.fix.recorded_at);
-            self.record_exit(stay, anchor, &candidate, Cause::Crossing, false);
-            return false;
+        if matches!(stay.phase, Phase::Leaving { .. }) {
+            // Both fixes are outside: a way back through the fence breaks the exit that was waiting.
+            let Some(goes_on) = self.pass_through(Some(stay.clone()), before, fix) else { return false };
+            *stay = goes_on;
+        } else {
+            let candidate = Candidate { crossing: self.exit_crossing(stay, before, fix), fix: *fix };
+            stay.phase = Phase::Leaving { candidate: Box::new(candidate), since: None, chord: None };
         }
-        stay.phase = Phase::Leaving { candidate: Box::new(candidate), since };
-        true
+        self.leave_or_wait(stay, fix)
+    }
+
+    /// Judges a stay on its way out by a fix outside. Returns whether it goes on.
+    pub(super) fn leave_or_wait(&mut self, stay: &mut Stay, fix: &Fix) -> bool {
+        let beyond = self.is_beyond_margin(fix);
+        let Phase::Leaving { candidate, since, chord } = &mut stay.phase else { return true };
+        *since = beyond.then(|| since.unwrap_or(fix.recorded_at));
+        let waited = since.map(|since| fix.recorded_at.seconds_since(since));
+        if waited.is_none_or(|seconds| seconds < self.version.rules.min_outside_seconds) {
+            return true;
+        }
+        let (candidate, chord) = (**candidate, *chord);
+        let after = candidate.fix.recorded_at;
+        let anchor = chord.map_or(Anchor::Fix(after), |chord| chord.anchor(after));
+        self.record_exit(stay, anchor, &candidate, Cause::Crossing, chord.is_some());
+        false
     }
 
     fn inside(&mut self, stay: &mut Stay, fix: &Fix) {
@@ -205,7 +213,7 @@ impl Step<'_> {
     }
 
     /// Farther outside than the margin: the rule's, or the fix's accuracy if that is more.
-    fn is_beyond_margin(&self, fix: &Fix) -> bool {
+    pub(super) fn is_beyond_margin(&self, fix: &Fix) -> bool {
         let rule = self.version.rules.exit_margin_meters;
         if rule <= 0.0 {
             return true;

@@ -16,7 +16,7 @@ mod timeline;
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use change::{deactivate, settle_fence};
 pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
-pub use state::{Candidate, Crossing, Phase, Stay, VehicleState};
+pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 pub use timeline::apply;
 
 use crate::geofence::FenceSet;
