@@ -15,6 +15,7 @@ mod edges;
 mod place;
 mod plane;
 mod polygon;
+mod raster;
 mod set;
 mod shape;
 mod timeline;

@@ -5,6 +5,7 @@ use super::area::ring_square_meters;
 use super::edges::{EdgeIndex, Position};
 use super::place::meters_per_degree;
 use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};
+use super::raster::{Cell, Raster};
 use crate::model::{Place, Polygon};
 
 /// Parts ready for questions, in one plane of 360 degrees.
@@ -15,6 +16,7 @@ pub(super) struct PolygonShape {
     /// Where the plane begins, in degrees east.
     west: f64,
     edges: EdgeIndex,
+    raster: Raster,
     square_meters: f64,
 }
 
@@ -30,7 +32,9 @@ impl PolygonShape {
         for (part, turns) in placed {
             rings.extend(laid[part].rings.iter().map(|ring| ring.points_turned(turns)));
         }
-        Self { west, edges: EdgeIndex::build(&rings), square_meters }
+        let edges = EdgeIndex::build(&rings);
+        let raster = Raster::draw(&rings, &edges);
+        Self { west, edges, raster, square_meters }
     }
 
     pub(super) fn square_meters(&self) -> f64 {
@@ -38,7 +42,7 @@ impl PolygonShape {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.edges.heap_bytes()
+        self.edges.heap_bytes() + self.raster.heap_bytes()
     }
 
     pub(super) fn boxes(&self) -> Vec<GeoBox> {
@@ -54,7 +58,12 @@ impl PolygonShape {
         } else {
             0
         };
-        self.edges.locate(point(place, turns)) != Position::Outside
+        let p = point(place, turns);
+        match self.raster.at(p) {
+            Cell::Inside => true,
+            Cell::Outside => false,
+            Cell::Met => self.edges.locate(p) != Position::Outside,
+        }
     }
 
     /// Whether a place outside is farther than so many metres from every edge, in the plane that
@@ -71,7 +80,9 @@ impl PolygonShape {
             let p = point(place, turns);
             let beside = p.x + reach_x < low.x || p.x - reach_x > high.x;
             let local = |v: Point| ((v.x - p.x) * east, (v.y - p.y) * north);
+            let corner = |sign: f64| Point { x: p.x + sign * reach_x, y: p.y + sign * reach_y };
             !beside
+                && self.raster.may_enter(corner(-1.0), corner(1.0))
                 && self
                     .edges
                     .near_band(p.y - reach_y, p.y + reach_y)
@@ -85,7 +96,7 @@ impl PolygonShape {
         let (low, high) = (self.edges.low, self.edges.high);
         for turns in -1..=1 {
             let (p, q) = (point(from, turns), point(to, turns + to_turns));
-            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x {
+            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x || !self.raster.may_meet(p, q) {
                 continue;
             }
             for (a, b) in self.edges.near_band(p.y.min(q.y), p.y.max(q.y)) {
