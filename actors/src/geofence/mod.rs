@@ -16,6 +16,7 @@ mod place;
 mod plane;
 mod polygon;
 mod raster;
+mod runs;
 mod set;
 mod shape;
 mod timeline;

@@ -6,6 +6,7 @@ use super::edges::{EdgeIndex, Position};
 use super::place::meters_per_degree;
 use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};
 use super::raster::{Cell, Raster};
+use super::runs::Span;
 use crate::model::{Place, Polygon};
 
 /// Parts ready for questions, in one plane of 360 degrees.
@@ -74,35 +75,45 @@ impl PolygonShape {
 
     fn is_near_edge(&self, place: Place, meters: f64) -> bool {
         let (east, north) = meters_per_degree(place.latitude);
-        let (reach_x, reach_y) = (meters / east, meters / north);
+        // Nearer than so many degrees, rounding included.
+        let (reach_x, reach_y) = (meters / east * 1.000_001, meters / north * 1.000_001);
         let (low, high) = (self.edges.low, self.edges.high);
         (-1..=1).any(|turns| {
             let p = point(place, turns);
-            let beside = p.x + reach_x < low.x || p.x - reach_x > high.x;
-            let local = |v: Point| ((v.x - p.x) * east, (v.y - p.y) * north);
+            if p.x + reach_x < low.x || p.x - reach_x > high.x {
+                return false;
+            }
             let corner = |sign: f64| Point { x: p.x + sign * reach_x, y: p.y + sign * reach_y };
-            !beside
-                && self.raster.may_enter(corner(-1.0), corner(1.0))
-                && self
-                    .edges
-                    .near_band(p.y - reach_y, p.y + reach_y)
-                    .any(|(a, b)| passes_origin_within(local(a), local(b), meters))
+            let area = Span::of(corner(-1.0), corner(1.0));
+            if !self.raster.may_enter(&area) {
+                return false;
+            }
+            let local = |v: Point| ((v.x - p.x) * east, (v.y - p.y) * north);
+            let mut near = false;
+            self.edges
+                .for_each_near(&area, |a, b| near = near || passes_origin_within(local(a), local(b), meters));
+            near
         })
     }
 
-    /// Where the way meets an edge, in no order: shares of the way.
-    pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) {
+    /// Where the way meets an edge, in no order: shares of the way. Returns whether it is plain: it
+    /// crosses from one side of an edge to the other each time, so that membership turns over with
+    /// every share (but not where it crosses two edges at once).
+    pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) -> bool {
         let to_turns = jump(from.longitude, to.longitude);
         let (low, high) = (self.edges.low, self.edges.high);
+        let (mut plain, mut met) = (true, 0);
         for turns in -1..=1 {
             let (p, q) = (point(from, turns), point(to, turns + to_turns));
             if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x || !self.raster.may_meet(p, q) {
                 continue;
             }
-            for (a, b) in self.edges.near_band(p.y.min(q.y), p.y.max(q.y)) {
-                cut(p, q, a, b, cuts);
-            }
+            let before = cuts.len();
+            self.edges.for_each_near(&Span::of(p, q), |a, b| plain &= cut(p, q, a, b, cuts));
+            met += usize::from(cuts.len() > before);
         }
+        // A part that is listed a second time, a turn away, is met there too.
+        plain && met <= 1
     }
 }
 
@@ -124,26 +135,26 @@ fn passes_origin_within(a: (f64, f64), b: (f64, f64), meters: f64) -> bool {
 }
 
 /// Adds the shares of the way `p` to `q` at which it meets the edge `a` to `b`: one, or both ends
-/// of a stretch along the edge. Whether they meet is decided exactly.
-fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) {
-    let apart = |p: f64, q: f64, a: f64, b: f64| p.max(q) < a.min(b) || p.min(q) > a.max(b);
-    if apart(p.x, q.x, a.x, b.x) || apart(p.y, q.y, a.y, b.y) {
-        return;
-    }
+/// of a stretch along the edge. Whether they meet is decided exactly. Returns `false` where they only
+/// touch: neither apart nor across.
+fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) -> bool {
     let (side_a, side_b) = (side(p, q, a), side(p, q, b));
     if side_a == side_b {
         if side_a == Orientation::Collinear && p != q {
             cuts.extend([a, b].map(|v| share_along(p, q, v).clamp(0.0, 1.0)));
         }
-        return;
+        return side_a != Orientation::Collinear;
     }
     let (side_p, side_q) = (side(a, b, p), side(a, b, q));
+    if side_p == side_q && side_p != Orientation::Collinear {
+        return true;
+    }
     match (side_p, side_q) {
         (Orientation::Collinear, _) => cuts.push(0.0),
         (_, Orientation::Collinear) => cuts.push(1.0),
-        _ if side_p == side_q => {}
         _ => cuts.push(share_across(p, q, a, b)),
     }
+    ![side_a, side_b, side_p, side_q].contains(&Orientation::Collinear)
 }
 
 fn share_along(p: Point, q: Point, v: Point) -> f64 {

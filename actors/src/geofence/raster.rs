@@ -6,6 +6,7 @@
 
 use super::edges::{EdgeIndex, Position};
 use super::plane::Point;
+use super::runs::Span;
 
 /// Far more than the rounding of any coordinate here, far less than a cell. Degrees.
 const ROUNDING_DEGREES: f64 = 1e-11;
@@ -96,8 +97,9 @@ impl Raster {
         !self.along(a, b, |range| !self.cells[range].contains(&Cell::Met))
     }
 
-    /// Whether an edge may come into the box between two corners.
-    pub(super) fn may_enter(&self, low: Point, high: Point) -> bool {
+    /// Whether an edge may come into the area.
+    pub(super) fn may_enter(&self, area: &Span) -> bool {
+        let Span { low, high } = *area;
         let (first, last) = (self.column(low.x - ROUNDING_DEGREES), self.column(high.x + ROUNDING_DEGREES));
         let rows = self.row(low.y - ROUNDING_DEGREES)..=self.row(high.y + ROUNDING_DEGREES);
         rows.map(|row| row * self.side)

@@ -73,17 +73,31 @@ impl Shape {
     #[must_use]
     pub fn crossings(&self, from: Place, to: Place) -> Vec<f64> {
         let mut cuts = Vec::new();
-        match &self.form {
-            Form::Circle(circle) => circle.cuts(from, to, &mut cuts),
+        let plain = match &self.form {
+            Form::Circle(circle) => {
+                circle.cuts(from, to, &mut cuts);
+                false
+            }
             Form::Polygon(polygon) => polygon.cuts(from, to, &mut cuts),
-        }
+        };
         if cuts.is_empty() {
+            return cuts;
+        }
+        if plain && Self::are_apart(&mut cuts) {
             return cuts;
         }
         cuts.extend([0.0, 1.0]);
         cuts.sort_by(f64::total_cmp);
         cuts.dedup_by(|later, earlier| *later - *earlier < Self::SAME_SHARE);
         self.changes(from, to, cuts)
+    }
+
+    /// Sorts cuts. Whether all of them are distinct, and none at an end.
+    fn are_apart(cuts: &mut [f64]) -> bool {
+        cuts.sort_by(f64::total_cmp);
+        let ends = [cuts[0], 1.0 - cuts[cuts.len() - 1]];
+        let gaps = cuts.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.chain(ends).all(|gap| gap >= Self::SAME_SHARE)
     }
 
     /// Keeps the cuts (0 first) at which membership changes, as the middles between them tell.
