@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
-use waypost_actors::model::{Event, EventKind, Fix, GeofenceId, Rules, Timestamp};
+use waypost_actors::geofence::haversine_meters;
+use waypost_actors::model::{Event, EventKind, Fix, GeofenceId, Place, Rules, Timestamp};
 use waypost_actors::tracking::Effects;
 
 use crate::replay::{Replay, judged};
@@ -17,6 +18,8 @@ pub(crate) struct Figures {
     pub(crate) inferred: usize,
     /// Exits followed by an entry into the same fence, no fix between them beyond the margin.
     pub(crate) jitter: usize,
+    /// Those of them whose fixes on either side of the boundary are less than 30 m apart: it stood there.
+    pub(crate) standing: usize,
     /// Exits followed by an entry with no fix between them: two chords of one way.
     pub(crate) between_chords: usize,
     /// Pairs of a judged fix and a fence that covers it.
@@ -29,12 +32,13 @@ impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "{} entries ({} inferred), {} exits; {} exits back within the margin, {} between chords; \
-             {} fixes inside, {} of them in no visit",
+            "{} entries ({} inferred), {} exits; {} exits back within the margin ({} standing), \
+             {} between chords; {} fixes inside, {} of them in no visit",
             self.entries,
             self.inferred,
             self.exits,
             self.jitter,
+            self.standing,
             self.between_chords,
             self.inside,
             self.uncovered
@@ -75,7 +79,10 @@ fn excursions(replay: &Replay, effects: &Effects, fixes: &[Fix], figures: &mut F
         let margin = Rules::default().exit_margin_meters;
         let beyond = |fix: &Fix| fence.newest().shape.is_farther_outside_than(fix.place, margin);
         figures.between_chords += usize::from(from == to);
-        figures.jitter += usize::from(from < to && !fixes[from..to].iter().any(beyond));
+        let is_jitter = from < to && !fixes[from..to].iter().any(beyond);
+        let place = |event: &Event| Place::new(event.fix.latitude, event.fix.longitude);
+        figures.jitter += usize::from(is_jitter);
+        figures.standing += usize::from(is_jitter && haversine_meters(place(exit), place(event)) < 30.0);
     }
 }
 

@@ -6,7 +6,7 @@ use super::Context;
 use super::change::{self, settle};
 use super::effects::{Effects, VisitRow};
 use super::identity::{Anchor, event_id, visit_id};
-use super::passage::infer_passages;
+use super::passage::{infer_passages, is_plausible};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion, interpolate};
 use crate::model::{
@@ -147,8 +147,10 @@ impl Step<'_> {
         }
         if matches!(stay.phase, Phase::Leaving { .. }) {
             // Both fixes are outside: a way back through the fence breaks the exit that was waiting.
-            let Some(goes_on) = self.pass_through(Some(stay.clone()), before, fix) else { return false };
-            *stay = goes_on;
+            if is_plausible(before, fix, self.context) {
+                let Some(goes_on) = self.pass_through(Some(stay.clone()), before, fix) else { return false };
+                *stay = goes_on;
+            }
         } else {
             let candidate = Candidate { crossing: self.exit_crossing(stay, before, fix), fix: *fix };
             stay.phase = Phase::Leaving { candidate: Box::new(candidate), since: None, chord: None };

@@ -44,7 +44,7 @@ pub(super) fn infer_passages(
 }
 
 /// A confirmed jump says where the vehicle is, not which way it took.
-fn is_plausible(before: &Fix, fix: &Fix, context: &Context<'_>) -> bool {
+pub(super) fn is_plausible(before: &Fix, fix: &Fix, context: &Context<'_>) -> bool {
     let limit = context.vehicle.limits.max_speed_kmh;
     limit.is_none_or(|limit| implied_speed_kmh(before, fix) <= limit)
 }
@@ -67,7 +67,7 @@ impl Chord {
 }
 
 impl Step<'_> {
-    /// Follows the way between two fixes outside, with the stay that is on its way out, if there is
+    /// Follows a plausible way between two fixes outside, with the stay that is on its way out, if there is
     /// one. What is left at the end is on its way out.
     pub(super) fn pass_through(&mut self, held: Option<Stay>, before: &Fix, fix: &Fix) -> Option<Stay> {
         if !self.may_infer(before, fix) {
@@ -107,7 +107,6 @@ impl Step<'_> {
             && rules.infer_passages
             && fix.recorded_at.seconds_since(before.recorded_at) <= rules.max_gap_seconds
             && settled
-            && is_plausible(before, fix, self.context)
     }
 
     /// Whether the vehicle was out between two chords: long enough, and beyond the margin halfway.
