@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::actor::core::Core;
 use crate::actor::directory::{ForgetVehicle, Inlet, Locate, NoInlet, PutVehicle};
-use crate::actor::occupancy::{Forget, Inside, Introduce, StartWatch, Touched, View};
+use crate::actor::occupancy::{Forget, Inside, Introduce, Running, StartWatch, Touched, View};
 use crate::actor::permits::{Permit, Permits};
 use crate::actor::persistence::Barrier;
 use crate::actor::registry::{Publish, Published};
@@ -19,7 +19,7 @@ use crate::geofence::FenceTimeline;
 use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{Counts, LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
-pub use crate::view::{HeldFence, InsideView, VehicleView};
+pub use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
 use crate::watch::{Audience, Watch};
 
 /// Vehicles asked at once to settle a fence.
@@ -188,6 +188,11 @@ impl Live {
     /// The vehicles inside a fence now, by entry, then id; empty for an unknown fence.
     pub async fn inside(&self, fence: GeofenceId) -> Result<Vec<InsideView>, LiveError> {
         self.core.occupancy.send(Inside(fence)).await.map_err(|_| LiveError::Stopped)
+    }
+
+    /// What some vehicles did so far in the fences they are in; unknown vehicles have none.
+    pub async fn running_visits(&self, vehicles: Vec<VehicleId>) -> Result<Vec<RunningVisit>, LiveError> {
+        self.core.occupancy.send(Running(vehicles)).await.map_err(|_| LiveError::Stopped)
     }
 
     /// Everything as it is now, and every commit from now on.

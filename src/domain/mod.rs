@@ -15,4 +15,5 @@ pub mod rules;
 pub mod shape;
 pub mod tracker;
 pub mod vehicle;
+pub mod visit;
 pub(crate) mod words;

@@ -99,8 +99,6 @@ codes! {
         "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
     OrganizationRequired "organizationRequired" 422 "Name an organization"
         "Platform operators belong to no organization and name the one they act in: organizationId in the body of a POST, or in the query.";
-    NotAvailableYet "notAvailableYet" 422 "Not available yet"
-        "The parameter is part of the interface, but this version cannot answer it yet.";
     TooManyAttempts "tooManyAttempts" 429 "Too many attempts"
         "Five sign-ins in a row failed for this address. Wait as long as Retry-After says.";
     Internal "internal" 500 "Unexpected error"

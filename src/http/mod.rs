@@ -26,6 +26,7 @@ pub mod routes;
 pub mod sockets;
 pub mod trackers;
 pub mod vehicles;
+pub mod visits;
 
 pub use edge::{RequestId, edge};
 

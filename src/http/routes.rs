@@ -10,7 +10,7 @@ use utoipa::OpenApi;
 use super::request::signed_in;
 use super::{
     auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
-    vehicles,
+    vehicles, visits,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -103,6 +103,9 @@ routes! {
         SignedIn "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
             geofence_events::list_vehicles_inside;
         SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
+
+        SignedIn "GET" "/v1/visits"      visits::list_visits;
+        SignedIn "GET" "/v1/visits/{id}" visits::find_visit;
 
         Tracker "POST" "/v1/positions"  positions::create_positions;
         Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;

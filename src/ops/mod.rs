@@ -12,6 +12,7 @@ pub mod live_view;
 pub mod organizations;
 pub mod trackers;
 pub mod vehicles;
+pub mod visits;
 
 use serde_json::{Map, Value};
 use waypost_actors::model::OrganizationId;

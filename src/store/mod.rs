@@ -5,6 +5,7 @@
 pub mod account;
 pub mod cache;
 pub mod event_row;
+mod filters;
 pub mod geofence;
 pub mod geofence_event;
 pub mod lock;
@@ -22,3 +23,4 @@ pub mod time;
 pub mod track;
 pub mod tracker;
 pub mod vehicle;
+pub mod visit;

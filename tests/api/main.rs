@@ -13,3 +13,4 @@ mod protocol;
 mod tracker_socket;
 mod trackers;
 mod vehicles;
+mod visits;

@@ -7,8 +7,8 @@ use waypost::store::partitions::make_partitions;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::model::{
-    Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, FuelReading, GeofenceId, OrganizationId,
-    Origin, Place, Timestamp, VehicleId, VisitId,
+    Analytics, Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, FuelReading, GeofenceId,
+    OrganizationId, Origin, Place, Timestamp, VehicleId, VisitId,
 };
 use waypost_actors::ports::{Batch, Counts, EventLog, StoreError, TrackStore, VehicleWrite};
 use waypost_actors::tracking::{Effects, PositionRow, Quarantine, Standing, VehicleState, VisitRow};
@@ -53,6 +53,20 @@ fn write(rows: Vec<PositionRow>) -> VehicleWrite {
     }
 }
 
+const ANALYTICS: Analytics = Analytics {
+    duration_seconds: 61.003,
+    distance_meters: 812.345,
+    avg_speed_kmh: Some(47.938),
+    max_speed_kmh: None,
+    moving_seconds: 60.003,
+    stopped_seconds: 1.0,
+    gap_seconds: 0.0,
+    fix_count: 3,
+    stops: 0,
+    overspeed_seconds: Some(12.5),
+    fuel_used_liters: None,
+};
+
 fn batch(writes: Vec<VehicleWrite>, first_sequence: i64) -> Batch {
     let event_count = writes.iter().map(|write| write.effects.events.len() as i64).sum();
     Batch { writes, next_sequence: first_sequence + event_count, event_count }
@@ -81,6 +95,8 @@ fn entry(sequence: i64, seconds: i64) -> Event {
         inferred: false,
         location: Place::new(30.25, -97.75),
         fix: EventFix::from(&fix(seconds)),
+        // An entry has none, but the store does not know that.
+        analytics: (sequence % 2 == 1).then_some(ANALYTICS),
     }
 }
 

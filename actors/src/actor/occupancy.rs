@@ -8,10 +8,10 @@ use actix::prelude::*;
 use tokio::sync::mpsc;
 
 use crate::geofence::FenceTimeline;
-use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
-use crate::tracking::VehicleState;
-use crate::view::{HeldFence, InsideView, VehicleView};
+use crate::tracking::{Stay, VehicleState};
+use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
 use crate::watch::{Audience, CommittedEvent, Update, VehicleUpdate, Watch};
 
 struct Known {
@@ -213,7 +213,30 @@ impl Handler<View> for Occupancy {
         let known = self.vehicles.get(&vehicle)?;
         let mut geofences: Vec<HeldFence> = known.state.open_stays().map(HeldFence::from).collect();
         geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
-        Some(VehicleView { fix: known.state.last, geofences })
+        Some(VehicleView { fix: known.state.last, geofences, motion: known.state.trail.motion })
+    }
+}
+
+/// What some vehicles did so far in the fences they are in. From the edge.
+#[derive(Message)]
+#[rtype(result = "Vec<RunningVisit>")]
+pub(crate) struct Running(pub(crate) Vec<VehicleId>);
+
+impl Handler<Running> for Occupancy {
+    type Result = Vec<RunningVisit>;
+
+    fn handle(&mut self, Running(vehicles): Running, _: &mut Context<Self>) -> Self::Result {
+        let states =
+            vehicles.iter().filter_map(|vehicle| self.vehicles.get(vehicle)).map(|known| &known.state);
+        let running = |state: &VehicleState| {
+            let newest = state.last.map_or(Timestamp::MIN, |fix| fix.recorded_at);
+            let visit = |stay: &Stay| {
+                let (as_of, analytics) = stay.running(newest);
+                RunningVisit { visit_id: stay.visit_id, as_of, analytics }
+            };
+            state.open_stays().map(visit).collect::<Vec<_>>()
+        };
+        states.flat_map(|state| running(state)).collect()
     }
 }
 

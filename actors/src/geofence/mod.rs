@@ -23,7 +23,7 @@ mod timeline;
 mod validate;
 
 pub use boxes::GeoBox;
-pub use place::{geodesic_meters, haversine_meters, interpolate};
+pub use place::{geodesic_meters, haversine_meters, interpolate, leg_meters};
 pub use set::FenceSet;
 pub use shape::Shape;
 pub use timeline::{FenceTimeline, PreparedVersion};

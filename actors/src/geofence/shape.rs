@@ -16,7 +16,7 @@ pub struct Shape {
 
 enum Form {
     Circle(CircleShape),
-    Polygon(PolygonShape),
+    Polygon(Box<PolygonShape>),
 }
 
 impl Shape {
@@ -38,7 +38,7 @@ impl Shape {
     }
 
     fn of_parts(parts: &[crate::model::Polygon]) -> Self {
-        let form = PolygonShape::prepare(parts);
+        let form = Box::new(PolygonShape::prepare(parts));
         let (boxes, square_meters) = (form.boxes(), form.square_meters());
         Self { form: Form::Polygon(form), boxes, square_meters }
     }
@@ -133,7 +133,7 @@ impl Shape {
     pub fn memory_bytes(&self) -> usize {
         let form = match &self.form {
             Form::Circle(_) => 0,
-            Form::Polygon(polygon) => polygon.heap_bytes(),
+            Form::Polygon(polygon) => size_of::<PolygonShape>() + polygon.heap_bytes(),
         };
         size_of::<Self>() + self.boxes.capacity() * size_of::<GeoBox>() + form
     }

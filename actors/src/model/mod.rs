@@ -3,6 +3,7 @@
 //! Owns the words every other module speaks. Knows nothing of geometry, actors, SQL or HTTP;
 //! it reads no clock and draws no random number.
 
+mod analytics;
 mod event;
 mod fence;
 mod fix;
@@ -10,6 +11,7 @@ mod ids;
 mod time;
 mod vehicle;
 
+pub use analytics::{Analytics, Motion};
 pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
 pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
 pub use fix::{Fix, FuelReading, Place};

@@ -74,7 +74,7 @@ pub fn deactivate(state: &mut VehicleState, context: &Context<'_>, effects: &mut
         let Some(version) = fence.versions().iter().find(|v| v.version == stay.version) else { continue };
         let anchor = Anchor::Visit(stay.visit_id);
         let mut step = Step { fence, version, context, effects };
-        step.record_exit(stay, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
+        step.record_exit(stay, &stay.tally, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
     }
     state.newest_entry = at;
 }
@@ -100,7 +100,10 @@ fn change(
         }
         None if holds(version, last.place) => {
             let anchor = Anchor::Version(version.version);
-            let stay = step.new_stay(anchor, at, began_by(&step));
+            let mut stay = step.new_stay(anchor, at, began_by(&step));
+            if last.recorded_at >= at {
+                step.count(&mut stay, &last);
+            }
             step.record_entry(&stay, &at_change(&last, at));
             state.stays.push(stay);
             state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
@@ -125,7 +128,14 @@ pub(super) fn settle(stay: &mut Stay, last: &Fix, at: Timestamp, step: &mut Step
     }
     if stay.is_open() {
         let cause = if step.version.active { Cause::GeofenceChanged } else { Cause::GeofenceDeleted };
-        step.record_exit(stay, Anchor::Version(stay.version), &at_change(last, at), cause, false);
+        step.record_exit(
+            stay,
+            &stay.tally,
+            Anchor::Version(stay.version),
+            &at_change(last, at),
+            cause,
+            false,
+        );
     }
     false
 }

@@ -5,17 +5,22 @@
 //! The rules are those of docs/tracking.md; each module says which.
 
 mod accept;
+mod analytics;
 mod change;
 mod effects;
 mod identity;
 mod judge;
+mod leaving;
+mod motion;
 mod passage;
 mod state;
 mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
+pub use analytics::Tally;
 pub use change::{deactivate, settle_fence};
 pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
+pub use motion::Trail;
 pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 pub use timeline::apply;
 

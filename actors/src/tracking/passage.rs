@@ -5,27 +5,30 @@
 //! it begins ends by the same margin and waiting time as any other stay.
 
 use super::Context;
+use super::analytics::{Piece, Tally};
 use super::effects::Effects;
 use super::identity::Anchor;
 use super::judge::{Step, between};
+use super::motion::Leg;
 use super::state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 use super::timeline::implied_speed_kmh;
 use crate::geofence::{Shape, haversine_meters, interpolate};
-use crate::model::{Cause, Fix, GeofenceId, Timestamp};
+use crate::model::{Cause, Fix, GeofenceId, Place, Timestamp};
 
 /// A shorter way through a fence is not worth a visit. Metres.
 const MIN_CHORD_METERS: f64 = 10.0;
 
-/// Follows the segment through the fences the vehicle is in neither before nor after. `held`: the
+/// Follows the way to a fix through the fences the vehicle is in neither before nor after. `held`: the
 /// fences held before this fix, whose crossings are exits.
 pub(super) fn infer_passages(
     state: &mut VehicleState,
     held: &[GeofenceId],
-    before: &Fix,
+    way: (&Fix, &Leg),
     fix: &Fix,
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
+    let (before, _) = way;
     if !is_plausible(before, fix, context) {
         return;
     }
@@ -36,7 +39,7 @@ pub(super) fn infer_passages(
             return;
         }
         let mut step = Step { fence, version, context, effects };
-        let Some(mut stay) = step.pass_through(None, before, fix) else { return };
+        let Some(mut stay) = step.pass_through(None, way, fix) else { return };
         if step.leave_or_wait(&mut stay, fix) {
             state.stays.push(stay);
         }
@@ -66,34 +69,56 @@ impl Chord {
     }
 }
 
+/// A stay that is followed along a way, and what it counted before.
+pub(super) struct Followed {
+    stay: Stay,
+    tally: Tally,
+    /// Where its part of the way begins.
+    from: (Timestamp, Place),
+}
+
+impl Followed {
+    /// A stay on its way out since before the way began.
+    pub(super) fn held(stay: Stay, tally: Tally, before: &Fix) -> Self {
+        let from = (before.recorded_at.max(stay.entered_at), before.place);
+        Self { stay, tally, from }
+    }
+}
+
 impl Step<'_> {
-    /// Follows a plausible way between two fixes outside, with the stay that is on its way out, if there is
-    /// one. What is left at the end is on its way out.
-    pub(super) fn pass_through(&mut self, held: Option<Stay>, before: &Fix, fix: &Fix) -> Option<Stay> {
+    /// Follows a plausible way between two fixes outside, with the stay that is on its way out, if there
+    /// is one. What is left at the end is on its way out.
+    pub(super) fn pass_through(
+        &mut self,
+        held: Option<Followed>,
+        (before, leg): (&Fix, &Leg),
+        fix: &Fix,
+    ) -> Option<Stay> {
         if !self.may_infer(before, fix) {
-            return held;
+            return held.map(|held| held.stay);
         }
         let seconds = fix.recorded_at.seconds_since(before.recorded_at);
-        let mut stay = held;
+        let mut followed = held;
         let mut left = None;
         for (number, (enter, leave)) in (0..).zip(chords(&self.version.shape, before, fix)) {
             let chord = Chord { before: before.recorded_at, number };
             let (entry, exit) = (between(before, fix, enter), between(before, fix, leave));
-            if let Some(ended) =
-                stay.take_if(|_| left.is_some_and(|left| self.was_out(left, enter, before, fix)))
-            {
-                self.end_at_chord(&ended, fix);
+            let was_out = left.is_some_and(|left| self.was_out(left, enter, before, fix));
+            if let Some(ended) = followed.take_if(|_| was_out) {
+                self.end_at_chord(&ended.stay, fix);
             }
-            if stay.is_none() && (leave - enter) * seconds >= self.version.rules.min_inside_seconds {
-                stay = Some(self.begin_at_chord(chord, entry, fix));
+            if followed.is_none() && (leave - enter) * seconds >= self.version.rules.min_inside_seconds {
+                followed = Some(self.begin_at_chord(chord, entry, leg, fix));
             }
-            if let Some(stay) = &mut stay {
+            if let Some(Followed { stay, tally, from }) = &mut followed {
+                let mut tally = Box::new(*tally);
+                tally.travel(leg, Piece::new(*from, (exit.at, exit.place)), &self.version.rules);
                 let candidate = Box::new(Candidate { crossing: exit, fix: *fix });
-                stay.phase = Phase::Leaving { candidate, since: None, chord: Some(chord) };
+                stay.phase = Phase::Leaving { candidate, since: None, chord: Some(chord), tally };
                 left = Some(leave);
             }
         }
-        stay
+        followed.map(|followed| followed.stay)
     }
 
     /// Whether the way between two fixes may say more than they do.
@@ -118,15 +143,18 @@ impl Step<'_> {
             && self.is_beyond_margin(&Fix { place: halfway, ..*fix })
     }
 
-    fn begin_at_chord(&mut self, chord: Chord, entry: Crossing, fix: &Fix) -> Stay {
-        let stay = self.new_stay(chord.anchor(fix.recorded_at), entry.at, Cause::Crossing);
+    fn begin_at_chord(&mut self, chord: Chord, entry: Crossing, leg: &Leg, fix: &Fix) -> Followed {
+        let mut stay = self.new_stay(chord.anchor(fix.recorded_at), entry.at, Cause::Crossing);
         self.record_entry_as(&stay, &Candidate { crossing: entry, fix: *fix }, true);
-        stay
+        // Should it go on, the fix is one of the stay.
+        stay.tally.travel(leg, Piece::from_entry(&entry, fix), &self.version.rules);
+        self.count(&mut stay, fix);
+        Followed { stay, tally: Tally::default(), from: (entry.at, entry.place) }
     }
 
     fn end_at_chord(&mut self, stay: &Stay, fix: &Fix) {
-        let Phase::Leaving { candidate, chord: Some(chord), .. } = &stay.phase else { return };
+        let Phase::Leaving { candidate, chord: Some(chord), tally, .. } = &stay.phase else { return };
         let anchor = chord.anchor(fix.recorded_at);
-        self.record_exit(stay, anchor, candidate, Cause::Crossing, true);
+        self.record_exit(stay, tally, anchor, candidate, Cause::Crossing, true);
     }
 }

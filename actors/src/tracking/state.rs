@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
+use super::analytics::Tally;
+use super::motion::Trail;
+use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
 
 /// Where and when a boundary was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -53,6 +55,9 @@ pub enum Phase {
         /// Where the vehicle left at the end of a chord, which one: no fix saw it inside.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chord: Option<Chord>,
+        /// The stay as it was when it left.
+        #[serde(default)]
+        tally: Box<Tally>,
     },
 }
 
@@ -77,6 +82,9 @@ pub struct Stay {
     /// Whether its dwell record was made.
     #[serde(default)]
     pub dwelt: bool,
+    /// What the vehicle did, up to its newest fix; time on its way out included.
+    #[serde(default)]
+    pub tally: Tally,
 }
 
 impl Stay {
@@ -84,6 +92,13 @@ impl Stay {
     #[must_use]
     pub const fn is_open(&self) -> bool {
         !matches!(self.phase, Phase::Entering(_))
+    }
+
+    /// The stay up to the vehicle's newest fix, and when that was (or when the stay began, if later).
+    #[must_use]
+    pub fn running(&self, newest: Timestamp) -> (Timestamp, Analytics) {
+        let until = newest.max(self.entered_at);
+        (until, self.tally.analytics(self.entered_at, until))
     }
 }
 
@@ -103,6 +118,9 @@ pub struct VehicleState {
     pub newest_stored: Timestamp,
     /// Fences the vehicle is in, by id.
     pub stays: Vec<Stay>,
+    /// Whether the vehicle moves.
+    #[serde(default)]
+    pub trail: Trail,
 }
 
 impl Default for VehicleState {
@@ -113,6 +131,7 @@ impl Default for VehicleState {
             newest_entry: Timestamp::MIN,
             newest_stored: Timestamp::MIN,
             stays: Vec::new(),
+            trail: Trail::default(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! The engine: scripts that hold it to docs/tracking.md, and properties of any track.
 
+mod analytics;
 mod changes;
 mod jitter;
 mod passages;

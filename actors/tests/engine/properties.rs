@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use waypost_actors::geofence::{FenceSet, FenceTimeline, Shape};
+use waypost_actors::geofence::{FenceSet, FenceTimeline, Shape, geodesic_meters};
 use waypost_actors::model::{
     Circle, Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules,
     ShapeSpec, Timestamp, Vehicle, VehicleId, VehicleLimits, VisitId,
@@ -282,6 +282,43 @@ proptest! {
     }
 
     #[test]
+    fn analytics_add_up_and_go_no_farther_than_the_fixes(
+        fences in fences(any_rules()),
+        steps in lives(),
+    ) {
+        let life = Life::new(&fences, Some(250.0)).through(&steps);
+        let rows = || life.effects.iter().flat_map(|effects| &effects.rows);
+        let mut places: Vec<_> = rows().map(|row| (row.fix.recorded_at, row.fix.place)).collect();
+        places.sort_by_key(|(at, _)| *at);
+        // Every stored fix once: no visit goes farther than all of them, in any order of one instant.
+        let mut way = vec![0.0];
+        for pair in places.windows(2) {
+            way.push(way[way.len() - 1] + geodesic_meters(pair[0].1, pair[1].1));
+        }
+        let entries: BTreeMap<_, _> = life.events().into_iter()
+            .filter(|event| event.kind == EventKind::Entry)
+            .map(|entry| (entry.visit_id, entry.occurred_at))
+            .collect();
+        for event in life.events() {
+            prop_assert_eq!(event.analytics.is_some(), event.kind == EventKind::Exit);
+            let Some(inside) = event.analytics else { continue };
+            let millis = |seconds: f64| (seconds * 1e3).round() as i64;
+            let parts = [inside.moving_seconds, inside.stopped_seconds, inside.gap_seconds];
+            prop_assert!(parts.iter().all(|part| *part >= 0.0), "{:?}", inside);
+            prop_assert_eq!(parts.into_iter().map(millis).sum::<i64>(), millis(inside.duration_seconds));
+            let stayed = event.occurred_at.seconds_since(entries[&event.visit_id]);
+            prop_assert_eq!(inside.duration_seconds, stayed);
+            let around: Vec<_> = places.iter().zip(&way)
+                .filter(|((at, _), _)| *at <= event.fix.recorded_at)
+                .map(|(_, way)| *way)
+                .collect();
+            let farthest = around.last().copied().unwrap_or(0.0);
+            prop_assert!(inside.distance_meters <= farthest * (1.0 + 1e-5) + 0.01, "{:?} {}", inside, farthest);
+            prop_assert!(inside.fix_count >= 0 && inside.fix_count <= places.len() as i64);
+        }
+    }
+
+    #[test]
     fn with_exact_rules_inside_is_inside_at_every_moment(
         fences in fences(Just(Rules::EXACT)),
         steps in drives(),
@@ -355,6 +392,10 @@ proptest! {
             there.fix(Fix { place: east(row.fix.place, degrees), ..row.fix }, &mut effects);
         }
         let (here, there) = (here.events(), effects.events);
+        for (here, there) in here.iter().zip(&there) {
+            let metres = |event: &Event| event.analytics.map_or(0.0, |inside| inside.distance_meters);
+            prop_assert!((metres(here) - metres(there)).abs() <= 0.002, "{:?} {:?}", here, there);
+        }
         let names = |events: &[Event]| events.iter().map(|e| (e.id, e.visit_id, e.kind)).collect::<BTreeSet<_>>();
         prop_assert_eq!(names(&here), names(&there), "{:#?} {:#?}", here, there);
         let instants = |events: &[Event]| events.iter().map(|e| (e.id, e.occurred_at)).collect::<BTreeMap<_, _>>();

@@ -108,3 +108,24 @@ impl Script {
         self.effects.rows.iter().map(|row| (row.quarantine, row.standing)).collect()
     }
 }
+
+/// Numbers that look random and are the same in every run (G. Marsaglia, Xorshift RNGs, 2003).
+pub(crate) struct Noise(u64);
+
+impl Noise {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Normally distributed, of variance 1 (twelve uniform ones, less six).
+    pub(crate) fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
+    }
+}

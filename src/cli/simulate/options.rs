@@ -91,7 +91,7 @@ pub struct Options {
 /// Which rules fences and vehicles get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RuleSet {
-    /// Inside is inside: no margin, nothing inferred, in force for all times; no fix is implausible.
+    /// Inside is inside: no margin, nothing inferred; no fix is implausible.
     Exact,
     /// What the server gives them.
     Default,

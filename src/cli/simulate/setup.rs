@@ -86,10 +86,11 @@ async fn tracker_token(api: &Api, body: &Value) -> Result<String> {
 }
 
 fn fence_body(organization_id: &str, fence: &NamedShape, rules: RuleSet) -> Value {
-    let mut body = json!({ "organizationId": organization_id, "name": fence.id, "shape": fence.shape });
+    // Traces are older than the fences made for them.
+    let mut body = json!({ "organizationId": organization_id, "name": fence.id, "shape": fence.shape,
+        "effectiveFrom": null });
     if rules == RuleSet::Exact {
         body["rules"] = json!({ "exitMarginMeters": 0, "inferPassages": false });
-        body["effectiveFrom"] = Value::Null;
     }
     body
 }
