@@ -153,6 +153,15 @@ def place_of(location):
     return (location["latitude"], location["longitude"])
 
 
+def beginning(visit, a, b, entered):
+    """Where a visit began between two fixes: where it crossed, or where it was on its way at an edit."""
+    if visit["entry"]["cause"] == "crossing":
+        return place_of(visit["entry"]["location"])
+    share = (entered - a.at) / (b.at - a.at)
+    east = (b.place[1] - a.place[1] + 540) % 360 - 180
+    return (a.place[0] + share * (b.place[0] - a.place[0]), a.place[1] + share * east)
+
+
 def recompute(visit, exit_fix_at, fixes, rules, max_speed):
     entered, exited = seconds_of(visit["enteredAt"]), seconds_of(visit["exitedAt"])
     crossed = visit["exit"]["cause"] == "crossing"
@@ -165,7 +174,7 @@ def recompute(visit, exit_fix_at, fixes, rules, max_speed):
             continue
         leg = Leg(fixes, index, max_speed)
         start, end = max(a.at, entered), min(b.at, exited)
-        origin = a.place if a.at >= entered or visit["entry"]["cause"] != "crossing" else place_of(visit["entry"]["location"])
+        origin = a.place if a.at >= entered else beginning(visit, a, b, entered)
         goal = b.place if b.at <= exited else place_of(visit["exit"]["location"])
         if leg.counts:
             meters += vincenty(origin, goal)
@@ -230,10 +239,10 @@ class Server:
 
 
 def difference(server, own):
-    """Relative to the own value; below one of the unit, absolute."""
+    """Relative to the own value, or to a thousandth of the unit if that is more."""
     if server is None or own is None:
         return 0.0 if server is own else math.inf
-    return abs(server - own) / max(abs(own), 1.0)
+    return abs(server - own) / max(abs(own), 0.001)
 
 
 def arguments():

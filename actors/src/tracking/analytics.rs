@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::motion::{Leg, plausible_speed};
 use super::state::Crossing;
-use crate::geofence::leg_meters;
+use crate::geofence::{interpolate, leg_meters};
 use crate::model::{Analytics, Fix, Place, Rules, Timestamp};
 
 /// At rest for so long is a stop. Microseconds.
@@ -16,24 +16,51 @@ const STOP_MICROS: i64 = 120_000_000;
 const LEAST_SPEED_SECONDS: f64 = 5.0;
 
 /// A stay so far. What is neither moving nor stopped is gap, so that the parts always add up.
+///
+/// Written as a list: every stay of every vehicle carries one through every commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(from = "Written", into = "Written")]
 pub struct Tally {
     moving_micros: i64,
     stopped_micros: i64,
     /// The part of `stopped_micros` since the vehicle came to rest.
     rest_micros: i64,
     stops: i64,
-    distance_meters: f64,
     fix_count: i64,
+    distance_meters: f64,
     /// The highest speed reported.
-    #[serde(skip_serializing_if = "Option::is_none")]
     reported_kmh: Option<f64>,
     /// The highest speed over a leg.
-    #[serde(skip_serializing_if = "Option::is_none")]
     ground_kmh: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     overspeed_micros: Option<i64>,
+}
+
+type Written = ([i64; 5], f64, [Option<f64>; 2], Option<i64>);
+
+impl From<Tally> for Written {
+    fn from(tally: Tally) -> Self {
+        let Tally { moving_micros, stopped_micros, rest_micros, stops, fix_count, .. } = tally;
+        let counts = [moving_micros, stopped_micros, rest_micros, stops, fix_count];
+        (counts, tally.distance_meters, [tally.reported_kmh, tally.ground_kmh], tally.overspeed_micros)
+    }
+}
+
+impl From<Written> for Tally {
+    fn from((counts, distance_meters, speeds, overspeed_micros): Written) -> Self {
+        let [moving_micros, stopped_micros, rest_micros, stops, fix_count] = counts;
+        let [reported_kmh, ground_kmh] = speeds;
+        Self {
+            moving_micros,
+            stopped_micros,
+            rest_micros,
+            stops,
+            fix_count,
+            distance_meters,
+            reported_kmh,
+            ground_kmh,
+            overspeed_micros,
+        }
+    }
 }
 
 /// The piece of a leg that lies within the stay.
@@ -53,9 +80,15 @@ impl Piece {
         Self::new((entry.at, entry.place), (fix.recorded_at, fix.place))
     }
 
-    /// From the fix before, or from the entry if that came later, where the vehicle was last seen.
+    /// From the fix before, or if the stay began later (an edit of the fence), from where the
+    /// vehicle was on its way then.
     pub(super) fn since(before: &Fix, entered_at: Timestamp, to: (Timestamp, Place)) -> Self {
-        Self::new((before.recorded_at.max(entered_at), before.place), to)
+        let gone = entered_at.seconds_since(before.recorded_at);
+        if gone <= 0.0 {
+            return Self::new((before.recorded_at, before.place), to);
+        }
+        let share = gone / to.0.seconds_since(before.recorded_at).max(gone);
+        Self::new((entered_at, interpolate(before.place, to.1, share)), to)
     }
 }
 
@@ -107,9 +140,9 @@ impl Tally {
         let average = self.distance_meters / seconds(micros) * 3.6;
         Analytics {
             duration_seconds: seconds(micros),
-            distance_meters: to_thousandths(self.distance_meters),
-            avg_speed_kmh: (micros >= 1_000_000).then(|| to_thousandths(average)),
-            max_speed_kmh: self.reported_kmh.or(self.ground_kmh).map(to_thousandths),
+            distance_meters: to_millionths(self.distance_meters),
+            avg_speed_kmh: (micros >= 1_000_000).then(|| to_millionths(average)),
+            max_speed_kmh: self.reported_kmh.or(self.ground_kmh).map(to_millionths),
             moving_seconds: seconds(self.moving_micros),
             stopped_seconds: seconds(self.stopped_micros),
             gap_seconds: seconds(gap_micros),
@@ -130,6 +163,6 @@ fn seconds(micros: i64) -> f64 {
 }
 
 /// Finer digits of metres and km/h would be noise, and cost room in every event.
-fn to_thousandths(value: f64) -> f64 {
-    (value * 1e3).round() / 1e3
+fn to_millionths(value: f64) -> f64 {
+    (value * 1e6).round() / 1e6
 }

@@ -151,7 +151,7 @@ fn a_passage_has_analytics_without_a_fix() {
     let [inside] = &exits(&script)[..] else { panic!() };
     assert_eq!((inside.duration_seconds, inside.moving_seconds, inside.fix_count), (20.0, 20.0, 0));
     assert!((inside.distance_meters - metres(0.0, 10.0)).abs() < 0.01);
-    assert_eq!(inside.avg_speed_kmh, inside.max_speed_kmh.map(|kmh| (kmh * 1e3).round() / 1e3));
+    assert_eq!(inside.avg_speed_kmh, inside.max_speed_kmh.map(|kmh| (kmh * 1e6).round() / 1e6));
 }
 
 #[test]
@@ -169,8 +169,8 @@ fn a_visit_between_two_edits_counts_what_no_fix_follows_as_gap() {
     script.drive(&[(120.0, 8.0)]).change(edit(3, 200.0, false));
     let [inside] = &exits(&script)[..] else { panic!() };
     assert_eq!((inside.duration_seconds, inside.moving_seconds, inside.gap_seconds), (110.0, 30.0, 80.0));
-    // It was last seen at 5; there the visit began.
-    assert!((inside.distance_meters - metres(5.0, 8.0)).abs() < 0.01 && inside.fix_count == 1);
+    // The visit began half-way from 5 to 8.
+    assert!((inside.distance_meters - metres(6.5, 8.0)).abs() < 0.01 && inside.fix_count == 1);
 }
 
 #[test]

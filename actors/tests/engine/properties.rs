@@ -287,34 +287,26 @@ proptest! {
         steps in lives(),
     ) {
         let life = Life::new(&fences, Some(250.0)).through(&steps);
-        let rows = || life.effects.iter().flat_map(|effects| &effects.rows);
-        let mut places: Vec<_> = rows().map(|row| (row.fix.recorded_at, row.fix.place)).collect();
-        places.sort_by_key(|(at, _)| *at);
-        // Every stored fix once: no visit goes farther than all of them, in any order of one instant.
-        let mut way = vec![0.0];
-        for pair in places.windows(2) {
-            way.push(way[way.len() - 1] + geodesic_meters(pair[0].1, pair[1].1));
-        }
-        let entries: BTreeMap<_, _> = life.events().into_iter()
-            .filter(|event| event.kind == EventKind::Entry)
-            .map(|entry| (entry.visit_id, entry.occurred_at))
-            .collect();
+        let rows = life.effects.iter().flat_map(|effects| &effects.rows);
+        let evaluated = rows.filter(|row| row.quarantine.is_none()).map(|row| row.fix);
+        let confirmed = life.effects.iter().flat_map(|effects| effects.confirmed.clone());
+        let mut fixes: Vec<_> = evaluated.chain(confirmed).map(|fix| (fix.recorded_at, fix.place)).collect();
+        fixes.sort_by_key(|(at, _)| *at);
+        let entries = life.events().into_iter().filter(|event| event.kind == EventKind::Entry);
+        let entries: BTreeMap<_, _> = entries.map(|entry| (entry.visit_id, entry.occurred_at)).collect();
         for event in life.events() {
             prop_assert_eq!(event.analytics.is_some(), event.kind == EventKind::Exit);
             let Some(inside) = event.analytics else { continue };
             let millis = |seconds: f64| (seconds * 1e3).round() as i64;
-            let parts = [inside.moving_seconds, inside.stopped_seconds, inside.gap_seconds];
-            prop_assert!(parts.iter().all(|part| *part >= 0.0), "{:?}", inside);
-            prop_assert_eq!(parts.into_iter().map(millis).sum::<i64>(), millis(inside.duration_seconds));
-            let stayed = event.occurred_at.seconds_since(entries[&event.visit_id]);
-            prop_assert_eq!(inside.duration_seconds, stayed);
-            let around: Vec<_> = places.iter().zip(&way)
-                .filter(|((at, _), _)| *at <= event.fix.recorded_at)
-                .map(|(_, way)| *way)
-                .collect();
-            let farthest = around.last().copied().unwrap_or(0.0);
-            prop_assert!(inside.distance_meters <= farthest * (1.0 + 1e-5) + 0.01, "{:?} {}", inside, farthest);
-            prop_assert!(inside.fix_count >= 0 && inside.fix_count <= places.len() as i64);
+            let parts = [inside.moving_seconds, inside.stopped_seconds, inside.gap_seconds].map(millis);
+            prop_assert!(parts.iter().all(|part| *part >= 0), "{:?}", inside);
+            prop_assert_eq!(parts.iter().sum::<i64>(), millis(inside.duration_seconds));
+            let entered_at = entries[&event.visit_id];
+            prop_assert_eq!(inside.duration_seconds, event.occurred_at.seconds_since(entered_at));
+            let around = |way: &&[(Timestamp, Place)]| way[1].0 > entered_at && way[0].0 < event.fix.recorded_at;
+            let way: f64 = fixes.windows(2).filter(around).map(|way| geodesic_meters(way[0].1, way[1].1)).sum();
+            prop_assert!(inside.distance_meters <= way * (1.0 + 1e-5) + 0.01, "{:?} {}", inside, way);
+            prop_assert!((0..=fixes.len() as i64).contains(&inside.fix_count));
         }
     }
 

@@ -88,7 +88,7 @@ pub struct Options {
     pub quiet: bool,
 }
 
-/// Which rules fences and vehicles get.
+/// Which rules fences and vehicles get; the fences are in force for all times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum RuleSet {
     /// Inside is inside: no margin, nothing inferred; no fix is implausible.
