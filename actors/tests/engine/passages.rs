@@ -53,6 +53,9 @@ fn each_chord_is_a_visit() {
     script.drive(&[(0.0, -5.0), (20.0, 15.0)]);
     assert_eq!(script.events(), ["entry@5i", "exit@9i", "entry@11i", "exit@15i"]);
     assert_eq!(visits(&script).len(), 2);
+    let exits = script.effects.events.iter().filter_map(|event| event.analytics);
+    let chords: Vec<_> = exits.map(|exit| (exit.duration_seconds, exit.fix_count)).collect();
+    assert_eq!(chords, [(4.0, 0), (4.0, 0)]);
     for event in &script.effects.events {
         assert_eq!((event.time_uncertainty_seconds, event.fix.recorded_at), (10.0, at(20.0)));
     }
@@ -96,6 +99,10 @@ fn a_passage_ends_within_the_margin_no_sooner_than_any_stay() {
     back.drive(&[(20.0, 5.0), (30.0, 15.0)]);
     assert_eq!(back.events(), ["entry@5i", "exit@25"]);
     assert_eq!(visits(&back).len(), 1);
+    // From the entry 10.1 thousandths east, back to 5, and to the exit at 10; two fixes saw the stay.
+    let analytics = back.effects.events[1].analytics.expect("exits have analytics");
+    assert_eq!((analytics.duration_seconds, analytics.fix_count), (20.0, 2));
+    assert!((analytics.distance_meters - 20.2 * 111.319_5).abs() < 0.5, "{}", analytics.distance_meters);
 
     let mut on = Script::new(Rules::default());
     on.drive(&through).drive(&[(20.1, 15.1)]);
