@@ -15,6 +15,8 @@ mod edges;
 mod place;
 mod plane;
 mod polygon;
+mod raster;
+mod runs;
 mod set;
 mod shape;
 mod timeline;

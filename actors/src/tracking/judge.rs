@@ -8,16 +8,13 @@ use super::change::{self, settle};
 use super::effects::{Effects, VisitRow};
 use super::identity::{Anchor, event_id, visit_id};
 use super::motion::Leg;
-use super::passage::infer_passages;
+use super::passage::{Followed, infer_passages, is_plausible};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion, interpolate};
 use crate::model::{
     Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, Origin, Place, Timestamp,
     VehicleId,
 };
-
-/// An accuracy worse than this widens the exit margin no further. Metres.
-const MAX_ACCURACY_MARGIN_METERS: f64 = 200.0;
 
 /// Judges a fix that is newer than everything on the timeline.
 pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
@@ -30,7 +27,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     if let Some((before, leg)) = &way {
         leave_or_stay(state, before, leg, &fix, context, effects);
         if context.fences.infers_passages() {
-            infer_passages(&held, before, leg, &fix, context, effects);
+            infer_passages(state, &held, (before, leg), &fix, context, effects);
         }
     }
     enter(state, way.as_ref(), &fix, first_event, context, effects);
@@ -168,31 +165,19 @@ impl Step<'_> {
         if !stay.is_open() {
             return false; // a broken candidate leaves nothing behind
         }
-        let candidate = match &stay.phase {
-            Phase::Leaving { candidate, tally, .. } => {
-                at_exit = **tally;
-                **candidate
-            }
-            _ => {
-                let crossing = self.exit_crossing(stay, before, fix);
-                let left = Piece::since(before, stay.entered_at, (crossing.at, crossing.place));
-                at_exit.travel(leg, left, rules);
-                Candidate { crossing, fix: *fix }
-            }
-        };
-        let since = match &stay.phase {
-            _ if !self.is_beyond_margin(fix) => None,
-            Phase::Leaving { since: Some(since), .. } => Some(*since),
-            _ => Some(fix.recorded_at),
-        };
-        let waited = since.map(|since| fix.recorded_at.seconds_since(since));
-        if waited.is_some_and(|seconds| seconds >= self.version.rules.min_outside_seconds) {
-            let anchor = Anchor::Fix(candidate.fix.recorded_at);
-            self.record_exit(stay, &at_exit, anchor, &candidate, Cause::Crossing, false);
-            return false;
+        if !matches!(stay.phase, Phase::Leaving { .. }) {
+            let crossing = self.exit_crossing(stay, before, fix);
+            let left = Piece::since(before, stay.entered_at, (crossing.at, crossing.place));
+            at_exit.travel(leg, left, rules);
+            let (candidate, tally) = (Box::new(Candidate { crossing, fix: *fix }), Box::new(at_exit));
+            stay.phase = Phase::Leaving { candidate, since: None, chord: None, tally };
+        } else if is_plausible(before, fix, self.context) {
+            // Both fixes are outside: a way back through the fence breaks the exit that was waiting.
+            let held = Followed::held(stay.clone(), at_exit, before);
+            let Some(goes_on) = self.pass_through(Some(held), (before, leg), fix) else { return false };
+            *stay = goes_on;
         }
-        stay.phase = Phase::Leaving { candidate: Box::new(candidate), since, tally: Box::new(at_exit) };
-        true
+        self.leave_or_wait(stay, fix)
     }
 
     fn inside(&mut self, stay: &mut Stay, fix: &Fix) {
@@ -225,25 +210,6 @@ impl Step<'_> {
             let dwell = self.event(id, EventKind::Dwell, stay, &candidate, stay.cause, false);
             self.effects.events.push(dwell);
         }
-    }
-
-    /// Whether a stay that is on its way out stays so under a new version, judged at the last fix.
-    /// Waiting times are for a later fix to confirm.
-    pub(super) fn goes_on_leaving(&self, stay: &mut Stay, last: &Fix) -> bool {
-        let Phase::Leaving { since, .. } = &mut stay.phase else { return false };
-        let beyond = self.is_beyond_margin(last);
-        *since = beyond.then(|| since.unwrap_or(last.recorded_at));
-        !beyond || self.version.rules.min_outside_seconds > 0.0
-    }
-
-    /// Farther outside than the margin: the rule's, or the fix's accuracy if that is more.
-    fn is_beyond_margin(&self, fix: &Fix) -> bool {
-        let rule = self.version.rules.exit_margin_meters;
-        if rule <= 0.0 {
-            return true;
-        }
-        let accuracy = fix.accuracy_meters.unwrap_or(0.0).min(MAX_ACCURACY_MARGIN_METERS);
-        self.version.shape.is_farther_outside_than(fix.place, rule.max(accuracy))
     }
 
     fn entry_crossing(&self, before: &Fix, fix: &Fix, not_before: Option<Timestamp>) -> (Crossing, Cause) {

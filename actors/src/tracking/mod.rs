@@ -10,6 +10,7 @@ mod change;
 mod effects;
 mod identity;
 mod judge;
+mod leaving;
 mod motion;
 mod passage;
 mod state;
@@ -20,7 +21,7 @@ pub use analytics::Tally;
 pub use change::{deactivate, settle_fence};
 pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
 pub use motion::Trail;
-pub use state::{Candidate, Crossing, Phase, Stay, VehicleState};
+pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 pub use timeline::apply;
 
 use crate::geofence::FenceSet;

@@ -27,6 +27,16 @@ pub struct Candidate {
     pub fix: Fix,
 }
 
+/// A part of the way between two fixes outside that lies in a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chord {
+    /// The fix before it. Microseconds.
+    #[serde(with = "micros")]
+    pub before: Timestamp,
+    /// 0 for the first chord of the way.
+    pub number: u32,
+}
+
 /// How far a stay has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -42,6 +52,9 @@ pub enum Phase {
         candidate: Box<Candidate>,
         /// The first fix beyond the margin in an unbroken run.
         since: Option<Timestamp>,
+        /// Where the vehicle left at the end of a chord, which one: no fix saw it inside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chord: Option<Chord>,
         /// The stay as it was when it left.
         #[serde(default)]
         tally: Box<Tally>,

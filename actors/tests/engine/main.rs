@@ -2,6 +2,8 @@
 
 mod analytics;
 mod changes;
+mod jitter;
+mod passages;
 mod properties;
 mod rules;
 mod script;
