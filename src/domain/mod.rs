@@ -1,10 +1,14 @@
 //! What the interface speaks of, as parsed values and rules. Pure: no I/O, no clock, no HTTP.
 
 pub mod account;
+pub mod assignment;
+pub mod day;
+pub mod driver;
 pub mod event;
 pub mod field;
 pub mod fold;
 pub mod geofence;
+pub mod license;
 pub mod members;
 pub mod merge;
 pub mod nearest;

@@ -14,20 +14,8 @@ use super::{geofences, organizations};
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
-use crate::domain::vehicle::{Plate, Vehicle};
+use crate::domain::vehicle::{Vehicle, VehicleStub};
 use crate::store::vehicle;
-
-/// A vehicle, in few words.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct VehicleStub {
-    /// Which.
-    pub id: VehicleId,
-    /// Its name.
-    pub name: String,
-    /// Its plate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plate: Option<Plate>,
-}
 
 /// A vehicle inside a geofence.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
