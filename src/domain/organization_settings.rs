@@ -126,6 +126,8 @@ pub struct Limits {
 pub struct Usage {
     /// Vehicles.
     pub vehicles: i64,
+    /// Drivers it keeps: those it holds, and those it made whom nobody holds.
+    pub drivers: i64,
     /// Users.
     pub users: i64,
     /// Geofences.

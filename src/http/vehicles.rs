@@ -92,7 +92,7 @@ pub async fn list_vehicles(
 ) -> Answer {
     let statuses = query.many("status", word(VehicleStatus::WORDS));
     let categories = query.many("category", word(VehicleCategory::WORDS));
-    let filter = ops::Filter { q: query.q(), statuses, categories };
+    let filter = ops::Filter { q: query.q(), statuses, categories, ..ops::Filter::default() };
     let (with_live, named) = (wants_live(&mut query, false), query.organization());
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;

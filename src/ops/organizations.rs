@@ -40,6 +40,8 @@ struct FirstAdmin {
 pub enum Counted {
     /// Vehicles.
     Vehicles,
+    /// Drivers.
+    Drivers,
     /// Geofences.
     Geofences,
 }
@@ -223,12 +225,14 @@ pub(super) async fn require_room(tx: &mut Tx, scope: &OrgScope, what: Counted) -
     let limits = &found.said.subscription.limits;
     let (limit, name) = match what {
         Counted::Vehicles => (limits.vehicles, "vehicles"),
+        Counted::Drivers => (limits.drivers, "drivers"),
         Counted::Geofences => (limits.geofences, "geofences"),
     };
     let Some(limit) = limit else { return Ok(()) };
     let usage = organization::usage(tx.on(), scope).await?;
     let used = match what {
         Counted::Vehicles => usage.vehicles,
+        Counted::Drivers => usage.drivers,
         Counted::Geofences => usage.geofences,
     };
     if used < limit { Ok(()) } else { Err(OpError::PlanLimit { what: name, limit }) }

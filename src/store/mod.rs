@@ -3,7 +3,9 @@
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
 pub mod account;
+pub mod assignment;
 pub mod cache;
+pub mod driver;
 pub mod event_row;
 pub mod geofence;
 pub mod geofence_event;

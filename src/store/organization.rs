@@ -175,14 +175,16 @@ pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -
 
 /// How much an organization uses of what its plan allows.
 pub async fn usage(on: On<'_>, scope: &OrgScope) -> Result<Usage> {
-    let (vehicles, users, geofences) = on
+    let (vehicles, drivers, users, geofences) = on
         .sql(
             "select (select count(*) from vehicle where organization_id = $1 and deleted_at is null) as vehicles, \
+             (select count(*) from driver where deleted_at is null \
+             and coalesce(lock_organization_id, creator_organization_id) = $1) as drivers, \
              (select count(*) from account where organization_id = $1) as users, \
              (select count(*) from geofence where organization_id = $1 and deleted_at is null) as geofences",
         )
         .bind(Uuid::from(scope.organization_id()))
         .one()
         .await?;
-    Ok(Usage { vehicles, users, geofences })
+    Ok(Usage { vehicles, drivers, users, geofences })
 }

@@ -23,6 +23,10 @@ pub struct Filter {
     pub statuses: Vec<VehicleStatus>,
     /// Of these categories.
     pub categories: Vec<VehicleCategory>,
+    /// Driven by one of these drivers now.
+    pub driver_ids: Vec<Uuid>,
+    /// Only those that nobody drives now.
+    pub unassigned: bool,
 }
 
 /// What a list can be sorted by.
@@ -172,6 +176,14 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
         stmt = stmt.push(" and category in (");
         stmt =
             stmt.push_each(&filter.categories, |stmt, category| stmt.push_bind(category.as_str())).push(")");
+    }
+    if !filter.driver_ids.is_empty() {
+        stmt = stmt
+            .push(" and id in (select vehicle_id from assignment where ended_at is null and driver_id in (");
+        stmt = stmt.push_each(&filter.driver_ids, |stmt, id| stmt.push_bind(*id)).push("))");
+    }
+    if filter.unassigned {
+        stmt = stmt.push(" and id not in (select vehicle_id from assignment where ended_at is null)");
     }
     match &filter.q {
         Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
