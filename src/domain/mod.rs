@@ -17,6 +17,7 @@ pub mod organization_settings;
 pub mod paging;
 pub mod rules;
 pub mod shape;
+pub mod system_user;
 pub mod tracker;
 pub mod vehicle;
 pub(crate) mod words;
