@@ -89,6 +89,24 @@ codes! {
         "Another vehicle of the organization has this VIN.";
     UniqueIdTaken "uniqueIdTaken" 409 "The tracker's unique id is taken"
         "Another tracker has this unique id; they are unique on the whole platform.";
+    LicenseTaken "licenseTaken" 409 "The driving licence is taken"
+        "Another driver of the platform has a licence of this number and country (compared in capitals without separators). The answer is the same whoever keeps that driver; GET /v1/drivers/search finds those that may be found.";
+    DriverLocked "driverLocked" 409 "Another organization holds the driver"
+        "One organization at a time holds a driver; only it edits, assigns and unlocks them. Try again once it has unlocked them.";
+    DriverAssignedElsewhere "driverAssignedElsewhere" 409 "The driver drives for another organization"
+        "A driver cannot be locked while another organization has an open assignment of theirs. Try again once it has ended.";
+    DriverNotActive "driverNotActive" 409 "The driver is not active"
+        "Only a driver whose status is active can be given a vehicle. Set the driver's status to active first.";
+    LicenseExpired "licenseExpired" 409 "The driver's licence is expired"
+        "The organization's setting assignment.blockOnExpiredLicense forbids it. Enter the renewed licence, or change the setting.";
+    OpenVehicleLimitReached "openVehicleLimitReached" 409 "The driver drives as many vehicles as allowed"
+        "The organization's setting assignment.maxOpenVehiclesPerDriver allows no more. End another assignment of the driver, or change the setting.";
+    VehicleNotActive "vehicleNotActive" 409 "The vehicle is not active"
+        "Only a vehicle whose status is active can be assigned. Set the vehicle's status to active first.";
+    VehicleAlreadyAssigned "vehicleAlreadyAssigned" 409 "Another driver drives the vehicle"
+        "A vehicle has one driver at a time; the detail names who has it. Send force: true to end that assignment and begin this one at the same instant.";
+    AssignmentOverlaps "assignmentOverlaps" 409 "The vehicle's history does not allow this start"
+        "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace. What is over is never rewritten; the detail names the earliest start.";
     InvalidTransition "invalidTransition" 409 "Not possible in this state"
         "The resource is in a state from which this change is not possible; the detail names both states.";
     AlreadySetUp "alreadySetUp" 409 "Already set up"

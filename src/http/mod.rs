@@ -4,10 +4,12 @@
 //! the business, which live in `ops` and `domain`.
 
 pub mod answer;
+pub mod assignments;
 pub mod auth;
 pub mod body;
 pub mod code;
 pub mod dispatcher;
+pub mod drivers;
 pub mod edge;
 pub mod fallback;
 pub mod geofence_events;

@@ -3,7 +3,7 @@
 use super::code::Code;
 use super::problem::Problem;
 use crate::auth::AuthError;
-use crate::ops::error::{OpError, Taken, is_unavailable};
+use crate::ops::error::{Blocked, OpError, Taken, is_unavailable};
 
 /// Seconds after which an unavailable server may be asked again.
 const RETRY_SECONDS: u64 = 1;
@@ -42,7 +42,9 @@ impl From<OpError> for Problem {
                 Taken::Plate => Code::PlateTaken,
                 Taken::Vin => Code::VinTaken,
                 Taken::UniqueId => Code::UniqueIdTaken,
+                Taken::License => Code::LicenseTaken,
             }),
+            OpError::Blocked(blocked) => refused(blocked),
             OpError::Transition(detail) => Self::new(Code::InvalidTransition).detail(detail),
             OpError::PlanLimit { what, limit } => {
                 Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
@@ -52,6 +54,23 @@ impl From<OpError> for Problem {
             OpError::Unavailable(cause) => unavailable(&cause),
             OpError::Internal(cause) => internal(&cause),
         }
+    }
+}
+
+fn refused(blocked: Blocked) -> Problem {
+    match blocked {
+        Blocked::DriverLocked => Problem::new(Code::DriverLocked),
+        Blocked::DriverAssignedElsewhere => Problem::new(Code::DriverAssignedElsewhere),
+        Blocked::DriverNotActive => Problem::new(Code::DriverNotActive),
+        Blocked::LicenseExpired => Problem::new(Code::LicenseExpired),
+        Blocked::OpenVehicleLimit(limit) => Problem::new(Code::OpenVehicleLimitReached)
+            .detail(format!("maxOpenVehiclesPerDriver is {limit}; end another assignment of the driver first")),
+        Blocked::VehicleNotActive => Problem::new(Code::VehicleNotActive),
+        Blocked::VehicleAlreadyAssigned(None) => Problem::new(Code::VehicleAlreadyAssigned),
+        Blocked::VehicleAlreadyAssigned(Some(driver)) => Problem::new(Code::VehicleAlreadyAssigned)
+            .detail(format!("driver {driver} drives it; send force: true to reassign it")),
+        Blocked::AssignmentOverlaps(end) => Problem::new(Code::AssignmentOverlaps)
+            .detail(format!("startedAt must not be before {end}, where the vehicle's history ends")),
     }
 }
 

@@ -26,6 +26,10 @@ pub struct SignedCaller(pub Caller);
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
 
+/// The two ids in the path, in their order.
+#[derive(Debug)]
+pub struct PathIds<A, B>(pub A, pub B);
+
 /// The `{token}` in the path.
 #[derive(Debug)]
 pub struct PathToken(pub String);
@@ -80,6 +84,18 @@ impl<T: From<Uuid>> FromRequest for PathId<T> {
         let text = request.match_info().iter().last().map(|(_, text)| text);
         let id = text.and_then(|text| Uuid::try_parse(text).ok());
         ready(id.map(|id| Self(T::from(id))).ok_or_else(|| Problem::new(Code::NotFound)))
+    }
+}
+
+impl<A: From<Uuid>, B: From<Uuid>> FromRequest for PathIds<A, B> {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let mut ids = request.match_info().iter().map(|(_, text)| Uuid::try_parse(text).ok());
+        let both = ids.next().flatten().zip(ids.next().flatten());
+        let both = both.map(|(first, second)| Self(A::from(first), B::from(second)));
+        ready(both.ok_or_else(|| Problem::new(Code::NotFound)))
     }
 }
 

@@ -9,7 +9,7 @@ use utoipa::OpenApi;
 
 use super::request::signed_in;
 use super::{
-    auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
+    assignments, auth, dispatcher, drivers, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
     vehicles,
 };
 
@@ -79,8 +79,21 @@ routes! {
         SignedIn "GET"    "/v1/organizations/organization/{id}" organizations::find_organization;
         SignedIn "PUT"    "/v1/organizations/organization/{id}" organizations::update_organization;
 
+        SignedIn "GET"    "/v1/drivers"             drivers::list_drivers;
+        SignedIn "POST"   "/v1/drivers"             drivers::create_driver;
+        SignedIn "GET"    "/v1/drivers/search"      drivers::search_drivers;
+        SignedIn "GET"    "/v1/drivers/{id}"        drivers::find_driver;
+        SignedIn "PUT"    "/v1/drivers/{id}"        drivers::update_driver;
+        SignedIn "DELETE" "/v1/drivers/{id}"        drivers::delete_driver;
+        SignedIn "POST"   "/v1/drivers/{id}/lock"   drivers::lock_driver;
+        SignedIn "POST"   "/v1/drivers/{id}/unlock" drivers::unlock_driver;
+        SignedIn "POST"   "/v1/drivers/{driverId}/assign-vehicle" assignments::assign_vehicle;
+        SignedIn "GET"    "/v1/drivers/{driverId}/vehicles"       assignments::list_vehicles_of_driver;
+        SignedIn "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}" assignments::unassign_vehicle;
+
         SignedIn "GET"    "/v1/vehicles"            vehicles::list_vehicles;
         SignedIn "POST"   "/v1/vehicles"            vehicles::create_vehicle;
+        SignedIn "GET"    "/v1/vehicles/unassigned-active" vehicles::list_unassigned_vehicles;
         SignedIn "GET"    "/v1/vehicles/{id}"       vehicles::find_vehicle;
         SignedIn "PUT"    "/v1/vehicles/{id}"       vehicles::update_vehicle;
         SignedIn "DELETE" "/v1/vehicles/{id}"       vehicles::delete_vehicle;

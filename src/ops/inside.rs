@@ -10,9 +10,10 @@ use waypost_actors::model::{Cause, GeofenceId, OrganizationId, Place, Timestamp,
 
 use super::error::OpError;
 use super::live_view::{Connection, connection};
-use super::{geofences, organizations};
+use super::{geofences, organizations, vehicles};
 use crate::auth::Caller;
 use crate::context::Context;
+use crate::domain::assignment::CurrentDriver;
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::domain::vehicle::{Vehicle, VehicleStub};
 use crate::store::vehicle;
@@ -33,6 +34,9 @@ pub struct VehicleInside {
     pub state: Connection,
     /// Why its stay began.
     pub cause: Cause,
+    /// Who drives it now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<CurrentDriver>,
 }
 
 /// Who is inside.
@@ -70,11 +74,11 @@ pub async fn vehicles_inside(
         None => request.after.clone(),
     };
     let ids: Vec<VehicleId> = inside.iter().map(|view| view.vehicle_id).collect();
-    let vehicles = vehicle::find_each(context.db.read(), &scope, &ids).await?;
-    let vehicles: HashMap<VehicleId, Vehicle> =
-        vehicles.into_iter().map(|vehicle| (vehicle.id, vehicle)).collect();
+    let found = vehicle::find_each(context.db.read(), &scope, &ids).await?;
+    let found: HashMap<VehicleId, Vehicle> = found.into_iter().map(|vehicle| (vehicle.id, vehicle)).collect();
+    let mut drivers = vehicles::drivers_of(context, &scope, &ids).await?;
     let shown = |view: &InsideView| {
-        let vehicle = vehicles.get(&view.vehicle_id)?;
+        let vehicle = found.get(&view.vehicle_id)?;
         Some(VehicleInside {
             vehicle: VehicleStub {
                 id: vehicle.id,
@@ -86,6 +90,7 @@ pub async fn vehicles_inside(
             position: view.fix.place,
             state: connection(&view.fix, &settings, as_of),
             cause: view.held.cause,
+            driver: drivers.remove(&view.vehicle_id),
         })
     };
     let items = inside.iter().filter_map(shown).collect();

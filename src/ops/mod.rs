@@ -2,6 +2,9 @@
 //!
 //! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
 
+pub mod assignments;
+pub mod driver_lock;
+pub mod drivers;
 pub mod error;
 pub mod etag;
 pub mod geofence_events;

@@ -1,5 +1,7 @@
 //! Vehicles.
 
+use std::collections::HashMap;
+
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
@@ -11,6 +13,7 @@ use super::{organizations, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::assignment::{CurrentDriver, EndReason};
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -18,6 +21,7 @@ use crate::domain::tracker::unique_id;
 use crate::domain::vehicle::{Vehicle, VehicleIn};
 use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
+use crate::store::assignment::{self, Ending, Open};
 use crate::store::{tracker, vehicle};
 
 /// Members of a vehicle that a client may send back but not change.
@@ -108,6 +112,15 @@ pub async fn find_vehicle(
     Ok((scope, vehicle))
 }
 
+/// Who drives some vehicles now, by vehicle.
+pub async fn drivers_of(
+    context: &Context,
+    scope: &OrgScope,
+    ids: &[VehicleId],
+) -> Result<HashMap<VehicleId, CurrentDriver>, OpError> {
+    Ok(assignment::drivers_of(context.db.read(), scope, ids).await?.into_iter().collect())
+}
+
 /// Where some vehicles are now.
 pub async fn live_vehicles(
     context: &Context,
@@ -128,7 +141,7 @@ pub async fn update_vehicle(
     id: VehicleId,
     if_match: &IfMatch,
     body: Value,
-) -> Result<Vehicle, OpError> {
+) -> Result<(OrgScope, Vehicle), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
@@ -137,7 +150,7 @@ pub async fn update_vehicle(
     let said = all_problems(problems, VehicleIn::read(&merged(json!(current.said), &body, &[])))?;
     refuse_tracker_id(current.said.tracking.tracker_id, &said)?;
     if said == current.said {
-        return Ok(current); // it is as asked already, whatever the client thinks it was
+        return Ok((scope, current)); // it is as asked already, whatever the client thinks it was
     }
     if_match.check(&current)?;
     let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
@@ -145,10 +158,10 @@ pub async fn update_vehicle(
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
     tx.commit().await?;
     context.live.put_vehicle(vehicle.tracked()).await?;
-    Ok(vehicle)
+    Ok((scope, vehicle))
 }
 
-/// Deletes a vehicle: its stays in geofences and its trackers' stays in it end now.
+/// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.
 pub async fn delete_vehicle(
     context: &Context,
     caller: &Caller,
@@ -157,13 +170,15 @@ pub async fn delete_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let now = context.clock.now().into();
+    let now = context.clock.now();
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    vehicle::delete(tx.on(), &scope, id, now).await?;
-    tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
+    vehicle::delete(tx.on(), &scope, id, now.into()).await?;
+    tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
+    let ending = Ending { at: now, by: caller.id, reason: EndReason::VehicleDeleted };
+    assignment::end(tx.on(), &scope, Open::OfVehicle(id), ending, now).await?;
     tx.commit().await?;
     context.live.remove_vehicle(id).await?;
     Ok(())

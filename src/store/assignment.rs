@@ -130,22 +130,18 @@ pub async fn count_open(on: On<'_>, scope: &OrgScope, which: Open) -> Result<i64
     open(on.sql("select count(*) from assignment "), scope, which).scalar().await
 }
 
-/// Whether somebody whose assignment is over drove the vehicle after this instant.
-pub async fn was_driven_since(
-    on: On<'_>,
-    scope: &OrgScope,
-    vehicle: VehicleId,
-    instant: Timestamp,
-) -> Result<bool> {
-    on.sql(
-        "select exists (select 1 from assignment where organization_id = $1 and vehicle_id = $2 \
-         and ended_at > $3 and ended_at > started_at)",
-    )
-    .bind(Uuid::from(scope.organization_id()))
-    .bind(Uuid::from(vehicle))
-    .bind(Time(instant))
-    .scalar()
-    .await
+/// When the last assignment of a vehicle that is over ended.
+pub async fn last_end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Result<Option<Timestamp>> {
+    let row: Option<(Time,)> = on
+        .sql(
+            "select ended_at from assignment where organization_id = $1 and vehicle_id = $2 \
+             and ended_at > started_at order by ended_at desc limit 1",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(vehicle))
+        .optional()
+        .await?;
+    Ok(row.map(|(end,)| end.into()))
 }
 
 /// Makes an open assignment; a vehicle that has one is a conflict.
@@ -167,11 +163,11 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Re
 }
 
 /// Ends open assignments; answers how many.
-pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now: Time) -> Result<u64> {
+pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now: Timestamp) -> Result<u64> {
     let stmt = on.sql("update assignment set ended_at = case when started_at > ").push_bind(Time(ending.at));
     let stmt = stmt.push(" then started_at else ").push_bind(Time(ending.at)).push(" end, ended_by = ");
     let stmt = stmt.push_bind(ending.by).push(", end_reason = ").push_bind(ending.reason.as_str());
-    open(stmt.push(", updated_at = ").push_bind(now).push(" "), scope, which).run().await
+    open(stmt.push(", updated_at = ").push_bind(Time(now)).push(" "), scope, which).run().await
 }
 
 /// A page of what a driver drives and drove for the organization.
