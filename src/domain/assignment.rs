@@ -156,10 +156,14 @@ mod tests {
     fn a_start_may_lie_back_but_not_ahead() {
         let now = Timestamp::parse("2026-05-01T12:00:00Z").unwrap();
         let read = |start: Value| {
-            AssignIn::read(&json!({ "vehicleId": Uuid::nil(), "startedAt": start }), now).map(|wish| wish.started_at)
+            AssignIn::read(&json!({ "vehicleId": Uuid::nil(), "startedAt": start }), now)
+                .map(|wish| wish.started_at)
         };
         assert_eq!(read(Value::Null), Ok(None));
-        assert_eq!(read(json!("2026-04-01T12:00:00Z")).unwrap(), Timestamp::parse("2026-04-01T12:00:00Z").ok());
+        assert_eq!(
+            read(json!("2026-04-01T12:00:00Z")).unwrap(),
+            Timestamp::parse("2026-04-01T12:00:00Z").ok()
+        );
         assert_eq!(read(json!("2026-05-01T12:01:00Z")), Ok(Some(now)));
         assert_eq!(read(json!("2026-05-01T12:01:00.001Z")).unwrap_err()[0].pointer, "/startedAt");
     }

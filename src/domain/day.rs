@@ -78,7 +78,9 @@ mod tests {
     #[test]
     fn dates_are_read_and_written() {
         assert_eq!(Day::parse("2024-02-29").unwrap().to_string(), "2024-02-29");
-        for bad in ["2023-02-29", "2024-2-29", "20240229", "2024-02-29T00:00:00", "1899-12-31", "0001-01-01", ""] {
+        for bad in
+            ["2023-02-29", "2024-2-29", "20240229", "2024-02-29T00:00:00", "1899-12-31", "0001-01-01", ""]
+        {
             assert_eq!(Day::parse(bad), None, "{bad}");
         }
         assert_eq!(Day::parse("2024-02-28").unwrap().plus_days(2).to_string(), "2024-03-01");

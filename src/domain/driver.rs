@@ -197,7 +197,11 @@ impl Driver {
             masked: true,
             first_name: masked(&self.said.first_name),
             last_name: masked(&self.said.last_name),
-            license: self.said.license.as_ref().map(|license| LicenseStub { country: license.country.clone() }),
+            license: self
+                .said
+                .license
+                .as_ref()
+                .map(|license| LicenseStub { country: license.country.clone() }),
             lock: LockStub { locked: self.lock.locked },
         }
     }

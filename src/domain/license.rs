@@ -95,7 +95,11 @@ pub(super) fn read_license(license: &mut Members<'_>) -> Option<License> {
 fn read_categories(given: &Value, license: &mut Members<'_>) -> Vec<String> {
     let Some(items) = given.as_array().filter(|items| items.len() <= MAX_CATEGORIES) else {
         if !given.is_null() {
-            license.problem("categories", "type", format!("must be a list of at most {MAX_CATEGORIES} texts"));
+            license.problem(
+                "categories",
+                "type",
+                format!("must be a list of at most {MAX_CATEGORIES} texts"),
+            );
         }
         return Vec::new();
     };
@@ -103,7 +107,9 @@ fn read_categories(given: &Value, license: &mut Members<'_>) -> Vec<String> {
     for (i, item) in items.iter().enumerate() {
         let place = format!("categories/{i}");
         match text(1..=10)(item) {
-            Ok(category) if categories.contains(&category) => license.problem(&place, "value", "is there already"),
+            Ok(category) if categories.contains(&category) => {
+                license.problem(&place, "value", "is there already")
+            }
             Ok(category) => categories.push(category),
             Err((code, must)) => license.problem(&place, code, format!("must be {must}")),
         }

@@ -16,7 +16,7 @@ use crate::domain::driver::{DriverIn, DriverStatus};
 use crate::domain::field::FieldError;
 use crate::domain::license::{LicenseStatus, license_number};
 use crate::domain::members::country;
-use crate::domain::paging::{MAX_LIMIT, Page, PageRequest, SortKey};
+use crate::domain::paging::SortKey;
 use crate::ops::driver_lock;
 use crate::ops::drivers::{self as ops, DriverView, KeptDriver};
 
@@ -110,7 +110,8 @@ pub async fn create_driver(
 #[utoipa::path(get, path = "/v1/drivers/search", tag = "drivers",
     params(("licenseNumber" = String, Query, description = "Compared in capitals, without separators"),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2; absent = of every country"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<DriverView>, description = "Those with this licence, one per country")))]
 pub async fn search_drivers(
     context: Shared,
@@ -120,16 +121,17 @@ pub async fn search_drivers(
 ) -> Answer {
     let number = query.one("licenseNumber", |text| license_number(&json!(text)).map_err(|(_, must)| must));
     let of = query.one("country", |text| country(&json!(text.to_uppercase())).map_err(|(_, must)| must));
-    let named = query.organization();
+    let (named, asked) = (query.organization(), query.page());
     query.finish()?;
     let Some(number) = number else {
         let errors = vec![FieldError::new("?licenseNumber", "required", "is required")];
         let problem = Problem::new(Code::InvalidParameter);
-        return Err(problem.detail("licenseNumber is required: the whole number, as on the licence").errors(errors));
+        return Err(problem
+            .detail("licenseNumber is required: the whole number, as on the licence")
+            .errors(errors));
     };
-    let items = ops::search_drivers(&context, &caller, named, &number, of.as_deref()).await?;
-    let page = Page { total: items.len() as i64, items };
-    Ok(answer::page(&request, PageRequest { page: 1, limit: MAX_LIMIT }, page, |item| item))
+    let found = ops::search_drivers(&context, &caller, named, &number, of.as_deref(), asked).await?;
+    Ok(answer::page(&request, asked, found, |item| item))
 }
 
 /// Get a driver: whole to its keeper, a masked stub to its creator while another holds it.

@@ -63,8 +63,9 @@ fn refused(blocked: Blocked) -> Problem {
         Blocked::DriverAssignedElsewhere => Problem::new(Code::DriverAssignedElsewhere),
         Blocked::DriverNotActive => Problem::new(Code::DriverNotActive),
         Blocked::LicenseExpired => Problem::new(Code::LicenseExpired),
-        Blocked::OpenVehicleLimit(limit) => Problem::new(Code::OpenVehicleLimitReached)
-            .detail(format!("maxOpenVehiclesPerDriver is {limit}; end another assignment of the driver first")),
+        Blocked::OpenVehicleLimit(limit) => Problem::new(Code::OpenVehicleLimitReached).detail(format!(
+            "maxOpenVehiclesPerDriver is {limit}; end another assignment of the driver first"
+        )),
         Blocked::VehicleNotActive => Problem::new(Code::VehicleNotActive),
         Blocked::VehicleAlreadyAssigned(None) => Problem::new(Code::VehicleAlreadyAssigned),
         Blocked::VehicleAlreadyAssigned(Some(driver)) => Problem::new(Code::VehicleAlreadyAssigned)

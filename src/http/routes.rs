@@ -9,8 +9,8 @@ use utoipa::OpenApi;
 
 use super::request::signed_in;
 use super::{
-    assignments, auth, dispatcher, drivers, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
-    vehicles,
+    assignments, auth, dispatcher, drivers, geofence_events, geofences, health, organizations, pages,
+    positions, sockets, trackers, vehicles,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.

@@ -73,7 +73,11 @@ pub struct Filter {
 }
 
 /// Makes a driver, whom the organization keeps until another locks them.
-pub async fn create_driver(context: &Context, caller: &Caller, mut body: Value) -> Result<KeptDriver, OpError> {
+pub async fn create_driver(
+    context: &Context,
+    caller: &Caller,
+    mut body: Value,
+) -> Result<KeptDriver, OpError> {
     let named = take_organization(&mut body)?;
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
@@ -116,14 +120,17 @@ pub async fn search_drivers(
     named: Option<OrganizationId>,
     license_number: &str,
     country: Option<&str>,
-) -> Result<Vec<DriverView>, OpError> {
+    page: PageRequest,
+) -> Result<Page<DriverView>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
     let found = driver::search(context.db.read(), &scope, &compact(license_number), country).await?;
-    let mut views = Vec::with_capacity(found.len());
-    for seen in found {
-        views.push(view(context, &scope, seen).await?);
+    let (total, mut items) = (found.len() as i64, Vec::new());
+    // One per country at most: so few that they are cut into pages here.
+    let (before, limit) = (usize::try_from(page.offset()), usize::try_from(page.limit));
+    for seen in found.into_iter().skip(before.unwrap_or(usize::MAX)).take(limit.unwrap_or(usize::MAX)) {
+        items.push(view(context, &scope, seen).await?);
     }
-    Ok(views)
+    Ok(Page { items, total })
 }
 
 /// A driver, as the caller may see it.
@@ -215,7 +222,12 @@ pub(super) async fn view(context: &Context, scope: &OrgScope, seen: Seen) -> Res
     })
 }
 
-async fn shown(context: &Context, scope: &OrgScope, driver: Driver, today: Day) -> Result<KeptDriver, OpError> {
+async fn shown(
+    context: &Context,
+    scope: &OrgScope,
+    driver: Driver,
+    today: Day,
+) -> Result<KeptDriver, OpError> {
     let mut shown = with_derived(context.db.read(), scope, vec![driver], today).await?;
     shown.pop().ok_or(OpError::NotFound)
 }

@@ -19,9 +19,9 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::unique_id;
 use crate::domain::vehicle::{Vehicle, VehicleIn};
+use crate::store::assignment::{self, Ending, Open};
 use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::assignment::{self, Ending, Open};
 use crate::store::{tracker, vehicle};
 
 /// Members of a vehicle that a client may send back but not change.

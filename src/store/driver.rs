@@ -102,7 +102,11 @@ impl From<Row> for Driver {
 fn seen(row: Row, scope: &OrgScope) -> Seen {
     let keeper = row.lock_organization_id.unwrap_or(row.creator_organization_id);
     let driver = Driver::from(row);
-    if keeper == Uuid::from(scope.organization_id()) { Seen::Whole(driver) } else { Seen::Masked(driver.stub()) }
+    if keeper == Uuid::from(scope.organization_id()) {
+        Seen::Whole(driver)
+    } else {
+        Seen::Masked(driver.stub())
+    }
 }
 
 const SELECT: &str = "select id, creator_organization_id, lock_organization_id, locked_at, lock_reason, first_name, \
@@ -138,7 +142,8 @@ pub async fn search(on: On<'_>, scope: &OrgScope, key: &str, country: Option<&st
         Some(country) => stmt.push(" and license_country = ").push_bind(country),
         None => stmt,
     };
-    let stmt = stmt.push(" and (lock_organization_id is null or lock_organization_id = ").push_bind(organization);
+    let stmt =
+        stmt.push(" and (lock_organization_id is null or lock_organization_id = ").push_bind(organization);
     let stmt = stmt.push(" or creator_organization_id = ").push_bind(organization);
     let rows: Vec<Row> = stmt.push(") order by license_country limit ").push_bind(MOST_FOUND).all().await?;
     Ok(rows.into_iter().map(|row| seen(row, scope)).collect())
@@ -167,7 +172,8 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     }
     if !filter.license_statuses.is_empty() {
         stmt = stmt.push(" and (1 = 0");
-        stmt = filter.license_statuses.iter().fold(stmt, |stmt, status| standing(stmt, *status, filter.today));
+        stmt =
+            filter.license_statuses.iter().fold(stmt, |stmt, status| standing(stmt, *status, filter.today));
         stmt = stmt.push(")");
     }
     stmt = match filter.locked {
@@ -231,7 +237,13 @@ pub async fn hold_state(
 }
 
 /// Gives a driver whom nobody holds to the organization; `false` when somebody does.
-pub async fn lock(on: On<'_>, scope: &OrgScope, id: DriverId, reason: Option<&str>, now: Time) -> Result<bool> {
+pub async fn lock(
+    on: On<'_>,
+    scope: &OrgScope,
+    id: DriverId,
+    reason: Option<&str>,
+    now: Time,
+) -> Result<bool> {
     let locked = on
         .sql(
             "update driver set lock_organization_id = $1, locked_at = $3, lock_reason = $4, updated_at = $3 \

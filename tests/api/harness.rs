@@ -93,9 +93,16 @@ impl Said {
 }
 
 impl App {
-    /// With a superAdmin who is signed in.
-    pub(crate) async fn start() -> Self {
+    /// With a superAdmin who is signed in; on the PostgreSQL server of this URL, if there is one.
+    async fn start(postgres: Option<String>) -> Self {
+        let database = match postgres {
+            Some(server) => Some(fresh_database(&server).await),
+            None => None,
+        };
         let mut app = Self::start_with(|settings| {
+            if let Some(url) = database {
+                settings.database_url = Some(Secret::new(url));
+            }
             settings.admin_email = Some(ROOT.into());
             settings.admin_password = Some(Secret::new(PASSWORD.into()));
         })
@@ -260,7 +267,18 @@ async fn fresh_database(server: &str) -> String {
 /// Runs a test against a server of its own.
 pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
     actix_rt::System::new().block_on(async {
-        let app = App::start().await;
+        let app = App::start(None).await;
+        test(app).await.stop().await;
+    });
+}
+
+/// Runs a test twice: on SQLite, and on PostgreSQL where it is installed.
+pub(crate) fn on_each_engine<F: Future<Output = App>>(test: impl Fn(App) -> F) {
+    with_app(&test);
+    let Some(server) = waypost_test_support::postgres() else { return };
+    let url = server.url("");
+    actix_rt::System::new().block_on(async {
+        let app = App::start(Some(url.trim_end_matches('/').to_owned())).await;
         test(app).await.stop().await;
     });
 }

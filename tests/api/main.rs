@@ -2,8 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod assignments;
 mod auth;
 mod description;
+mod driver_lock;
+mod drivers;
 mod geofence_events;
 mod geofences;
 mod harness;
