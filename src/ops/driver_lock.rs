@@ -43,7 +43,10 @@ pub async fn lock_driver(
             if !is_kept {
                 organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
             }
-            driver::lock(tx.on(), &scope, id, reason.as_deref(), context.clock.now().into()).await?;
+            // The row is held, so this is a second look.
+            if !driver::lock(tx.on(), &scope, id, reason.as_deref(), context.clock.now().into()).await? {
+                return Err(OpError::Blocked(Blocked::DriverLocked));
+            }
         }
     }
     let seen = driver::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;

@@ -6,6 +6,7 @@ mod assignments;
 mod auth;
 mod description;
 mod driver_lock;
+mod driver_tenancy;
 mod drivers;
 mod geofence_events;
 mod geofences;
