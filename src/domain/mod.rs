@@ -5,6 +5,7 @@ pub mod event;
 pub mod field;
 pub mod fold;
 pub mod geofence;
+pub mod link;
 pub mod members;
 pub mod merge;
 pub mod nearest;
