@@ -8,6 +8,7 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::mail::Post;
 use crate::sessions::Sessions;
 use crate::store::sql::Db;
 
@@ -22,6 +23,8 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
+    /// Mail: put letters into the outbox, then wake it.
+    pub mail: Arc<Post>,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
     /// The time.
@@ -38,10 +41,11 @@ impl Context {
         events: Arc<dyn EventLog>,
         clock: Clock,
         settings: Settings,
+        mail: Post,
     ) -> Result<Self, AuthError> {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
-        let sessions = Sessions::default();
-        Ok(Self { db, live, auth, sessions, events, clock, settings: Arc::new(settings) })
+        let (mail, sessions) = (Arc::new(mail), Sessions::default());
+        Ok(Self { db, live, auth, sessions, mail, events, clock, settings: Arc::new(settings) })
     }
 
     /// Why the server cannot do its work now, if it cannot.

@@ -9,6 +9,7 @@ pub mod field;
 pub mod fold;
 pub mod geofence;
 pub mod license;
+pub mod link;
 pub mod members;
 pub mod merge;
 pub mod nearest;

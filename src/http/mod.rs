@@ -16,6 +16,7 @@ pub mod geofence_events;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
+pub mod links;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
@@ -26,6 +27,7 @@ mod refusal;
 pub mod request;
 pub mod routes;
 pub mod sockets;
+pub mod system_users;
 pub mod trackers;
 pub mod vehicles;
 

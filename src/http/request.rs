@@ -7,6 +7,8 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
 
 use super::code::Code;
@@ -21,6 +23,10 @@ pub type Shared = web::Data<Context>;
 /// The caller of a route that asks for one.
 #[derive(Debug)]
 pub struct SignedCaller(pub Caller);
+
+/// The caller of a route that anybody may call: absent without a token, refused with one that is not in force.
+#[derive(Debug)]
+pub struct MaybeCaller(pub Option<Caller>);
 
 /// The id in the path. A malformed one is not found, like any other that is not there.
 #[derive(Debug)]
@@ -73,6 +79,25 @@ impl FromRequest for SignedCaller {
         // Absent only if the route table calls this route open: then nobody may be let in.
         let caller = request.extensions().get::<Caller>().cloned();
         ready(caller.map(Self).ok_or_else(|| Problem::new(Code::Unauthenticated)))
+    }
+}
+
+impl FromRequest for MaybeCaller {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let token = bearer(request).map(str::to_owned);
+        let is_malformed = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
+        let context = request.app_data::<Shared>().cloned();
+        async move {
+            if is_malformed {
+                return Err(Problem::new(Code::Unauthenticated));
+            }
+            let (Some(token), Some(context)) = (token, context) else { return Ok(Self(None)) };
+            Ok(Self(Some(context.auth.caller(&token).await?)))
+        }
+        .boxed_local()
     }
 }
 

@@ -13,6 +13,8 @@ pub mod geofences;
 pub mod inside;
 pub mod live_view;
 pub mod organizations;
+pub mod sign_in;
+pub mod system_users;
 pub mod trackers;
 pub mod vehicles;
 

@@ -46,6 +46,7 @@ pub fn document() -> Value {
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
+        Access::Either => json!([{}, { "bearer": [] }]),
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
