@@ -204,12 +204,13 @@ fn five_failures_lock_a_system_user_for_a_quarter_of_an_hour() {
         assert_eq!(locked["pagination"]["totalItems"], 1);
         app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await.ok(200);
         app.pass(901);
-        assert_eq!(app.get(&path, &app.root).await.problem(401, "unauthenticated")["status"], 401);
+        assert_eq!(app.get(&path, &app.root).await.ok(200)["status"], "active");
         login(&app, ROOT, PASSWORD).await.ok(200);
-        let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;
-        let root = text(&said.ok(200)["accessToken"]);
         lock().await;
-        assert_eq!(app.put(&path, &root, json!({ "status": "active" })).await.ok(200)["status"], "active");
+        assert_eq!(
+            app.put(&path, &app.root, json!({ "status": "active" })).await.ok(200)["status"],
+            "active"
+        );
         login(&app, ROOT, PASSWORD).await.ok(200);
         app
     });
