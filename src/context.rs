@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::sessions::Sessions;
 use crate::store::sql::Db;
+use crate::turns::Turns;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -22,6 +23,8 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
+    /// Changes of one thing reach the live core one after another.
+    pub turns: Turns,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
     /// The time.
@@ -40,8 +43,8 @@ impl Context {
         settings: Settings,
     ) -> Result<Self, AuthError> {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
-        let sessions = Sessions::default();
-        Ok(Self { db, live, auth, sessions, events, clock, settings: Arc::new(settings) })
+        let (sessions, turns) = (Sessions::default(), Turns::default());
+        Ok(Self { db, live, auth, sessions, turns, events, clock, settings: Arc::new(settings) })
     }
 
     /// Why the server cannot do its work now, if it cannot.

@@ -17,3 +17,4 @@ pub mod sessions;
 pub mod store;
 pub mod telemetry;
 pub mod trace;
+pub mod turns;

@@ -10,6 +10,7 @@ pub mod geofences;
 pub mod inside;
 pub mod live_view;
 pub mod organizations;
+mod publish;
 pub mod trackers;
 pub mod vehicles;
 

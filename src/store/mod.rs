@@ -5,6 +5,7 @@
 pub mod account;
 pub mod cache;
 pub mod event_row;
+mod fence_row;
 pub mod geofence;
 pub mod geofence_event;
 pub mod lock;
