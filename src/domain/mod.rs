@@ -1,10 +1,12 @@
 //! What the interface speaks of, as parsed values and rules. Pure: no I/O, no clock, no HTTP.
 
 pub mod account;
+pub mod activation;
 pub mod event;
 pub mod field;
 pub mod fold;
 pub mod geofence;
+pub mod locale;
 pub mod members;
 pub mod merge;
 pub mod nearest;
@@ -14,5 +16,6 @@ pub mod paging;
 pub mod rules;
 pub mod shape;
 pub mod tracker;
+pub mod user;
 pub mod vehicle;
 pub(crate) mod words;
