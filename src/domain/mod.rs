@@ -15,6 +15,7 @@ pub mod organization_settings;
 pub mod paging;
 pub mod rules;
 pub mod shape;
+pub mod system_user;
 pub mod tracker;
 pub mod user;
 pub mod vehicle;

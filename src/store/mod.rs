@@ -19,6 +19,7 @@ pub mod rows;
 pub mod session;
 pub mod signing_key;
 pub mod sql;
+pub mod system_user;
 pub mod time;
 pub mod track;
 pub mod tracker;
