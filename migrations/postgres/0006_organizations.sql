@@ -7,7 +7,7 @@ create table activation_request (
     email_key text not null,
     status text not null,
     requested_at timestamptz not null,
-    last_sent_at timestamptz not null,
+    last_sent_at timestamptz,
     sent_count bigint not null,
     expires_at timestamptz not null,
     updated_at timestamptz not null,
@@ -17,7 +17,6 @@ create table activation_request (
 );
 create unique index activation_request_pending_key on activation_request (organization_id) where status = 'pending';
 create index activation_request_organization_idx on activation_request (organization_id);
-create index activation_request_email_idx on activation_request (email_key);
 
 -- Users are searched and listed.
 alter table account add column search_key text not null default '';

@@ -3,6 +3,7 @@
 //! Knows the store, not HTTP. The only maker of [`OrgScope`] and [`Operator`].
 
 mod access_token;
+mod accounts;
 mod caller;
 mod error;
 mod holder;
@@ -18,12 +19,13 @@ mod setup;
 mod ticket;
 mod tracker;
 
+pub use accounts::{new_organization, writing};
 pub use caller::{Caller, Grant};
 pub use error::AuthError;
 pub use password::Hasher;
 pub use permission::{Action, Program};
 pub use principal::{PersonPrincipal, Principal, SystemPrincipal};
-pub use scope::{Operator, OrgScope};
+pub use scope::{AccountScope, Operator, OrgScope};
 pub use seal::Sealer;
 pub use session::SignedIn;
 pub use setup::{FirstStart, SetupError};

@@ -39,8 +39,9 @@ pub struct ActivationRequest {
     pub status: ActivationStatus,
     /// When the link was asked for first.
     pub requested_at: Timestamp,
-    /// When it was sent last.
-    pub last_sent_at: Timestamp,
+    /// When it was sent last; absent while the first letter waits to be sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_sent_at: Option<Timestamp>,
     /// How often it was sent.
     pub sent_count: i64,
     /// Until when the newest link is good.

@@ -8,10 +8,13 @@ pub mod geofence_events;
 mod geofence_shape;
 pub mod geofences;
 pub mod inside;
+mod letters;
+mod life;
 pub mod live_view;
 pub mod organizations;
 mod publish;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
 
 use serde_json::{Map, Value};

@@ -1,8 +1,9 @@
 //! Requests for the activation of an organization by mail.
 
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::Timestamp;
 
+use super::outbox::OutgoingMail;
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
@@ -24,21 +25,10 @@ pub struct Filter {
 /// What a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("requestedAt", "requested_at"),
-    ("lastSentAt", "last_sent_at"),
     ("expiresAt", "expires_at"),
     ("organizationName", "organization_name"),
     ("email", "email"),
 ];
-
-/// A link to an organization's contact address.
-pub struct Sent<'a> {
-    /// To whom.
-    pub email: &'a str,
-    /// When.
-    pub sent_at: Time,
-    /// Until when it is good.
-    pub expires_at: Time,
-}
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -49,7 +39,7 @@ struct Row {
     #[sqlx(try_from = "String")]
     status: ActivationStatus,
     requested_at: Time,
-    last_sent_at: Time,
+    last_sent_at: Option<Time>,
     sent_count: i64,
     expires_at: Time,
     updated_at: Time,
@@ -64,7 +54,7 @@ impl From<Row> for ActivationRequest {
             email: row.email,
             status: row.status,
             requested_at: row.requested_at.into(),
-            last_sent_at: row.last_sent_at.into(),
+            last_sent_at: row.last_sent_at.map(Timestamp::from),
             sent_count: row.sent_count,
             expires_at: row.expires_at.into(),
             created_at: row.requested_at.into(),
@@ -117,37 +107,44 @@ fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Makes an organization's request.
-pub async fn insert(on: On<'_>, scope: &OrgScope, id: Uuid, sent: &Sent<'_>) -> Result<()> {
+/// Makes an organization's request, which nothing was sent for yet.
+pub async fn insert(
+    on: On<'_>,
+    scope: &OrgScope,
+    id: Uuid,
+    email: &str,
+    now: Time,
+    expires_at: Time,
+) -> Result<()> {
     on.sql(
         "insert into activation_request (id, organization_id, email, email_key, status, requested_at, \
-         last_sent_at, sent_count, expires_at, updated_at) values ($1, $2, $3, $4, 'pending', $5, $5, 1, $6, $5)",
+         sent_count, expires_at, updated_at) values ($1, $2, $3, $4, 'pending', $5, 0, $6, $5)",
     )
     .bind(id)
     .bind(Uuid::from(scope.organization_id()))
-    .bind(sent.email)
-    .bind(email_key(sent.email))
-    .bind(sent.sent_at)
-    .bind(sent.expires_at)
+    .bind(email)
+    .bind(email_key(email))
+    .bind(now)
+    .bind(expires_at)
     .run()
     .await?;
     Ok(())
 }
 
-/// Notes that an organization's link was sent once more: `false` when no request waits.
-pub async fn sent_again(on: On<'_>, scope: &OrgScope, sent: &Sent<'_>) -> Result<bool> {
-    let touched = on
-        .sql(
-            "update activation_request set last_sent_at = $3, sent_count = sent_count + 1, expires_at = $4, \
-             updated_at = $3 where organization_id = $1 and email_key = $2 and status = 'pending'",
-        )
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(email_key(sent.email))
-        .bind(sent.sent_at)
-        .bind(sent.expires_at)
-        .run()
-        .await?;
-    Ok(touched > 0)
+/// Notes that a letter with a link was written for the request that waits. One that was expired
+/// waits anew.
+pub async fn sent(on: On<'_>, letter: &OutgoingMail, now: Time, expires_at: Time) -> Result<()> {
+    on.sql(
+        "update activation_request set last_sent_at = $3, sent_count = sent_count + 1, expires_at = $4, \
+         updated_at = $3 where organization_id = $1 and email_key = $2 and status = 'pending'",
+    )
+    .bind(letter.subject_id)
+    .bind(email_key(&letter.recipient))
+    .bind(now)
+    .bind(expires_at)
+    .run()
+    .await?;
+    Ok(())
 }
 
 /// Ends the request that waits, if there is one.
@@ -162,17 +159,4 @@ pub async fn settle(on: On<'_>, scope: &OrgScope, status: ActivationStatus, now:
     .run()
     .await?;
     Ok(())
-}
-
-/// The organizations that wait for a link to this address to be opened.
-pub async fn waiting_for(on: On<'_>, _: Operator, email: &str) -> Result<Vec<OrganizationId>> {
-    let rows: Vec<(Uuid,)> = on
-        .sql(
-            "select o.id from organization o join activation_request r on r.organization_id = o.id \
-             where o.status = 'pendingActivation' and r.status = 'pending' and r.email_key = $1 order by o.id",
-        )
-        .bind(email_key(email))
-        .all()
-        .await?;
-    Ok(rows.into_iter().map(|(id,)| id.into()).collect())
 }

@@ -5,6 +5,7 @@ use waypost_actors::model::Timestamp;
 
 use super::account::{self, NewAccount};
 use super::page::{Columns, paged};
+use super::session::FAILURES;
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::{AccountScope, Operator, OrgScope};
@@ -32,15 +33,6 @@ pub const SORT_KEYS: Columns = &[
     ("createdAt", "created_at"),
     ("updatedAt", "updated_at"),
 ];
-
-/// When and by what measure somebody is locked: after so many failed sign-ins, until their window ends.
-#[derive(Clone, Copy)]
-pub struct Locking {
-    /// Failures in a window.
-    pub failures: i64,
-    /// Now.
-    pub now: Time,
-}
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -87,7 +79,7 @@ const COLUMNS: &str = "id, organization_id, email, first_name, last_name, phone,
      timezone, last_login_at, created_at, updated_at";
 
 /// The users of a scope as they stand now; whoever is locked is told by their failed sign-ins.
-fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, locking: Locking) -> Stmt<'c> {
+fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Time) -> Stmt<'c> {
     let stmt = on
         .sql("select ")
         .push(select)
@@ -97,9 +89,9 @@ fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, locking:
              case when a.status = 'active' and exists (select 1 from login_attempt l \
              where l.email_key = a.email_key and l.failures >= ",
         )
-        .push_bind(locking.failures)
+        .push_bind(FAILURES)
         .push(" and l.window_ends_at > ")
-        .push_bind(locking.now)
+        .push_bind(now)
         .push(") then 'locked' else a.status end as status from account a) person where ");
     within(stmt, scope)
 }
@@ -115,10 +107,17 @@ fn within<'c>(stmt: Stmt<'c>, scope: &AccountScope) -> Stmt<'c> {
 }
 
 /// A user.
-pub async fn find(on: On<'_>, scope: &AccountScope, id: Uuid, locking: Locking) -> Result<Option<User>> {
+pub async fn find(on: On<'_>, scope: &AccountScope, id: Uuid, now: Time) -> Result<Option<User>> {
     let row: Option<Row> =
-        standing(on, COLUMNS, scope, locking).push(" and id = ").push_bind(id).optional().await?;
+        standing(on, COLUMNS, scope, now).push(" and id = ").push_bind(id).optional().await?;
     Ok(row.map(User::from))
+}
+
+/// Makes others that want to change the user wait for this transaction.
+pub async fn hold(on: On<'_>, scope: &AccountScope, id: Uuid) -> Result<()> {
+    let stmt = on.sql("update account set updated_at = updated_at where id = $1 and ").bind(id);
+    within(stmt, scope).run().await?;
+    Ok(())
 }
 
 /// A page of users.
@@ -128,11 +127,11 @@ pub async fn list(
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
-    locking: Locking,
+    now: Time,
 ) -> Result<Page<User>> {
-    let rows = narrowed(standing(db.read(), COLUMNS, scope, locking), filter);
+    let rows = narrowed(standing(db.read(), COLUMNS, scope, now), filter);
     let rows: Vec<Row> = paged(rows, SORT_KEYS, sort, page).all().await?;
-    let total = narrowed(standing(db.read(), "count(*)", scope, locking), filter).scalar().await?;
+    let total = narrowed(standing(db.read(), "count(*)", scope, now), filter).scalar().await?;
     Ok(Page { items: rows.into_iter().map(User::from).collect(), total })
 }
 
@@ -188,9 +187,9 @@ pub async fn count_others(
 }
 
 /// The users of an organization who wait for their invitation.
-pub async fn invited(on: On<'_>, scope: &OrgScope, locking: Locking) -> Result<Vec<User>> {
+pub async fn invited(on: On<'_>, scope: &OrgScope, now: Time) -> Result<Vec<User>> {
     let scope = AccountScope::Organization(*scope);
-    let rows: Vec<Row> = standing(on, COLUMNS, &scope, locking)
+    let rows: Vec<Row> = standing(on, COLUMNS, &scope, now)
         .push(" and status = 'invited' order by created_at, id")
         .all()
         .await?;
