@@ -12,6 +12,7 @@ pub mod feed;
 pub mod frames;
 pub mod http;
 pub mod ingest;
+pub mod mail;
 pub mod ops;
 pub mod sessions;
 pub mod store;

@@ -8,6 +8,7 @@ mod caller;
 mod error;
 mod holder;
 mod jwt_crypto;
+pub mod link;
 mod password;
 pub mod permission;
 mod principal;

@@ -97,6 +97,10 @@ codes! {
         "Nobody else administers the platform: its last superAdmin cannot be demoted or disabled. Make another one first, who has accepted the invitation.";
     AlreadySetUp "alreadySetUp" 409 "Already set up"
         "There is a superAdmin already; a setup link makes only the first one.";
+    LinkExpired "linkExpired" 410 "The link is too old"
+        "A link of a mail works for 24 hours, and only until a newer one is sent. Ask for a new one.";
+    LinkUsed "linkUsed" 410 "The link was used"
+        "The link did its work before. To choose another password, ask for a new link at forgot-password.";
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"

@@ -21,6 +21,8 @@ impl From<AuthError> for Problem {
             AuthError::EmailNotVerified => Self::new(Code::EmailNotVerified),
             AuthError::OrganizationRequired => Self::new(Code::OrganizationRequired),
             AuthError::NotFound => Self::new(Code::NotFound),
+            AuthError::LinkExpired => Self::new(Code::LinkExpired),
+            AuthError::LinkUsed => Self::new(Code::LinkUsed),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
             AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),

@@ -85,8 +85,8 @@ pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
 }
 
 /// The account with an address.
-pub async fn find_by_email(db: &Db, email: &str) -> Result<Option<Account>> {
-    db.read().sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
+pub async fn find_by_email(on: On<'_>, email: &str) -> Result<Option<Account>> {
+    on.sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
 }
 
 /// An account.

@@ -14,6 +14,7 @@ pub mod lock;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;
+pub mod outbox;
 mod page;
 pub mod partitions;
 mod position_row;

@@ -43,8 +43,8 @@ pub fn attempts_key(email: &str) -> String {
 }
 
 /// The system user with an address.
-pub async fn find_by_email(db: &Db, email: &str) -> Result<Option<SystemSignIn>> {
-    db.read().sql(SIGN_IN).push("and s.email_key = ").push_bind(email_key(email)).optional().await
+pub async fn find_by_email(on: On<'_>, email: &str) -> Result<Option<SystemSignIn>> {
+    on.sql(SIGN_IN).push("and s.email_key = ").push_bind(email_key(email)).optional().await
 }
 
 /// A system user, for signing in.
