@@ -1,10 +1,11 @@
 //! Which accounts of people a caller may touch.
 
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::caller::{Caller, Grant};
 use super::error::AuthError;
+use super::link::{self, Purpose, Standing};
 use super::permission::Action;
 use super::scope::{AccountScope, Operator, OrgScope};
 use crate::clock;
@@ -63,6 +64,15 @@ impl Caller {
 #[must_use]
 pub fn new_organization() -> OrgScope {
     OrgScope::new(OrganizationId(clock::new_id()))
+}
+
+/// The organization that a link in a mail is about, working or used; nothing is used up by this look.
+pub async fn linked_organization(db: &Db, token: &str, now: Timestamp) -> Result<OrgScope, AuthError> {
+    match link::look(db, token, Purpose::ActivateOrganization, now).await? {
+        Standing::Good(id) | Standing::Used(id) => Ok(OrgScope::new(OrganizationId(id))),
+        Standing::Expired => Err(AuthError::LinkExpired),
+        Standing::Unknown => Err(AuthError::NotFound),
+    }
 }
 
 /// The action it takes to change people of a role.

@@ -20,7 +20,7 @@ mod setup;
 mod ticket;
 mod tracker;
 
-pub use accounts::{new_organization, writing};
+pub use accounts::{linked_organization, new_organization, writing};
 pub use caller::{Caller, Grant};
 pub use error::AuthError;
 pub use password::Hasher;

@@ -22,14 +22,18 @@ pub fn timezone(value: &serde_json::Value) -> Read<String> {
 
 /// The tag's parts come in this order, each matched as often as it may stand there.
 fn is_language_tag(tag: &str) -> bool {
-    if tag.len() > 35 || tag.split('-').any(|part| part.is_empty() || part.len() > 8 || !is_alphanumeric(part)) {
+    if tag.len() > 35
+        || tag.split('-').any(|part| part.is_empty() || part.len() > 8 || !is_alphanumeric(part))
+    {
         return false;
     }
     let mut parts = tag.split('-').peekable();
     if parts.peek().is_some_and(|part| part.eq_ignore_ascii_case("x")) {
         return tag.contains('-'); // private use: agreed between friends
     }
-    let Some(language) = parts.next().filter(|part| part.len() >= 2 && is_alphabetic(part)) else { return false };
+    let Some(language) = parts.next().filter(|part| part.len() >= 2 && is_alphabetic(part)) else {
+        return false;
+    };
     if language.len() <= 3 {
         for _ in 0..3 {
             parts.next_if(|part| part.len() == 3 && is_alphabetic(part));
@@ -81,14 +85,37 @@ mod tests {
     #[test]
     fn language_tags() {
         for good in [
-            "en", "de-DE", "zh-Hant-TW", "sl-rozaj-biske", "de-CH-1901", "es-419", "hy-Latn-IT-arevela",
-            "zh-cmn-Hans-CN", "de-a-value", "en-u-ca-gregory-x-own", "x-own", "DE-de",
+            "en",
+            "de-DE",
+            "zh-Hant-TW",
+            "sl-rozaj-biske",
+            "de-CH-1901",
+            "es-419",
+            "hy-Latn-IT-arevela",
+            "zh-cmn-Hans-CN",
+            "de-a-value",
+            "en-u-ca-gregory-x-own",
+            "x-own",
+            "DE-de",
         ] {
             assert!(is_language_tag(good), "{good}");
         }
         for bad in [
-            "", "d", "de_DE", "de-", "-de", "german-language-of-old", "de-DE-DE", "de-419-DE", "en-a", "en-u-x",
-            "x", "12", "d1", "de-DE-Latn", "ünï",
+            "",
+            "d",
+            "de_DE",
+            "de-",
+            "-de",
+            "german-language-of-old",
+            "de-DE-DE",
+            "de-419-DE",
+            "en-a",
+            "en-u-x",
+            "x",
+            "12",
+            "d1",
+            "de-DE-Latn",
+            "ünï",
         ] {
             assert!(!is_language_tag(bad), "{bad}");
         }
@@ -100,7 +127,9 @@ mod tests {
         for good in ["UTC", "America/Argentina/Buenos_Aires", "Etc/GMT+5"] {
             assert_eq!(timezone(&json!(good)), Ok(good.to_owned()));
         }
-        for bad in ["", "Mars/Olympus", "Europe", "posix/Europe/Berlin", "../etc/passwd", "CEST+2", "localtime"] {
+        for bad in
+            ["", "Mars/Olympus", "Europe", "posix/Europe/Berlin", "../etc/passwd", "CEST+2", "localtime"]
+        {
             assert!(timezone(&json!(bad)).is_err(), "{bad}");
         }
         assert!(timezone(&json!(1)).is_err());

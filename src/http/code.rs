@@ -67,6 +67,8 @@ codes! {
         "A system user that signed up by itself belongs to no organization and can only create one; it is bound to it once it is active.";
     EmailNotVerified "emailNotVerified" 403 "The e-mail address is not verified"
         "E-mail and password are right, but the address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
+    SignUpClosed "signUpClosed" 403 "Sign-up is closed"
+        "On this server, operators make organizations and administrators make system users; the setting signUp says so.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
     OriginNotAllowed "originNotAllowed" 403 "Another site's page"

@@ -25,6 +25,7 @@ pub mod request;
 pub mod routes;
 pub mod sockets;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
 
 pub use edge::{RequestId, edge};

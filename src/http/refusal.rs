@@ -52,6 +52,7 @@ impl From<OpError> for Problem {
             OpError::PlanLimit { what, limit } => {
                 Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
             }
+            OpError::SignUpClosed => Self::new(Code::SignUpClosed),
             OpError::Precondition => Self::new(Code::PreconditionFailed),
             OpError::Cursor => Self::new(Code::InvalidCursor),
             OpError::Unavailable(cause) => unavailable(&cause),

@@ -22,6 +22,10 @@ pub type Shared = web::Data<Context>;
 #[derive(Debug)]
 pub struct SignedCaller(pub Caller);
 
+/// The caller of a route that is open to strangers too.
+#[derive(Debug)]
+pub struct AnyCaller(pub Option<Caller>);
+
 /// The id in the path. A malformed one is not found, like any other that is not there.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
@@ -53,6 +57,19 @@ pub async fn signed_in(
     }
 }
 
+/// Lets strangers through, and whoever carries an access token in force; one that is not is refused.
+pub async fn signed_in_or_stranger(
+    context: Shared,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<impl MessageBody>, Error> {
+    if request.headers().contains_key(header::AUTHORIZATION) {
+        signed_in(context, request, next).await.map(ServiceResponse::map_into_boxed_body)
+    } else {
+        next.call(request).await.map(ServiceResponse::map_into_boxed_body)
+    }
+}
+
 /// The token of `Authorization: Bearer …`.
 #[must_use]
 pub fn bearer(request: &HttpRequest) -> Option<&str> {
@@ -69,6 +86,15 @@ impl FromRequest for SignedCaller {
         // Absent only if the route table calls this route open: then nobody may be let in.
         let caller = request.extensions().get::<Caller>().cloned();
         ready(caller.map(Self).ok_or_else(|| Problem::new(Code::Unauthenticated)))
+    }
+}
+
+impl FromRequest for AnyCaller {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(Ok(Self(request.extensions().get::<Caller>().cloned())))
     }
 }
 

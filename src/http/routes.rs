@@ -7,10 +7,10 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
 use utoipa::OpenApi;
 
-use super::request::signed_in;
+use super::request::{signed_in, signed_in_or_stranger};
 use super::{
     auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
-    vehicles,
+    users, vehicles,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -20,6 +20,8 @@ pub enum Access {
     Open,
     /// Whoever carries an access token in force.
     SignedIn,
+    /// Anybody; whoever carries an access token in force is known by it.
+    Known,
     /// A tracker, by its own token; the handler looks at it.
     Tracker,
 }
@@ -73,11 +75,22 @@ routes! {
         Open     "POST"   "/v1/auth/sign-in-link/{token}"  auth::redeem_sign_in_link;
 
         SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
-        SignedIn "POST"   "/v1/organizations"                   organizations::create_organization;
+        Known    "POST"   "/v1/organizations"                   organizations::create_organization;
         SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
+        SignedIn "GET"    "/v1/organizations/email-activation-requests"
+            organizations::list_activation_requests;
+        Open     "POST"   "/v1/organizations/verify-email/{token}" organizations::verify_organization_email;
+        Open     "POST"   "/v1/organizations/resend-activation" organizations::resend_activation;
         SignedIn "PUT"    "/v1/organizations/activate/{id}"     organizations::activate_organization;
         SignedIn "GET"    "/v1/organizations/organization/{id}" organizations::find_organization;
         SignedIn "PUT"    "/v1/organizations/organization/{id}" organizations::update_organization;
+        SignedIn "DELETE" "/v1/organizations/organization/{id}" organizations::delete_organization;
+
+        SignedIn "GET"    "/v1/users"                 users::list_users;
+        SignedIn "POST"   "/v1/users"                 users::create_user;
+        SignedIn "GET"    "/v1/users/{id}"            users::find_user;
+        SignedIn "PUT"    "/v1/users/{id}"            users::update_user;
+        SignedIn "POST"   "/v1/users/{id}/invitation" users::invite_user_again;
 
         SignedIn "GET"    "/v1/vehicles"            vehicles::list_vehicles;
         SignedIn "POST"   "/v1/vehicles"            vehicles::create_vehicle;
@@ -140,6 +153,7 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         match route.access {
             Access::Open | Access::Tracker => config.service(resource),
             Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
+            Access::Known => config.service(resource.wrap(from_fn(signed_in_or_stranger))),
         };
     }
 }

@@ -52,6 +52,9 @@ pub enum OpError {
     /// Nobody else of this role could go on.
     #[error("the last {0:?}")]
     LastAdministrator(Role),
+    /// Strangers may not make anything here.
+    #[error("sign-up is closed")]
+    SignUpClosed,
     /// The resource is not as the client thinks.
     #[error("changed in the meantime")]
     Precondition,

@@ -65,8 +65,9 @@ pub(super) async fn forget_personal(tx: &mut Tx, user: Uuid, now: Timestamp) -> 
 /// Letters still to be written are forgotten too: their link is made when they are.
 async fn forget(tx: &mut Tx, purposes: &[Purpose], subject: Uuid, now: Timestamp) -> Result<(), OpError> {
     for purpose in purposes {
-        one_time_token::supersede(tx.on(), *purpose, subject, now.into()).await?;
+        // In the order in which the post takes them.
         outbox::withdraw(tx, *purpose, subject).await?;
+        one_time_token::supersede(tx.on(), *purpose, subject, now.into()).await?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 //!
 //! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
 
+pub mod activation;
 pub mod error;
 pub mod etag;
 pub mod geofence_events;

@@ -1,27 +1,31 @@
 //! Organizations.
 
 use serde_json::{Value, json};
-use waypost_actors::model::OrganizationId;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use crate::auth::{Action, AuthError, Caller, OrgScope};
+use super::{letters, life};
+use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
+use crate::config::SignUp;
 use crate::context::Context;
-use crate::domain::account::{AccountStatus, Role};
+use crate::domain::account::{AccountStatus, Role, email_key};
+use crate::domain::activation::ActivationStatus;
 use crate::domain::field::FieldError;
 use crate::domain::fold;
 use crate::domain::members::{Members, email, text};
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization::{
-    ActivationMethod, Organization, OrganizationIn, OrganizationStatus, is_slug,
+    Organization, OrganizationIn, OrganizationStatus, OrganizationStep, is_slug,
 };
-use crate::domain::organization_settings::{Settings, Usage};
+use crate::domain::organization_settings::{Settings, Subscription, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::store::account::{self, NewAccount};
-use crate::store::organization;
+use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
 use crate::store::sql::{SqlError, Tx, is_conflict};
+use crate::store::{activation, founder, organization, user};
 
 /// Members of an organization that a client may send back but not change.
 const READ_ONLY: &[&str] =
@@ -69,7 +73,7 @@ impl Founder {
                 return Ok(Self::Operator);
             }
         };
-        if context.settings.sign_up_open { Ok(found) } else { Err(OpError::SignUpClosed) }
+        if context.settings.sign_up == SignUp::Open { Ok(found) } else { Err(OpError::SignUpClosed) }
     }
 }
 
@@ -99,15 +103,20 @@ pub async fn create_organization(
     };
     let mut tx = context.db.begin().await?;
     conflict(organization::insert(tx.on(), &scope, &organization).await, Taken::Slug)?;
-    conflict(user::insert(&mut tx, &AccountScope::Organization(scope), &admin.user(&scope, now)).await, Taken::Email)?;
+    conflict(
+        user::insert(&mut tx, &AccountScope::Organization(scope), &admin.user(&scope, now)).await,
+        Taken::Email,
+    )?;
     if let Founder::SystemUser(id) = founder
         && !founder::found(tx.on(), &scope, id, now.into()).await?
     {
-        let detail = "this system user has made an organization before; it is bound to that one once it is active";
+        let detail =
+            "this system user has made an organization before; it is bound to that one once it is active";
         return Err(OpError::Transition(detail.to_owned()));
     }
     letters::activate(&mut tx, &scope, &organization, now).await?;
     tx.commit().await?;
+    context.mail.wake();
     Ok(organization)
 }
 
@@ -215,6 +224,7 @@ pub async fn activate_organization(
     let found = life::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
     let usage = organization::usage(tx.on(), &scope).await?;
     tx.commit().await?;
+    context.mail.wake();
     Ok((found, usage))
 }
 
@@ -246,6 +256,7 @@ pub async fn update_organization(
     }
     let usage = organization::usage(tx.on(), &scope).await?;
     tx.commit().await?;
+    context.mail.wake();
     life::told(context, id, changed.status);
     Ok((changed, usage))
 }
@@ -266,8 +277,8 @@ async fn said_anew(
     let mut changed = Organization { said, updated_at: now, ..current };
     if is_new_address {
         changed.email_verified_at = None;
-        activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
         letters::forget_activation(tx, scope, now).await?;
+        activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     }
     conflict(organization::update(tx.on(), scope, &changed).await, Taken::Slug)?;
     if is_new_address && changed.status == OrganizationStatus::PendingActivation {

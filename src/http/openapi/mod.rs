@@ -47,6 +47,7 @@ fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
         Access::SignedIn => json!([{ "bearer": [] }]),
+        Access::Known => json!([{}, { "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
     // Not by index, which would give an operation without parameters a null.
