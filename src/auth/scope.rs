@@ -24,6 +24,17 @@ pub enum AccountScope {
     Oneself(Uuid),
 }
 
+/// May touch some system users.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SystemUserScope {
+    /// Those of one organization.
+    Organization(OrgScope),
+    /// All of them, those of no organization too.
+    Platform(Operator),
+    /// The caller alone.
+    Oneself(Uuid),
+}
+
 impl OrgScope {
     pub(super) const fn new(organization: OrganizationId) -> Self {
         Self(organization)

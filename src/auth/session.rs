@@ -46,14 +46,14 @@ pub struct SignedIn {
 
 /// Which door somebody signs in by.
 #[derive(Clone, Copy)]
-enum Door {
+pub(super) enum Door {
     People,
     Programs,
 }
 
 impl Door {
     /// How failures of an address are counted: a person's do not lock out a system user of the same address.
-    fn attempts_key(self, email: &str) -> String {
+    pub(super) fn attempts_key(self, email: &str) -> String {
         match self {
             Self::People => email_key(email),
             Self::Programs => system_user::attempts_key(email),
@@ -164,7 +164,12 @@ impl Auth {
         Ok(Caller::of(&holder, subject.session_id))
     }
 
-    async fn open_session(&self, tx: &mut Tx, holder: Holder, now: Timestamp) -> Result<SignedIn, AuthError> {
+    pub(super) async fn open_session(
+        &self,
+        tx: &mut Tx,
+        holder: Holder,
+        now: Timestamp,
+    ) -> Result<SignedIn, AuthError> {
         holder.note_sign_in(tx.on(), now.into()).await?;
         session::forget_ended(tx.on(), holder.id(), now.into()).await?;
         self.next_token(tx, holder, clock::new_id(), now, now.plus_seconds(SESSION_SECONDS)).await

@@ -68,7 +68,7 @@ codes! {
     EmailNotVerified "emailNotVerified" 403 "The e-mail address is not verified"
         "E-mail and password are right, but the address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
     SignUpClosed "signUpClosed" 403 "Sign-up is closed"
-        "On this server, operators make organizations and administrators make system users; the setting signUp says so.";
+        "This server lets nobody sign up by themselves (setting signUp). Ask an operator, or an orgAdmin of your organization.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
     OriginNotAllowed "originNotAllowed" 403 "Another site's page"

@@ -9,7 +9,7 @@ use waypost_actors::model::OrganizationId;
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
 use super::query::{Query, word};
-use super::request::{AnyCaller, Matching, PathId, PathToken, Shared, SignedCaller};
+use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
 use crate::domain::activation::{ActivationRequest, ActivationStatus};
 use crate::domain::members::{Members, email};
 use crate::domain::organization::{Organization, OrganizationIn, OrganizationStatus};
@@ -120,7 +120,7 @@ pub async fn list_all_organizations(
     responses((status = 201, body = Organization, description = "Created, pending; Location names it")))]
 pub async fn create_organization(
     context: Shared,
-    AnyCaller(caller): AnyCaller,
+    MaybeCaller(caller): MaybeCaller,
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Answer {

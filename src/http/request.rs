@@ -7,6 +7,8 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
 
 use super::code::Code;
@@ -22,9 +24,9 @@ pub type Shared = web::Data<Context>;
 #[derive(Debug)]
 pub struct SignedCaller(pub Caller);
 
-/// The caller of a route that is open to strangers too.
+/// The caller of a route that anybody may call: absent without a token, refused with one that is not in force.
 #[derive(Debug)]
-pub struct AnyCaller(pub Option<Caller>);
+pub struct MaybeCaller(pub Option<Caller>);
 
 /// The id in the path. A malformed one is not found, like any other that is not there.
 #[derive(Debug)]
@@ -57,19 +59,6 @@ pub async fn signed_in(
     }
 }
 
-/// Lets strangers through, and whoever carries an access token in force; one that is not is refused.
-pub async fn signed_in_or_stranger(
-    context: Shared,
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
-    if request.headers().contains_key(header::AUTHORIZATION) {
-        signed_in(context, request, next).await.map(ServiceResponse::map_into_boxed_body)
-    } else {
-        next.call(request).await.map(ServiceResponse::map_into_boxed_body)
-    }
-}
-
 /// The token of `Authorization: Bearer …`.
 #[must_use]
 pub fn bearer(request: &HttpRequest) -> Option<&str> {
@@ -89,12 +78,22 @@ impl FromRequest for SignedCaller {
     }
 }
 
-impl FromRequest for AnyCaller {
+impl FromRequest for MaybeCaller {
     type Error = Problem;
-    type Future = Ready<Result<Self, Problem>>;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        ready(Ok(Self(request.extensions().get::<Caller>().cloned())))
+        let token = bearer(request).map(str::to_owned);
+        let is_malformed = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
+        let context = request.app_data::<Shared>().cloned();
+        async move {
+            if is_malformed {
+                return Err(Problem::new(Code::Unauthenticated));
+            }
+            let (Some(token), Some(context)) = (token, context) else { return Ok(Self(None)) };
+            Ok(Self(Some(context.auth.caller(&token).await?)))
+        }
+        .boxed_local()
     }
 }
 

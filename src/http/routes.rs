@@ -7,10 +7,10 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
 use utoipa::OpenApi;
 
-use super::request::{signed_in, signed_in_or_stranger};
+use super::request::signed_in;
 use super::{
-    auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
-    users, vehicles,
+    auth, dispatcher, geofence_events, geofences, health, links, organizations, pages, positions, sockets,
+    system_users, trackers, users, vehicles,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -18,10 +18,10 @@ use super::{
 pub enum Access {
     /// Anybody.
     Open,
+    /// Anybody; whoever carries an access token is known by it, and refused when it is not in force.
+    Either,
     /// Whoever carries an access token in force.
     SignedIn,
-    /// Anybody; whoever carries an access token in force is known by it.
-    Known,
     /// A tracker, by its own token; the handler looks at it.
     Tracker,
 }
@@ -74,8 +74,21 @@ routes! {
         SignedIn "POST"   "/v1/auth/ws-ticket"             auth::create_ws_ticket;
         Open     "POST"   "/v1/auth/sign-in-link/{token}"  auth::redeem_sign_in_link;
 
+        Open     "POST"   "/v1/auth/forgot-password"        auth::forgot_password;
+        Open     "POST"   "/v1/auth/reset-password/{token}" auth::reset_password;
+        Open     "POST"   "/v1/auth/accept-invite/{token}"  auth::accept_invite;
+
+        Either   "POST"   "/v1/system-users"                      system_users::create_system_user;
+        SignedIn "GET"    "/v1/system-users"                      system_users::list_system_users;
+        Open     "POST"   "/v1/system-users/verify-email/{token}" system_users::verify_system_user;
+        Open     "POST"   "/v1/system-users/resend-verification"  system_users::resend_verification;
+        Open     "POST"   "/v1/system-users/login"                system_users::login_system_user;
+        SignedIn "GET"    "/v1/system-users/{id}"                 system_users::find_system_user;
+        SignedIn "PUT"    "/v1/system-users/{id}"                 system_users::update_system_user;
+        SignedIn "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
+
         SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
-        Known    "POST"   "/v1/organizations"                   organizations::create_organization;
+        Either   "POST"   "/v1/organizations"                   organizations::create_organization;
         SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
         SignedIn "GET"    "/v1/organizations/email-activation-requests"
             organizations::list_activation_requests;
@@ -131,6 +144,14 @@ routes! {
         "GET"  "/problems/{code}"  pages::problem_page;
         "GET"  "/setup/{token}"    pages::setup_form;
         "POST" "/setup/{token}"    pages::redeem_setup;
+        "GET"  "/verify/{token}"   links::verify_form;
+        "POST" "/verify/{token}"   links::redeem_verify;
+        "GET"  "/activate/{token}" links::activate_form;
+        "POST" "/activate/{token}" links::redeem_activate;
+        "GET"  "/invite/{token}"   links::invite_form;
+        "POST" "/invite/{token}"   links::redeem_invite;
+        "GET"  "/reset/{token}"    links::reset_form;
+        "POST" "/reset/{token}"    links::redeem_reset;
         "GET"  "/docs"             pages::docs;
         "GET"  "/docs/{file}"      pages::docs_file;
         "GET"  "/"                 dispatcher::index;
@@ -151,9 +172,8 @@ pub(super) fn mount(config: &mut ServiceConfig) {
             .expect("the table's methods are words of HTTP");
         let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
         match route.access {
-            Access::Open | Access::Tracker => config.service(resource),
+            Access::Open | Access::Either | Access::Tracker => config.service(resource),
             Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
-            Access::Known => config.service(resource.wrap(from_fn(signed_in_or_stranger))),
         };
     }
 }

@@ -41,6 +41,9 @@ pub enum OpError {
     /// Not possible from the present state.
     #[error("{0}")]
     Transition(String),
+    /// Strangers may not sign up.
+    #[error("sign-up is closed")]
+    SignUpClosed,
     /// The subscription allows no more.
     #[error("the plan allows {limit} {what}")]
     PlanLimit {
@@ -52,9 +55,6 @@ pub enum OpError {
     /// Nobody else of this role could go on.
     #[error("the last {0:?}")]
     LastAdministrator(Role),
-    /// Strangers may not make anything here.
-    #[error("sign-up is closed")]
-    SignUpClosed,
     /// The resource is not as the client thinks.
     #[error("changed in the meantime")]
     Precondition,

@@ -14,6 +14,8 @@ mod life;
 pub mod live_view;
 pub mod organizations;
 mod publish;
+pub mod sign_in;
+pub mod system_users;
 pub mod trackers;
 pub mod users;
 pub mod vehicles;

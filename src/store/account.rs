@@ -110,6 +110,20 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option
         .await
 }
 
+/// Gives an account a password; one that was invited is active then.
+pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
+    on.sql(
+        "update account set password_hash = $2, updated_at = $3, \
+         status = case when status = 'invited' then 'active' else status end where id = $1",
+    )
+    .bind(id)
+    .bind(hash)
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
 /// Whether there is a superAdmin.
 pub async fn has_super_admin(on: On<'_>) -> Result<bool> {
     on.sql("select exists (select 1 from account where role = $1)")

@@ -46,8 +46,8 @@ pub fn document() -> Value {
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
+        Access::Either => json!([{}, { "bearer": [] }]),
         Access::SignedIn => json!([{ "bearer": [] }]),
-        Access::Known => json!([{}, { "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
     // Not by index, which would give an operation without parameters a null.
