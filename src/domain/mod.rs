@@ -1,11 +1,13 @@
 //! What the interface speaks of, as parsed values and rules. Pure: no I/O, no clock, no HTTP.
 
 pub mod account;
+pub mod activation;
 pub mod event;
 pub mod field;
 pub mod fold;
 pub mod geofence;
 pub mod link;
+pub mod locale;
 pub mod members;
 pub mod merge;
 pub mod nearest;
@@ -16,5 +18,6 @@ pub mod rules;
 pub mod shape;
 pub mod system_user;
 pub mod tracker;
+pub mod user;
 pub mod vehicle;
 pub(crate) mod words;

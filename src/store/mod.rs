@@ -3,8 +3,11 @@
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
 pub mod account;
+pub mod activation;
 pub mod cache;
 pub mod event_row;
+mod fence_row;
+pub mod founder;
 pub mod geofence;
 pub mod geofence_event;
 pub mod lock;
@@ -23,4 +26,5 @@ pub mod system_user;
 pub mod time;
 pub mod track;
 pub mod tracker;
+pub mod user;
 pub mod vehicle;
