@@ -11,6 +11,7 @@ use crate::config::Settings;
 use crate::mail::Post;
 use crate::sessions::Sessions;
 use crate::store::sql::Db;
+use crate::turns::Turns;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -23,6 +24,8 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
+    /// Changes of one thing reach the live core one after another.
+    pub turns: Turns,
     /// Mail: put letters into the outbox, then wake it.
     pub mail: Arc<Post>,
     /// The log of events, for those who missed some.
@@ -44,8 +47,8 @@ impl Context {
         mail: Post,
     ) -> Result<Self, AuthError> {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
-        let (mail, sessions) = (Arc::new(mail), Sessions::default());
-        Ok(Self { db, live, auth, sessions, mail, events, clock, settings: Arc::new(settings) })
+        let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
+        Ok(Self { db, live, auth, sessions, turns, mail, events, clock, settings: Arc::new(settings) })
     }
 
     /// Why the server cannot do its work now, if it cannot.

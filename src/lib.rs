@@ -18,3 +18,4 @@ pub mod sessions;
 pub mod store;
 pub mod telemetry;
 pub mod trace;
+pub mod turns;

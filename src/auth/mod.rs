@@ -3,6 +3,7 @@
 //! Knows the store, not HTTP. The only maker of [`OrgScope`] and [`Operator`].
 
 mod access_token;
+mod accounts;
 mod caller;
 mod error;
 mod holder;
@@ -21,12 +22,13 @@ mod system_users;
 mod ticket;
 mod tracker;
 
+pub use accounts::{linked_organization, new_organization, writing};
 pub use caller::{Caller, Grant};
 pub use error::AuthError;
 pub use password::Hasher;
 pub use permission::{Action, Program};
 pub use principal::{PersonPrincipal, Principal, SystemPrincipal};
-pub use scope::{Operator, OrgScope, SystemUserScope};
+pub use scope::{AccountScope, Operator, OrgScope, SystemUserScope};
 pub use seal::Sealer;
 pub use session::SignedIn;
 pub use setup::{FirstStart, SetupError};

@@ -73,6 +73,8 @@ permissions! {
     ReadUsers          [SuperAdmin Admin OrgAdmin Dispatcher] With(UsersRead);
     /// Invite and change users; everybody changes themselves, but for role and status.
     WriteUsers         [SuperAdmin Admin OrgAdmin] Never;
+    /// Invite and change the platform's operators; everybody changes themselves, but for role and status.
+    WriteOperators     [SuperAdmin] Never;
     /// See drivers, and find one by license.
     ReadDrivers        [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(DriversRead);
     /// Make, change and delete drivers.

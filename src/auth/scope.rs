@@ -13,6 +13,17 @@ pub struct OrgScope(OrganizationId);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operator(());
 
+/// May touch some accounts of people.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AccountScope {
+    /// The users of one organization.
+    Organization(OrgScope),
+    /// The platform's operators.
+    Operators(Operator),
+    /// The caller's own account alone.
+    Oneself(Uuid),
+}
+
 /// May touch some system users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemUserScope {

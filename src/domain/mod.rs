@@ -1,6 +1,7 @@
 //! What the interface speaks of, as parsed values and rules. Pure: no I/O, no clock, no HTTP.
 
 pub mod account;
+pub mod activation;
 pub mod assignment;
 pub mod day;
 pub mod driver;
@@ -10,6 +11,7 @@ pub mod fold;
 pub mod geofence;
 pub mod license;
 pub mod link;
+pub mod locale;
 pub mod members;
 pub mod merge;
 pub mod nearest;
@@ -20,5 +22,6 @@ pub mod rules;
 pub mod shape;
 pub mod system_user;
 pub mod tracker;
+pub mod user;
 pub mod vehicle;
 pub(crate) mod words;

@@ -111,6 +111,10 @@ codes! {
         "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace. What is over is never rewritten; the detail names the earliest start.";
     InvalidTransition "invalidTransition" 409 "Not possible in this state"
         "The resource is in a state from which this change is not possible; the detail names both states.";
+    LastOrgAdmin "lastOrgAdmin" 409 "The organization's last orgAdmin"
+        "Nobody else administers the organization: its last orgAdmin cannot be demoted or disabled. Make another one first, who has accepted the invitation.";
+    LastSuperAdmin "lastSuperAdmin" 409 "The platform's last superAdmin"
+        "Nobody else administers the platform: its last superAdmin cannot be demoted or disabled. Make another one first, who has accepted the invitation.";
     AlreadySetUp "alreadySetUp" 409 "Already set up"
         "There is a superAdmin already; a setup link makes only the first one.";
     LinkExpired "linkExpired" 410 "The link is too old"

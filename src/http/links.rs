@@ -11,7 +11,7 @@ use crate::auth::AuthError;
 use crate::auth::link::{Purpose, Redeemed, Standing};
 use crate::domain::account::password_fault;
 use crate::ops::error::OpError;
-use crate::ops::sign_in;
+use crate::ops::{activation, sign_in};
 
 /// A page with a form.
 pub(super) struct Form {
@@ -25,6 +25,12 @@ const VERIFY: Form = Form {
     title: "Confirm your e-mail address",
     text: "Confirm that this address is yours.",
     button: "Confirm",
+    has_password: false,
+};
+const ACTIVATE: Form = Form {
+    title: "Activate your organization",
+    text: "Confirm that this address is yours. It activates the organization.",
+    button: "Activate",
     has_password: false,
 };
 const INVITE: Form = Form {
@@ -116,6 +122,27 @@ pub async fn redeem_verify(context: Shared, PathToken(token): PathToken) -> Answ
         Ok(Redeemed::Now(_)) => Ok(done("Thank you", "The address is confirmed.")),
         Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
         Err(error) => refused(error),
+    }
+}
+
+/// The form that activates an organization.
+pub async fn activate_form(context: Shared, PathToken(token): PathToken) -> Answer {
+    form(&context, &token, Purpose::ActivateOrganization, &ACTIVATE).await
+}
+
+/// Activates an organization.
+pub async fn redeem_activate(context: Shared, PathToken(token): PathToken) -> Answer {
+    match activation::verify_email(&context, &token).await {
+        Ok(verified) if verified.already_verified => {
+            Ok(done("Done before", "The address is confirmed already."))
+        }
+        Ok(_) => {
+            let text = "The address is confirmed. Whoever administers the organization gets an invitation, if \
+                 it was not sent before.";
+            Ok(done("Thank you", text))
+        }
+        Err(OpError::Auth(error)) => refused(error),
+        Err(error) => Err(error.into()),
     }
 }
 

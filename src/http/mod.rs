@@ -29,6 +29,7 @@ pub mod routes;
 pub mod sockets;
 pub mod system_users;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
 
 pub use edge::{RequestId, edge};

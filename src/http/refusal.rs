@@ -3,6 +3,7 @@
 use super::code::Code;
 use super::problem::Problem;
 use crate::auth::AuthError;
+use crate::domain::account::Role;
 use crate::ops::error::{Blocked, OpError, Taken, is_unavailable};
 
 /// Seconds after which an unavailable server may be asked again.
@@ -48,6 +49,8 @@ impl From<OpError> for Problem {
             }),
             OpError::Blocked(blocked) => refused(blocked),
             OpError::Transition(detail) => Self::new(Code::InvalidTransition).detail(detail),
+            OpError::LastAdministrator(Role::SuperAdmin) => Self::new(Code::LastSuperAdmin),
+            OpError::LastAdministrator(_) => Self::new(Code::LastOrgAdmin),
             OpError::PlanLimit { what, limit } => {
                 Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
             }

@@ -10,7 +10,7 @@ use utoipa::OpenApi;
 use super::request::signed_in;
 use super::{
     assignments, auth, dispatcher, drivers, geofence_events, geofences, health, links, organizations, pages,
-    positions, sockets, system_users, trackers, vehicles,
+    positions, sockets, system_users, trackers, users, vehicles,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -88,11 +88,22 @@ routes! {
         SignedIn "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
 
         SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
-        SignedIn "POST"   "/v1/organizations"                   organizations::create_organization;
+        Either   "POST"   "/v1/organizations"                   organizations::create_organization;
         SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
+        SignedIn "GET"    "/v1/organizations/email-activation-requests"
+            organizations::list_activation_requests;
+        Open     "POST"   "/v1/organizations/verify-email/{token}" organizations::verify_organization_email;
+        Open     "POST"   "/v1/organizations/resend-activation" organizations::resend_activation;
         SignedIn "PUT"    "/v1/organizations/activate/{id}"     organizations::activate_organization;
         SignedIn "GET"    "/v1/organizations/organization/{id}" organizations::find_organization;
         SignedIn "PUT"    "/v1/organizations/organization/{id}" organizations::update_organization;
+        SignedIn "DELETE" "/v1/organizations/organization/{id}" organizations::delete_organization;
+
+        SignedIn "GET"    "/v1/users"                 users::list_users;
+        SignedIn "POST"   "/v1/users"                 users::create_user;
+        SignedIn "GET"    "/v1/users/{id}"            users::find_user;
+        SignedIn "PUT"    "/v1/users/{id}"            users::update_user;
+        SignedIn "POST"   "/v1/users/{id}/invitation" users::invite_user_again;
 
         SignedIn "GET"    "/v1/drivers"             drivers::list_drivers;
         SignedIn "POST"   "/v1/drivers"             drivers::create_driver;
@@ -148,6 +159,8 @@ routes! {
         "POST" "/setup/{token}"    pages::redeem_setup;
         "GET"  "/verify/{token}"   links::verify_form;
         "POST" "/verify/{token}"   links::redeem_verify;
+        "GET"  "/activate/{token}" links::activate_form;
+        "POST" "/activate/{token}" links::redeem_activate;
         "GET"  "/invite/{token}"   links::invite_form;
         "POST" "/invite/{token}"   links::redeem_invite;
         "GET"  "/reset/{token}"    links::reset_form;

@@ -16,12 +16,12 @@ use uuid::Uuid;
 use super::addressee;
 use super::letter::{self, Letter};
 use super::transport::{NotSent, Transport};
-use crate::auth::link;
+use crate::auth::link::{self, Purpose};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::store::one_time_token;
 use crate::store::outbox::{self, OutgoingMail, Waiting};
 use crate::store::sql::{Db, SqlError};
+use crate::store::{activation, one_time_token};
 
 /// Between two looks when nobody wakes the post: letters that are due again.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -179,6 +179,9 @@ impl Post {
             one_time_token::supersede(tx.on(), mail.purpose, mail.subject_id, now.into()).await?;
         }
         let token = link::issue(&mut tx, mail.purpose, mail.subject_id, now).await?;
+        if waiting.attempts == 0 && mail.purpose == Purpose::ActivateOrganization {
+            activation::sent(tx.on(), &mail, now.into(), now.plus_seconds(link::SECONDS).into()).await?;
+        }
         tx.commit().await?;
         let about = mail.about.as_deref().unwrap_or_default();
         let letter = letter::write(mail.purpose, &mail.greeting, about, &self.public_url, &token);

@@ -52,7 +52,7 @@ pub async fn assign_vehicle(
     }
     let free_since = assignment::last_end(tx.on(), &scope, vehicle.id).await?;
     let started_at = start(&wish, now, free_since.max(present.map(|present| present.started_at)))?;
-    let ending = Ending { at: started_at, by: caller.id, reason: EndReason::Reassigned };
+    let ending = Ending { at: started_at, by: Some(caller.id), reason: EndReason::Reassigned };
     assignment::end(tx.on(), &scope, Open::OfVehicle(vehicle.id), ending, now).await?;
     let assignment = Assignment {
         id: clock::new_id(),
@@ -122,7 +122,7 @@ pub async fn unassign_vehicle(
     let present = assignment::find_open(tx.on(), &scope, which).await?.ok_or(OpError::NotFound)?;
     if_match.check(&present)?;
     let now = context.clock.now();
-    let ending = Ending { at: now, by: caller.id, reason: EndReason::Unassigned };
+    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::Unassigned };
     assignment::end(tx.on(), &scope, which, ending, now).await?;
     tx.commit().await?;
     Ok(())

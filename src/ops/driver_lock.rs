@@ -4,17 +4,18 @@
 //! once one gets the driver and the other hears that it is locked.
 
 use serde_json::Value;
-use waypost_actors::model::DriverId;
+use waypost_actors::model::{DriverId, Timestamp};
 
 use super::drivers::{DriverView, hold_kept, view};
 use super::error::{Blocked, OpError};
 use super::{organizations, take_organization};
-use crate::auth::{Action, Caller};
+use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::EndReason;
 use crate::domain::driver::{Driver, Lock, Seen};
 use crate::domain::members::{Members, text};
 use crate::store::assignment::{self, Ending, Open};
+use crate::store::sql::Tx;
 use crate::store::{driver, organization};
 
 /// Gives a driver whom nobody holds to the organization. Who holds them already keeps them as they are.
@@ -72,7 +73,7 @@ pub async fn unlock_driver(
         return view(context, &scope, Seen::Whole(current)).await;
     }
     let now = context.clock.now();
-    let ending = Ending { at: now, by: caller.id, reason: EndReason::DriverUnlocked };
+    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverUnlocked };
     assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
     driver::unlock(tx.on(), &scope, id, now.into()).await?;
     // Who only held it finds it no more, and sees it as anybody does.
@@ -80,4 +81,13 @@ pub async fn unlock_driver(
     let seen = driver::find(tx.on(), &scope, id).await?.unwrap_or_else(|| Seen::Masked(freed.stub()));
     tx.commit().await?;
     view(context, &scope, seen).await
+}
+
+/// Gives every driver whom an organization holds free, and ends what it lets anybody drive: it is being
+/// deleted, and nobody else could.
+pub(super) async fn release_all(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
+    driver::unlock_all(tx.on(), scope, now.into()).await?;
+    let ending = Ending { at: now, by: None, reason: EndReason::DriverUnlocked };
+    assignment::end(tx.on(), scope, Open::OfOrganization, ending, now).await?;
+    Ok(())
 }

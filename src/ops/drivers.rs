@@ -187,7 +187,7 @@ pub async fn delete_driver(
     let current = hold_kept(&mut tx, &scope, id).await?;
     if_match.check(&current)?;
     let now = context.clock.now();
-    let ending = Ending { at: now, by: caller.id, reason: EndReason::DriverDeleted };
+    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverDeleted };
     assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
     driver::delete(tx.on(), &scope, id, now.into()).await?;
     tx.commit().await?;

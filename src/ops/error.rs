@@ -4,6 +4,7 @@ use waypost_actors::live::LiveError;
 use waypost_actors::model::{DriverId, Timestamp};
 
 use crate::auth::AuthError;
+use crate::domain::account::Role;
 use crate::domain::field::FieldError;
 use crate::store::sql::SqlError;
 pub use crate::store::sql::is_unavailable;
@@ -78,6 +79,9 @@ pub enum OpError {
         /// How many.
         limit: i64,
     },
+    /// Nobody else of this role could go on.
+    #[error("the last {0:?}")]
+    LastAdministrator(Role),
     /// The resource is not as the client thinks.
     #[error("changed in the meantime")]
     Precondition,

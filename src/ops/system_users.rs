@@ -18,6 +18,7 @@ use crate::domain::members::{Members, email, one_of};
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::system_user::{SystemUser, SystemUserIn, SystemUserStatus};
+use crate::sessions::End;
 use crate::store::outbox::{self, OutgoingMail};
 use crate::store::session::{self, HolderId};
 use crate::store::sql::is_conflict;
@@ -179,6 +180,9 @@ pub async fn update_system_user(
         session::revoke_all(tx.on(), HolderId::System(id), now.into()).await?;
     }
     tx.commit().await?;
+    if changed != current {
+        context.sessions.end_of(id, End::Credential); // it may watch again, with what it may now
+    }
     Ok(SystemUser { status, ..changed })
 }
 
@@ -233,5 +237,6 @@ pub async fn delete_system_user(
     system_user::delete(tx.on(), &scope, id, now.into()).await?;
     session::revoke_all(tx.on(), HolderId::System(id), now.into()).await?;
     tx.commit().await?;
+    context.sessions.end_of(id, End::Credential);
     Ok(())
 }

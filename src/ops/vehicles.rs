@@ -9,6 +9,7 @@ use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
+use super::publish::{self, Thing};
 use super::{organizations, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
@@ -69,8 +70,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         None => None,
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
-    tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
+    publish::commit(context, tx, scope, Thing::Vehicle(vehicle.id)).await?;
     Ok(Created { vehicle, tracker })
 }
 
@@ -156,8 +156,7 @@ pub async fn update_vehicle(
     let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
-    tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
+    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
     Ok((scope, vehicle))
 }
 
@@ -177,11 +176,9 @@ pub async fn delete_vehicle(
     if_match.check(&current)?;
     vehicle::delete(tx.on(), &scope, id, now.into()).await?;
     tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
-    let ending = Ending { at: now, by: caller.id, reason: EndReason::VehicleDeleted };
+    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };
     assignment::end(tx.on(), &scope, Open::OfVehicle(id), ending, now).await?;
-    tx.commit().await?;
-    context.live.remove_vehicle(id).await?;
-    Ok(())
+    publish::commit(context, tx, scope, Thing::Vehicle(id)).await
 }
 
 /// The tracker is installed through the tracker, not by naming it here.

@@ -6,6 +6,7 @@ use waypost_actors::model::OrganizationId;
 use super::sql::{Db, On, Result};
 use super::time::Time;
 use crate::domain::account::{AccountStatus, Role, email_key};
+use crate::domain::fold::folded;
 
 /// An account as signing in needs it.
 #[derive(Clone, sqlx::FromRow)]
@@ -65,7 +66,7 @@ const SELECT: &str = "select a.id, a.organization_id, a.email, a.first_name, a.l
 pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
     on.sql(
         "insert into account (id, organization_id, email, email_key, first_name, last_name, role, status, \
-         password_hash, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)",
+         password_hash, created_at, updated_at, search_key) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)",
     )
     .bind(account.id)
     .bind(account.organization_id.map(Uuid::from))
@@ -77,6 +78,7 @@ pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
     .bind(account.status.as_str())
     .bind(account.password_hash.clone())
     .bind(account.created_at)
+    .bind(folded(&format!("{} {} {}", account.first_name, account.last_name, account.email)))
     .run()
     .await?;
     Ok(())

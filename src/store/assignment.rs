@@ -26,8 +26,8 @@ pub const SORT_KEYS: Columns = &[("startedAt", "started_at")];
 pub struct Ending {
     /// When; one that began later ends when it began.
     pub at: Timestamp,
-    /// The account that ends them.
-    pub by: Uuid,
+    /// Who ends them; nobody in particular when their organization is deleted.
+    pub by: Option<Uuid>,
     /// Why.
     pub reason: EndReason,
 }
@@ -41,6 +41,8 @@ pub enum Open {
     OfDriver(DriverId),
     /// That of a driver and a vehicle.
     Of(DriverId, VehicleId),
+    /// All of the organization.
+    OfOrganization,
 }
 
 #[derive(sqlx::FromRow)]
@@ -108,6 +110,7 @@ fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, which: Open) -> Stmt<'c> {
         Open::OfVehicle(vehicle) => (None, Some(vehicle)),
         Open::OfDriver(driver) => (Some(driver), None),
         Open::Of(driver, vehicle) => (Some(driver), Some(vehicle)),
+        Open::OfOrganization => (None, None),
     };
     let stmt = match driver {
         Some(driver) => stmt.push(" and driver_id = ").push_bind(Uuid::from(driver)),

@@ -272,6 +272,19 @@ pub async fn unlock(on: On<'_>, scope: &OrgScope, id: DriverId, now: Time) -> Re
     Ok(())
 }
 
+/// Gives every driver whom the organization holds free.
+pub async fn unlock_all(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update driver set lock_organization_id = null, locked_at = null, lock_reason = null, updated_at = $2 \
+         where lock_organization_id = $1",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
 /// Makes a driver whom the organization keeps; a taken licence is a conflict.
 pub async fn insert(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(

@@ -4,6 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
+use super::fence_row::{self, FenceRow};
 use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
@@ -183,15 +184,20 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_vers
     if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
 }
 
-/// When the present version of a geofence was made; its name may be newer.
-pub async fn version_made_at(on: On<'_>, _: &OrgScope, geofence: &Geofence) -> Result<Timestamp> {
-    let made_at: Time = on
-        .sql("select changed_at from geofence_version where geofence_id = $1 and version = $2")
-        .bind(Uuid::from(geofence.id))
-        .bind(geofence.version)
-        .scalar()
+/// A geofence, deleted ones too, with its present version and all those whose records are not settled yet.
+pub async fn unsettled(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
+    let rows: Vec<FenceRow> = on
+        .sql(
+            "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, v.active, \
+             v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id \
+             where g.organization_id = $1 and g.id = $2 and (not v.settled or v.version = g.version) \
+             order by v.version",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .all()
         .await?;
-    Ok(made_at.into())
+    Ok(fence_row::fences(rows).pop())
 }
 
 /// Deletes a geofence, softly, with the version that ends it.

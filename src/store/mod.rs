@@ -3,10 +3,13 @@
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
 pub mod account;
+pub mod activation;
 pub mod assignment;
 pub mod cache;
 pub mod driver;
 pub mod event_row;
+mod fence_row;
+pub mod founder;
 pub mod geofence;
 pub mod geofence_event;
 pub mod lock;
@@ -25,4 +28,5 @@ pub mod system_user;
 pub mod time;
 pub mod track;
 pub mod tracker;
+pub mod user;
 pub mod vehicle;

@@ -138,15 +138,15 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Makes an organization; a taken slug is a conflict.
-pub async fn insert(on: On<'_>, _: Operator, organization: &Organization) -> Result<()> {
+/// Makes the organization of a scope; a taken slug is a conflict.
+pub async fn insert(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
     let said = &organization.said;
     on.sql(
         "insert into organization (id, name, slug, search_key, contact_email, contact_phone, address, status, \
          settings, subscription, created_at, updated_at) \
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
     )
-    .bind(Uuid::from(organization.id))
+    .bind(Uuid::from(scope.organization_id()))
     .bind(&said.name)
     .bind(&said.slug)
     .bind(said.search_key())
@@ -168,7 +168,7 @@ pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -
     on.sql(
         "update organization set name = $2, slug = $3, search_key = $4, contact_email = $5, contact_phone = $6, \
          address = $7, status = $8, settings = $9, subscription = $10, updated_at = $11, activated_at = $12, \
-         activation_method = $13 where id = $1",
+         activation_method = $13, email_verified_at = $14 where id = $1",
     )
     .bind(Uuid::from(scope.organization_id()))
     .bind(&said.name)
@@ -183,6 +183,44 @@ pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -
     .bind(Time(organization.updated_at))
     .bind(organization.activated_at.map(Time))
     .bind(organization.activation_method.map(|method| method.as_str()))
+    .bind(organization.email_verified_at.map(Time))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Ends the sessions of an organization's users and system users, for ever.
+pub async fn end_sessions(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update refresh_token set revoked_at = $2 where revoked_at is null \
+         and (account_id in (select id from account where organization_id = $1) \
+         or system_user_id in (select id from system_user where organization_id = $1))",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Gives a deleted organization a slug that nobody wants.
+pub async fn free_slug(on: On<'_>, scope: &OrgScope) -> Result<()> {
+    on.sql("update organization set slug = $2 where id = $1")
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(format!("deleted-{}", scope.organization_id()))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Deletes an organization's system users, which frees their addresses.
+pub async fn delete_system_users(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update system_user set status = 'disabled', deleted_at = $2, updated_at = $2 \
+         where organization_id = $1 and deleted_at is null",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
     .run()
     .await?;
     Ok(())
@@ -195,7 +233,7 @@ pub async fn usage(on: On<'_>, scope: &OrgScope) -> Result<Usage> {
             "select (select count(*) from vehicle where organization_id = $1 and deleted_at is null) as vehicles, \
              (select count(*) from driver where deleted_at is null \
              and coalesce(lock_organization_id, creator_organization_id) = $1) as drivers, \
-             (select count(*) from account where organization_id = $1) as users, \
+             (select count(*) from account where organization_id = $1 and status <> 'disabled') as users, \
              (select count(*) from geofence where organization_id = $1 and deleted_at is null) as geofences",
         )
         .bind(Uuid::from(scope.organization_id()))

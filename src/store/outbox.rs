@@ -64,6 +64,17 @@ pub async fn put(tx: &mut Tx, mail: &OutgoingMail, now: Time) -> Result<()> {
     Ok(())
 }
 
+/// Takes back the letters of a purpose about a subject that still wait: what caused them is over.
+pub async fn withdraw(tx: &mut Tx, purpose: Purpose, subject: Uuid) -> Result<()> {
+    tx.on()
+        .sql("delete from mail_outbox where letter = $1 and subject_id = $2 and given_up_at is null")
+        .bind(purpose.as_str())
+        .bind(subject)
+        .run()
+        .await?;
+    Ok(())
+}
+
 /// Notes that somebody asks for a letter to an address. It is the same work whether the address is
 /// known or not: the post looks later. One that waits already is enough.
 pub async fn ask(db: &Db, purpose: Purpose, address: &str, now: Time) -> Result<()> {

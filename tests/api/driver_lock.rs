@@ -148,3 +148,18 @@ fn the_creator_keeps_its_own_history_of_a_driver_whom_another_holds() {
         app
     });
 }
+
+#[test]
+fn an_organization_that_is_deleted_lets_its_drivers_go() {
+    on_each_engine(async |app| {
+        let (maker, other, third) = (app.org("maker").await, app.org("other").await, app.org("third").await);
+        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        app.post(&format!("{path}/lock"), &other.org_admin, json!({})).await.ok(200);
+        let wish = vehicle(&app, &other.org_admin, "bus").await;
+        app.post(&format!("{path}/assign-vehicle"), &other.dispatcher, wish).await.ok(200);
+        app.delete(&format!("/v1/organizations/organization/{}", other.id), &app.root).await.ok(204);
+        assert_eq!(app.get(&path, &maker.viewer).await.ok(200)["lock"], json!({ "locked": false }));
+        app.post(&format!("{path}/lock"), &third.org_admin, json!({})).await.ok(200);
+        app
+    });
+}
