@@ -8,7 +8,7 @@ use sqlx::{Postgres, Sqlite};
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -173,6 +173,9 @@ pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now:
     open(stmt.push(", updated_at = ").push_bind(Time(now)).push(" "), scope, which).run().await
 }
 
+const LIST: List =
+    List { select: SELECT_NAMED, count: "select count(*) from assignment a ", columns: SORT_KEYS };
+
 /// A page of what a driver drives and drove for the organization.
 pub async fn list(
     db: &Db,
@@ -182,11 +185,9 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<AssignedVehicle>> {
-    let stmt = narrowed(db.read().sql(SELECT_NAMED), scope, driver, state);
-    let rows: Vec<NamedRow> = paged(stmt, SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from assignment a ");
-    let total = narrowed(counted, scope, driver, state).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(AssignedVehicle::from).collect(), total })
+    let found: Page<NamedRow> =
+        LIST.page(db, |stmt| narrowed(stmt, scope, driver, state), sort, page).await?;
+    Ok(found.map(AssignedVehicle::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, driver: DriverId, state: AssignmentState) -> Stmt<'c> {

@@ -9,7 +9,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -149,6 +149,8 @@ pub async fn search(on: On<'_>, scope: &OrgScope, key: &str, country: Option<&st
     Ok(rows.into_iter().map(|row| seen(row, scope)).collect())
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from driver ", columns: SORT_KEYS };
+
 /// A page of the drivers whom the organization keeps.
 pub async fn list(
     db: &Db,
@@ -157,11 +159,8 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Driver>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from driver ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Driver::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    Ok(found.map(Driver::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {

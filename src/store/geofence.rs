@@ -5,7 +5,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
 use super::fence_row::{self, FenceRow};
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -107,6 +107,8 @@ pub async fn hold(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<()> {
     Ok(())
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from geofence ", columns: SORT_KEYS };
+
 /// A page of geofences.
 pub async fn list(
     db: &Db,
@@ -115,11 +117,8 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Geofence>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from geofence ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Geofence::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    Ok(found.map(Geofence::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {

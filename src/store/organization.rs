@@ -4,7 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::{Operator, OrgScope};
@@ -116,11 +116,12 @@ pub async fn find_pending_by_contact(
     .await
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from organization ", columns: SORT_KEYS };
+
 /// A page of organizations: all of them for operators, the caller's own through `filter.only`.
 pub async fn list(db: &Db, filter: &Filter, sort: &Sort, page: PageRequest) -> Result<Page<Organization>> {
-    let rows: Vec<Row> = paged(narrowed(db.read().sql(SELECT), filter), SORT_KEYS, sort, page).all().await?;
-    let total = narrowed(db.read().sql("select count(*) from organization "), filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Organization::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, filter), sort, page).await?;
+    Ok(found.map(Organization::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {

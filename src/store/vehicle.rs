@@ -4,7 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{TrackerId, VehicleId};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -150,6 +150,8 @@ pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
     Ok(())
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from vehicle ", columns: SORT_KEYS };
+
 /// A page of vehicles.
 pub async fn list(
     db: &Db,
@@ -158,11 +160,8 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Vehicle>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from vehicle ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Vehicle::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    Ok(found.map(Vehicle::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
