@@ -178,7 +178,7 @@ pub struct LockStub {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
     /// To its keeper.
-    Whole(Driver),
+    Whole(Box<Driver>),
     /// To others who may know that it is there.
     Masked(DriverStub),
 }

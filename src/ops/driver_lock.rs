@@ -70,7 +70,7 @@ pub async fn unlock_driver(
     let current = hold_kept(&mut tx, &scope, id).await?;
     if !current.lock.locked {
         drop(tx);
-        return view(context, &scope, Seen::Whole(current)).await;
+        return view(context, &scope, Seen::Whole(Box::new(current))).await;
     }
     let now = context.clock.now();
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverUnlocked };

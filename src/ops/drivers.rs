@@ -199,7 +199,7 @@ pub async fn delete_driver(
 pub(super) async fn hold_kept(tx: &mut Tx, scope: &OrgScope, id: DriverId) -> Result<Driver, OpError> {
     driver::hold(tx.on(), scope, id).await?;
     match driver::find(tx.on(), scope, id).await? {
-        Some(Seen::Whole(driver)) => Ok(driver),
+        Some(Seen::Whole(driver)) => Ok(*driver),
         Some(Seen::Masked(_)) => Err(OpError::Blocked(Blocked::DriverLocked)),
         None => Err(OpError::NotFound),
     }
@@ -216,7 +216,7 @@ pub(super) async fn view(context: &Context, scope: &OrgScope, seen: Seen) -> Res
     Ok(match seen {
         Seen::Whole(driver) => {
             let today = today(context, scope).await?;
-            DriverView::Kept(Box::new(shown(context, scope, driver, today).await?))
+            DriverView::Kept(Box::new(shown(context, scope, *driver, today).await?))
         }
         Seen::Masked(stub) => DriverView::Stub(stub),
     })

@@ -103,7 +103,7 @@ fn seen(row: Row, scope: &OrgScope) -> Seen {
     let keeper = row.lock_organization_id.unwrap_or(row.creator_organization_id);
     let driver = Driver::from(row);
     if keeper == Uuid::from(scope.organization_id()) {
-        Seen::Whole(driver)
+        Seen::Whole(Box::new(driver))
     } else {
         Seen::Masked(driver.stub())
     }

@@ -152,7 +152,8 @@ fn another_organizations_driver_and_none_answer_alike_everywhere() {
         let bearer = format!("Bearer {}", own.org_admin);
         let send = async |method: &str, path: String, body: &Value| {
             let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
-            app.send(method, &path, &headers, body.to_string()).await
+            let body = if matches!(method, "GET" | "DELETE") { String::new() } else { body.to_string() };
+            app.send(method, &path, &headers, body).await
         };
         for (method, tail, body) in &calls {
             let none = send(method, format!("{missing}{tail}"), body).await;
