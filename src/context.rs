@@ -8,8 +8,10 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::mail::Post;
 use crate::sessions::Sessions;
 use crate::store::sql::Db;
+use crate::turns::Turns;
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -22,6 +24,10 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
+    /// Changes of one thing reach the live core one after another.
+    pub turns: Turns,
+    /// Mail: put letters into the outbox, then wake it.
+    pub mail: Arc<Post>,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
     /// The time.
@@ -38,10 +44,11 @@ impl Context {
         events: Arc<dyn EventLog>,
         clock: Clock,
         settings: Settings,
+        mail: Post,
     ) -> Result<Self, AuthError> {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
-        let sessions = Sessions::default();
-        Ok(Self { db, live, auth, sessions, events, clock, settings: Arc::new(settings) })
+        let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
+        Ok(Self { db, live, auth, sessions, turns, mail, events, clock, settings: Arc::new(settings) })
     }
 
     /// Why the server cannot do its work now, if it cannot.

@@ -167,9 +167,9 @@ impl Live {
         .await
     }
 
-    /// Puts a fence's new version in force; `fence.versions` holds just that one. Call after it is
+    /// Puts a fence's new versions in force; `fence.versions` holds those alone. Call after they are
     /// committed to the store; returns once every vehicle sees it and the records of the vehicles it
-    /// touches are committed. Marks the version settled. After [`LiveError::Unavailable`] the
+    /// touches are committed. Marks the versions settled. After [`LiveError::Unavailable`] the
     /// version is in force, and its records follow by themselves.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         let live = self.clone();

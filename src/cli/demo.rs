@@ -73,7 +73,8 @@ fn empty(directory: &Path) -> anyhow::Result<()> {
 
 async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()> {
     let context = &application.context;
-    let admin = account::find_by_email(&context.db, EMAIL).await?.context("the demo's account is missing")?;
+    let admin =
+        account::find_by_email(context.db.read(), EMAIL).await?.context("the demo's account is missing")?;
     let token = context.auth.sign_in_link(admin.id).await?;
     let (buses, fences) = (bundle.vehicles.len(), bundle.fences.len());
     let from = bundle.from.to_string();
@@ -94,7 +95,7 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
         "contactEmail": EMAIL,
         "admin": { "email": "dispatcher@waypost.example", "firstName": "Demo", "lastName": "Dispatcher" },
     });
-    let organization = organizations::create_organization(context, &caller, organization).await?.id;
+    let organization = organizations::create_organization(context, Some(&caller), organization).await?.id;
     organizations::activate_organization(context, &caller, organization).await?;
     for fence in &bundle.fences {
         // At thirty times the speed, a way between two fixes says little about what lies on it.

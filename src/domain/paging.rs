@@ -31,6 +31,14 @@ pub struct Page<T> {
     pub total: i64,
 }
 
+impl<T> Page<T> {
+    /// The same page of something made of its items.
+    #[must_use]
+    pub fn map<U>(self, made: impl FnMut(T) -> U) -> Page<U> {
+        Page { items: self.items.into_iter().map(made).collect(), total: self.total }
+    }
+}
+
 /// What follows a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SliceRequest {

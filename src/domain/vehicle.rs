@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId, Veh
 
 use super::field::FieldError;
 use super::fold::{compact, folded};
-use super::members::{Members, id, matching, number, one_of, text, whole};
+use super::members::{Members, country, id, matching, number, one_of, text, whole};
 use super::words::words;
 
 words!(
@@ -78,6 +78,18 @@ pub struct Plate {
     /// ISO 3166-1 alpha-2, such as `DE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub country: Option<String>,
+}
+
+/// A vehicle, in few words.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct VehicleStub {
+    /// Which.
+    pub id: VehicleId,
+    /// Its name.
+    pub name: String,
+    /// Its plate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plate: Option<Plate>,
 }
 
 /// A vehicle's tank.
@@ -221,7 +233,7 @@ impl VehicleIn {
         let name = members.required("name", text(1..=120));
         let plate = members.object("plate", |plate| {
             let number = plate.required("number", plate_number);
-            let country = plate.optional("country", matching(is_country, "two capital letters, such as DE"));
+            let country = plate.optional("country", country);
             Some(Plate { number: number?, country })
         });
         let vin =
@@ -302,11 +314,6 @@ fn plate_number(value: &Value) -> super::members::Read<String> {
         return Err(("format", "a plate with at least one letter or digit".to_owned()));
     }
     Ok(number)
-}
-
-/// Two capital letters, as ISO 3166-1 alpha-2 has them.
-fn is_country(text: &str) -> bool {
-    text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase())
 }
 
 /// ISO 3779: 17 characters without those that look like digits.

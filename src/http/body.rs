@@ -21,6 +21,10 @@ const MAX_DEPTH: usize = 32;
 #[derive(Debug)]
 pub struct JsonBody<const LIMIT: usize = SMALL_BYTES>(pub Value);
 
+/// The JSON body of an action that needs none: nothing at all is an empty object.
+#[derive(Debug)]
+pub struct OptionalBody(pub Value);
+
 /// A geofence, as JSON or as GeoJSON.
 #[derive(Debug)]
 pub struct GeofenceBody {
@@ -39,6 +43,24 @@ impl<const LIMIT: usize> FromRequest for JsonBody<LIMIT> {
         async move {
             accept(&headers, &["application/json"])?;
             Ok(Self(parse(&read(payload, &headers, LIMIT).await?)?))
+        }
+        .boxed_local()
+    }
+}
+
+impl FromRequest for OptionalBody {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (headers, payload) = (request.headers().clone(), payload.take());
+        async move {
+            let body = read(payload, &headers, SMALL_BYTES).await?;
+            if body.is_empty() {
+                return Ok(Self(Value::Object(serde_json::Map::new())));
+            }
+            accept(&headers, &["application/json"])?;
+            Ok(Self(parse(&body)?))
         }
         .boxed_local()
     }

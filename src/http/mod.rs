@@ -4,16 +4,19 @@
 //! the business, which live in `ops` and `domain`.
 
 pub mod answer;
+pub mod assignments;
 pub mod auth;
 pub mod body;
 pub mod code;
 pub mod dispatcher;
+pub mod drivers;
 pub mod edge;
 pub mod fallback;
 pub mod geofence_events;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
+pub mod links;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
@@ -24,7 +27,9 @@ mod refusal;
 pub mod request;
 pub mod routes;
 pub mod sockets;
+pub mod system_users;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
 pub mod visits;
 

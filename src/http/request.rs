@@ -7,6 +7,8 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
 
 use super::code::Code;
@@ -22,9 +24,17 @@ pub type Shared = web::Data<Context>;
 #[derive(Debug)]
 pub struct SignedCaller(pub Caller);
 
+/// The caller of a route that anybody may call: absent without a token, refused with one that is not in force.
+#[derive(Debug)]
+pub struct MaybeCaller(pub Option<Caller>);
+
 /// The id in the path. A malformed one is not found, like any other that is not there.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
+
+/// The two ids in the path, in their order.
+#[derive(Debug)]
+pub struct PathIds<A, B>(pub A, pub B);
 
 /// The `{token}` in the path.
 #[derive(Debug)]
@@ -72,6 +82,25 @@ impl FromRequest for SignedCaller {
     }
 }
 
+impl FromRequest for MaybeCaller {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let token = bearer(request).map(str::to_owned);
+        let is_malformed = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
+        let context = request.app_data::<Shared>().cloned();
+        async move {
+            if is_malformed {
+                return Err(Problem::new(Code::Unauthenticated));
+            }
+            let (Some(token), Some(context)) = (token, context) else { return Ok(Self(None)) };
+            Ok(Self(Some(context.auth.caller(&token).await?)))
+        }
+        .boxed_local()
+    }
+}
+
 impl<T: From<Uuid>> FromRequest for PathId<T> {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;
@@ -80,6 +109,18 @@ impl<T: From<Uuid>> FromRequest for PathId<T> {
         let text = request.match_info().iter().last().map(|(_, text)| text);
         let id = text.and_then(|text| Uuid::try_parse(text).ok());
         ready(id.map(|id| Self(T::from(id))).ok_or_else(|| Problem::new(Code::NotFound)))
+    }
+}
+
+impl<A: From<Uuid>, B: From<Uuid>> FromRequest for PathIds<A, B> {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let mut ids = request.match_info().iter().map(|(_, text)| Uuid::try_parse(text).ok());
+        let both = ids.next().flatten().zip(ids.next().flatten());
+        let both = both.map(|(first, second)| Self(A::from(first), B::from(second)));
+        ready(both.ok_or_else(|| Problem::new(Code::NotFound)))
     }
 }
 

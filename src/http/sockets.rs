@@ -36,7 +36,7 @@ pub async fn tracker_socket(
     let body = limited(&request, body, most).await?;
     let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
     let frames = messages(frames, most);
-    let place = context.sessions.open(credential.tracker_id);
+    let place = context.sessions.open(credential.tracker_id, credential.organization_id);
     // Whoever revoked the token or moved the tracker since the look-up found no socket to end.
     let credential = tracker_credential(&context, &request).await?;
     let intake = Intake::new(context.live.clone(), credential);
@@ -81,7 +81,7 @@ pub async fn live_socket(
             ..FeedLimits::default()
         },
     };
-    let opening = Opening { caller, stopping: context.sessions.stopping() };
+    let opening = Opening { caller, sessions: context.sessions.clone() };
     actix_web::rt::spawn(feed::run(out, frames, feed, opening));
     Ok(answer)
 }

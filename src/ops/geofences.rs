@@ -7,6 +7,7 @@ use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
 use super::error::OpError;
 use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
+use super::publish::{self, Thing};
 use super::{organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
@@ -53,8 +54,7 @@ pub async fn create_geofence(
     let mut tx = context.db.begin().await?;
     organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
     geofence::insert(&mut tx, &scope, &geofence).await?;
-    tx.commit().await?;
-    context.live.put_fence(geofence.fence(now, false)).await?;
+    publish::commit(context, tx, scope, Thing::Geofence(geofence.id)).await?;
     Ok(geofence)
 }
 
@@ -116,9 +116,7 @@ pub async fn update_geofence(
     let geofence = changed(current, new, body.checked, is_new_version, context.clock.now());
     geofence::update(&mut tx, &scope, &geofence, is_new_version).await?;
     // A new name alone makes no version but is told all the same: events carry it.
-    let made_at = geofence::version_made_at(tx.on(), &scope, &geofence).await?;
-    tx.commit().await?;
-    context.live.put_fence(geofence.fence(made_at, false)).await?;
+    publish::commit(context, tx, scope, Thing::Geofence(id)).await?;
     Ok(geofence)
 }
 
@@ -182,9 +180,7 @@ pub async fn delete_geofence(
     let version = current.version + 1;
     let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current };
     geofence::delete(&mut tx, &scope, &ended).await?;
-    tx.commit().await?;
-    context.live.put_fence(ended.fence(now, true)).await?;
-    Ok(())
+    publish::commit(context, tx, scope, Thing::Geofence(id)).await
 }
 
 /// Checks a shape where it holds up no request: 30,000 vertices take a while.

@@ -10,26 +10,15 @@ use waypost_actors::model::{Cause, GeofenceId, OrganizationId, Place, Timestamp,
 
 use super::error::OpError;
 use super::live_view::{Connection, connection, silent_for};
-use super::{geofences, organizations};
+use super::{geofences, organizations, vehicles};
 use crate::auth::{Caller, OrgScope};
 use crate::context::Context;
+use crate::domain::assignment::CurrentDriver;
 use crate::domain::field::FieldError;
 use crate::domain::paging::{Slice, SliceRequest};
-use crate::domain::vehicle::{Plate, Vehicle};
+use crate::domain::vehicle::{Vehicle, VehicleStub};
 use crate::store::visit::WasInside;
 use crate::store::{vehicle, visit};
-
-/// A vehicle, in few words.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct VehicleStub {
-    /// Which.
-    pub id: VehicleId,
-    /// Its name.
-    pub name: String,
-    /// Its plate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plate: Option<Plate>,
-}
 
 /// A vehicle inside a geofence.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -47,6 +36,9 @@ pub struct VehicleInside {
     pub state: Connection,
     /// Why its stay began.
     pub cause: Cause,
+    /// Who drove it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<CurrentDriver>,
 }
 
 /// Who is inside.
@@ -84,15 +76,17 @@ pub async fn vehicles_inside(
         None => request.after.clone(),
     };
     let ids: Vec<VehicleId> = inside.iter().map(|view| view.vehicle_id).collect();
-    let vehicles = stubs(context, &scope, &ids).await?;
+    let stubs = stubs(context, &scope, &ids).await?;
+    let mut drivers = vehicles::drivers_of(context, &scope, &ids, None).await?;
     let shown = |view: &InsideView| {
         Some(VehicleInside {
-            vehicle: vehicles.get(&view.vehicle_id)?.clone(),
+            vehicle: stubs.get(&view.vehicle_id)?.clone(),
             entered_at: view.held.entered_at,
             duration_seconds: as_of.seconds_since(view.held.entered_at).max(0.0),
             position: view.fix.place,
             state: connection(&view.fix, &settings, as_of),
             cause: view.held.cause,
+            driver: drivers.remove(&view.vehicle_id),
         })
     };
     let items = inside.iter().filter_map(shown).collect();
@@ -128,18 +122,20 @@ pub async fn vehicles_inside_at(
         None => request.after.clone(),
     };
     let ids: Vec<VehicleId> = inside.iter().map(|was| was.vehicle_id).collect();
-    let (vehicles, places) =
+    let (stubs, places) =
         (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
+    let mut drivers = vehicles::drivers_of(context, &scope, &ids, Some(at)).await?;
     let shown = |was: &WasInside| {
         // Fixes may be gone by the organization's retention; the visit remembers where it began.
         let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));
         Some(VehicleInside {
-            vehicle: vehicles.get(&was.vehicle_id)?.clone(),
+            vehicle: stubs.get(&was.vehicle_id)?.clone(),
             entered_at: was.entered_at,
             duration_seconds: at.seconds_since(was.entered_at),
             position,
             state: silent_for(at.seconds_since(seen_at), &settings),
             cause: was.cause,
+            driver: drivers.remove(&was.vehicle_id),
         })
     };
     let items = inside.iter().filter_map(shown).collect();

@@ -2,15 +2,25 @@
 //!
 //! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
 
+pub mod activation;
+pub mod assignments;
+pub mod driver_lock;
+pub mod drivers;
 pub mod error;
 pub mod etag;
 pub mod geofence_events;
 mod geofence_shape;
 pub mod geofences;
 pub mod inside;
+mod letters;
+mod life;
 pub mod live_view;
 pub mod organizations;
+mod publish;
+pub mod sign_in;
+pub mod system_users;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
 pub mod visits;
 

@@ -3,15 +3,21 @@
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
 pub mod account;
+pub mod activation;
+pub mod assignment;
 pub mod cache;
+pub mod driver;
 pub mod event_row;
+mod fence_row;
 mod filters;
+pub mod founder;
 pub mod geofence;
 pub mod geofence_event;
 pub mod lock;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;
+pub mod outbox;
 mod page;
 pub mod partitions;
 mod position_row;
@@ -19,8 +25,10 @@ pub mod rows;
 pub mod session;
 pub mod signing_key;
 pub mod sql;
+pub mod system_user;
 pub mod time;
 pub mod track;
 pub mod tracker;
+pub mod user;
 pub mod vehicle;
 pub mod visit;

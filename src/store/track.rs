@@ -9,8 +9,7 @@ use futures_util::future::BoxFuture;
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{
-    Event, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Rules, ShapeSpec, Timestamp, Vehicle,
-    VehicleId, VehicleLimits,
+    Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId, VehicleLimits,
 };
 use waypost_actors::ports::{
     Batch, Counts, EventLog, Reread, Seeds, StoreError, TrackStore, VehicleSeed, VehicleWrite,
@@ -19,6 +18,7 @@ use waypost_actors::tracking::{PositionRow, Standing, VehicleState};
 use waypost_actors::watch::Audience;
 
 use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
+use super::fence_row::{self, FenceRow};
 use super::position_row::{
     Key, fill_positions, insert_new_positions, insert_positions, key, lift_quarantine,
 };
@@ -111,20 +111,7 @@ impl Track {
             v.active, v.deleted, v.shape, v.rules from geofence g \
             join geofence_version v on v.geofence_id = g.id order by g.id, v.version";
         let rows: Vec<FenceRow> = self.db.read().sql(select).all().await?;
-        let mut fences: Vec<Fence> = Vec::new();
-        for row in rows {
-            let version = row.version();
-            match fences.last_mut() {
-                Some(fence) if fence.id.0 == row.id => fence.versions.push(version),
-                _ => fences.push(Fence {
-                    id: row.id.into(),
-                    organization_id: row.organization_id.into(),
-                    name: row.name,
-                    versions: vec![version],
-                }),
-            }
-        }
-        Ok(fences)
+        Ok(fence_row::fences(rows))
     }
 
     async fn read_unsettled(&self) -> Result<Vec<(OrganizationId, GeofenceId)>> {
@@ -152,34 +139,6 @@ impl Track {
         let limit = (next_sequence - sequence).max(0);
         let events = read_events(&self.db, Audience::Everyone, sequence, limit).await?;
         Ok(Some(Reread { states, events, next_sequence }))
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct FenceRow {
-    id: Uuid,
-    organization_id: Uuid,
-    name: String,
-    version: i64,
-    effective_from: Option<Time>,
-    changed_at: Time,
-    active: bool,
-    deleted: bool,
-    shape: Json<ShapeSpec>,
-    rules: Json<Rules>,
-}
-
-impl FenceRow {
-    fn version(&self) -> FenceVersion {
-        FenceVersion {
-            version: self.version,
-            effective_from: self.effective_from.map(Into::into),
-            changed_at: self.changed_at.into(),
-            active: self.active,
-            deleted: self.deleted,
-            shape: self.shape.0.clone(),
-            rules: self.rules.0,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -120,6 +120,8 @@ async fn own_row(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<Option<R
         .await
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from tracker ", columns: SORT_KEYS };
+
 /// A page of trackers.
 pub async fn list(
     db: &Db,
@@ -128,13 +130,10 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Tracker>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from tracker ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    let ids: Vec<Uuid> = found.items.iter().map(|row| row.id).collect();
     let stays = stays(db.read(), &ids).await?;
-    Ok(Page { items: rows.into_iter().map(|row| assembled(row, &stays)).collect(), total })
+    Ok(found.map(|row| assembled(row, &stays)))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use awc::Client;
 use awc::http::Method;
@@ -18,6 +19,7 @@ use waypost::clock::{Clock, new_id};
 use waypost::config::{Secret, Settings};
 use waypost::context::Context;
 use waypost::domain::account::{AccountStatus, Role};
+use waypost::mail::{Mailbox, Transport};
 use waypost::store::account::{self, NewAccount};
 use waypost_actors::model::{OrganizationId, Timestamp};
 
@@ -38,6 +40,8 @@ pub(crate) struct App {
     pub(crate) url: String,
     /// The superAdmin's access token; empty without one.
     pub(crate) root: String,
+    /// The letters it sent.
+    pub(crate) mail: Mailbox,
     now_micros: Arc<AtomicI64>,
     client: Client,
     running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
@@ -93,9 +97,16 @@ impl Said {
 }
 
 impl App {
-    /// With a superAdmin who is signed in.
-    pub(crate) async fn start() -> Self {
+    /// With a superAdmin who is signed in; on the PostgreSQL server of this URL, if there is one.
+    async fn start(postgres: Option<String>) -> Self {
+        let database = match postgres {
+            Some(server) => Some(fresh_database(&server).await),
+            None => None,
+        };
         let mut app = Self::start_with(|settings| {
+            if let Some(url) = database {
+                settings.database_url = Some(Secret::new(url));
+            }
             settings.admin_email = Some(ROOT.into());
             settings.admin_password = Some(Secret::new(PASSWORD.into()));
         })
@@ -121,12 +132,15 @@ impl App {
         let told = Arc::clone(&now_micros);
         // Each look at the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
-        let application = Application::build(settings, clock).await.unwrap();
+        let mail = Mailbox::default();
+        let transport = Transport::Memory(mail.clone());
+        let application = Application::build_with(settings, clock, Some(transport)).await.unwrap();
         let app = Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             url: format!("http://{}", application.address),
             root: String::new(),
+            mail,
             now_micros,
             client: Client::builder().disable_redirects().no_default_headers().finish(),
             running: RefCell::new(None),
@@ -240,6 +254,26 @@ impl App {
         id
     }
 
+    /// The link of the so-many-th letter to an address, as the path of its page.
+    pub(crate) async fn link(&self, address: &str, number: usize) -> String {
+        let waiting = self.mail.nth(address, number);
+        let letter = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+        let letter = letter.unwrap_or_else(|_| panic!("no letter {number} to {address}"));
+        letter.link.strip_prefix(&self.url).unwrap().to_owned()
+    }
+
+    /// A system user of an organization, verified and signed in: its id and its access token.
+    pub(crate) async fn system_user(&self, org_admin: &str, scopes: &[&str]) -> (String, String) {
+        let email = format!("{}@programs.example.org", new_id());
+        let body = json!({ "name": "Program", "email": email, "password": PASSWORD, "scopes": scopes });
+        let id = text(&self.post("/v1/system-users", org_admin, body).await.ok(201)["id"]);
+        let page = self.link(&email, 1).await;
+        self.post(&page.replace("/verify/", "/v1/system-users/verify-email/"), "", json!(null)).await.ok(200);
+        let login = json!({ "email": email, "password": PASSWORD });
+        let said = self.post("/v1/system-users/login", "", login).await.ok(200);
+        (id, text(&said["accessToken"]))
+    }
+
     /// An access token of an account.
     pub(crate) async fn sign_in(&self, account: Uuid) -> String {
         let link = self.context.auth.sign_in_link(account).await.unwrap();
@@ -260,7 +294,18 @@ async fn fresh_database(server: &str) -> String {
 /// Runs a test against a server of its own.
 pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
     actix_rt::System::new().block_on(async {
-        let app = App::start().await;
+        let app = App::start(None).await;
+        test(app).await.stop().await;
+    });
+}
+
+/// Runs a test twice: on SQLite, and on PostgreSQL where it is installed.
+pub(crate) fn on_each_engine<F: Future<Output = App>>(test: impl Fn(App) -> F) {
+    with_app(&test);
+    let Some(server) = waypost_test_support::postgres() else { return };
+    let url = server.url("");
+    actix_rt::System::new().block_on(async {
+        let app = App::start(Some(url.trim_end_matches('/').to_owned())).await;
         test(app).await.stop().await;
     });
 }

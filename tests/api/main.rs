@@ -2,14 +2,20 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod assignments;
 mod auth;
 mod description;
+mod driver_lock;
+mod driver_tenancy;
+mod drivers;
 mod geofence_events;
 mod geofences;
 mod harness;
 mod inside;
+mod letters;
 mod organizations;
 mod protocol;
+mod system_users;
 mod tracker_socket;
 mod trackers;
 mod vehicles;

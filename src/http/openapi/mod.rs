@@ -8,6 +8,7 @@ use utoipa::OpenApi;
 use super::problem::ProblemBody;
 use super::query::MAX_PAGE;
 use super::routes::{self, Access, Route};
+use crate::domain::assignment::AssignmentState;
 use crate::domain::paging::DEFAULT_LIMIT;
 
 mod bodies;
@@ -15,8 +16,9 @@ mod bodies;
 /// The description, as it is served.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
+/// Schemas that no handler's body leads to.
 #[derive(OpenApi)]
-#[openapi(components(schemas(ProblemBody)))]
+#[openapi(components(schemas(ProblemBody, AssignmentState)))]
 struct Shared;
 
 /// The description.
@@ -46,6 +48,7 @@ pub fn document() -> Value {
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
+        Access::Either => json!([{}, { "bearer": [] }]),
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
