@@ -14,8 +14,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 async fn connect(app: &App, path: &str, token: &str) -> Socket {
     let url = format!("{}{path}", app.url.replace("http", "ws"));
     let request = ClientRequestBuilder::new(url.parse().unwrap())
-        .with_header("authorization", format!("Bearer {token}"))
-        .with_header("sec-websocket-protocol", "waypost.tracker.v1");
+        .with_header("authorization", format!("Bearer {token}"));
     connect_async(request).await.unwrap().0
 }
 
@@ -191,7 +190,7 @@ fn whatever_ends_a_session_closes_its_sockets() {
             let token = text(&session["accessToken"]);
             let mut reports = connect(&app, "/v1/ws/tracker", &token).await;
             let mut watches = connect(&app, "/v1/ws/live", &token).await;
-            say(&mut watches, json!({ "type": "subscribe", "id": "a", "topics": ["vehicles"] })).await;
+            say(&mut watches, json!({ "type": "subscribe", "id": "a", "topics": ["positions"] })).await;
             hear(&mut watches).await;
             let path = format!("/v1/system-users/{id}");
             match how {
