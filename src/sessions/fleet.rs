@@ -12,10 +12,13 @@ use super::{End, Sessions, WatcherSession};
 /// Boots remembered of one system user; the one that was silent longest goes.
 const BOOTS: usize = 64;
 
+/// The newest acknowledged `seq` of some boots, the one heard of last at the end.
+type Boots = VecDeque<(String, i64)>;
+
 /// What is remembered of system users that report, and of the trackers they report for.
 #[derive(Clone, Default)]
 pub(super) struct Fleets {
-    boots: Arc<Mutex<HashMap<Uuid, VecDeque<(String, i64)>>>>,
+    boots: Arc<Mutex<HashMap<Uuid, Boots>>>,
     changes: Arc<Mutex<HashMap<OrganizationId, Changes>>>,
 }
 
