@@ -71,6 +71,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
     publish::commit(context, tx, scope, Thing::Vehicle(vehicle.id)).await?;
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(Created { vehicle, tracker })
 }
 
@@ -179,7 +180,9 @@ pub async fn delete_vehicle(
     tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };
     assignment::end(tx.on(), &scope, Open::OfVehicle(id), ending, now).await?;
-    publish::commit(context, tx, scope, Thing::Vehicle(id)).await
+    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
+    context.sessions.trackers_changed(scope.organization_id());
+    Ok(())
 }
 
 /// The tracker is installed through the tracker, not by naming it here.

@@ -8,6 +8,7 @@ mod description;
 mod driver_lock;
 mod driver_tenancy;
 mod drivers;
+mod fleet;
 mod geofence_events;
 mod geofences;
 mod harness;
