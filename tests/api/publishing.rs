@@ -5,6 +5,7 @@ use std::time::Duration;
 use futures_util::future::{join, join3};
 use serde_json::{Value, json};
 use waypost_actors::model::VehicleId;
+use waypost_actors::watch::Audience;
 
 use crate::harness::{App, circle, text, with_app};
 
@@ -23,8 +24,8 @@ async fn committed(app: &App, path: &str, name: Option<&str>) {
     tokio::time::timeout(Duration::from_secs(20), seen).await.expect("the change is committed");
 }
 
-async fn report(app: &App, token: &str, latitude: f64) {
-    let fix = json!({ "recordedAt": "2026-05-01T12:00:00Z", "latitude": latitude, "longitude": -97.74 });
+async fn report(app: &App, token: &str, recorded_at: &str, latitude: f64) {
+    let fix = json!({ "recordedAt": recorded_at, "latitude": latitude, "longitude": -97.74 });
     app.post("/v1/positions", token, json!({ "items": [fix] })).await.ok(200);
 }
 
@@ -83,10 +84,17 @@ fn names_that_are_told_late_are_told_as_they_are() {
             first.ok(200);
             second.ok(200);
         }
-        report(&app, &text(&vehicle["tracker"]["token"]), 30.27).await;
-        let events = app.get("/v1/geofence-events", &org.viewer).await.ok(200);
-        let event = &events["data"][0];
-        assert_eq!((&event["vehicle"]["name"], &event["geofence"]["name"]), (&json!("c"), &json!("c")));
+        let mut watch = app.context.live.watch(Audience::Everyone).await.unwrap();
+        let token = text(&vehicle["tracker"]["token"]);
+        report(&app, &token, "2026-05-01T11:58:00Z", 30.28).await;
+        report(&app, &token, "2026-05-01T11:59:00Z", 30.27).await;
+        let event = loop {
+            let update = watch.updates.recv().await.unwrap();
+            if let Some(committed) = update.events.first() {
+                break committed.event.clone();
+            }
+        };
+        assert_eq!((event.vehicle_name.as_str(), event.geofence_name.as_str()), ("c", "c"));
         app
     });
 }
@@ -98,7 +106,7 @@ fn two_versions_of_a_geofence_are_both_told() {
         let made = app.post("/v1/geofences", &org.org_admin, circle("Depot")).await.ok(201);
         let id: uuid::Uuid = text(&made["id"]).parse().unwrap();
         let path = format!("/v1/geofences/{id}");
-        let seen = format!("{path}?organizationId={}&geometry=none", org.id);
+        let seen = format!("{path}?organizationId={}", org.id);
         let turn = app.context.turns.take(id).await;
         let first =
             app.put(&path, &org.org_admin, json!({ "name": "b", "rules": { "exitMarginMeters": 30.0 } }));
