@@ -46,8 +46,8 @@ impl Context {
         settings: Settings,
         mail: Post,
     ) -> Result<Self, AuthError> {
-        let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
         let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
+        let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone()).await?);
         Ok(Self { db, live, auth, sessions, turns, mail, events, clock, settings: Arc::new(settings) })
     }
 

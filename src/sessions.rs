@@ -2,6 +2,10 @@
 //!
 //! Knows no protocol: a socket waits for its [`End`], whoever wants it gone says why.
 
+mod fleet;
+
+pub use fleet::{Changes, FleetSession};
+
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -27,6 +31,7 @@ pub enum End {
 pub struct Sessions {
     trackers: Arc<Mutex<HashMap<TrackerId, Tracker>>>,
     watchers: Arc<Mutex<Watchers>>,
+    fleets: fleet::Fleets,
     all: Arc<watch::Sender<Option<End>>>,
 }
 
@@ -53,6 +58,7 @@ struct Watchers {
 
 struct Watcher {
     who: Uuid,
+    session: Uuid,
     organization: Option<OrganizationId>,
     ending: watch::Sender<Option<End>>,
 }
@@ -76,7 +82,12 @@ pub struct TrackerSession {
 
 impl Default for Sessions {
     fn default() -> Self {
-        Self { trackers: Arc::default(), watchers: Arc::default(), all: Arc::new(watch::channel(None).0) }
+        Self {
+            trackers: Arc::default(),
+            watchers: Arc::default(),
+            fleets: fleet::Fleets::default(),
+            all: Arc::new(watch::channel(None).0),
+        }
     }
 }
 
@@ -107,18 +118,23 @@ impl Sessions {
     /// Opens the socket of somebody who watches. Whoever changed what they may do before this found no
     /// socket to end: look again after it.
     #[must_use]
-    pub fn watch(&self, who: Uuid, organization: Option<OrganizationId>) -> WatcherSession {
+    pub fn watch(&self, who: Uuid, session: Uuid, organization: Option<OrganizationId>) -> WatcherSession {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         let (ending, told) = watch::channel(*self.all.borrow());
         watchers.opened += 1;
         let number = watchers.opened;
-        watchers.open.insert(number, Watcher { who, organization, ending });
+        watchers.open.insert(number, Watcher { who, session, organization, ending });
         WatcherSession { sessions: self.clone(), number, ending: told }
     }
 
     /// Ends the sockets of an account or system user.
     pub fn end_of(&self, who: Uuid, why: End) {
         self.end_watchers(why, |watcher| watcher.who == who);
+    }
+
+    /// Ends the sockets that were opened within one session.
+    pub fn end_session(&self, session: Uuid, why: End) {
+        self.end_watchers(why, |watcher| watcher.session == session);
     }
 
     /// Ends the sockets of an organization: its trackers', its users' and its system users'.
@@ -148,6 +164,41 @@ impl Sessions {
     #[must_use]
     pub fn stopping(&self) -> watch::Receiver<Option<End>> {
         self.all.subscribe()
+    }
+}
+
+/// A reporting socket's place: a tracker's own, or a system user's for a fleet.
+pub enum Place {
+    /// A tracker's.
+    Tracker(TrackerSession),
+    /// A system user's.
+    Fleet(FleetSession),
+}
+
+impl Place {
+    /// Waits until the socket must end.
+    pub async fn ended(&mut self) -> End {
+        match self {
+            Self::Tracker(session) => session.ended().await,
+            Self::Fleet(session) => session.ended().await,
+        }
+    }
+
+    /// The newest acknowledged `seq` of a boot, as far as this process remembers.
+    #[must_use]
+    pub fn acked(&self, boot: &str) -> Option<i64> {
+        match self {
+            Self::Tracker(session) => session.acked(boot),
+            Self::Fleet(session) => session.acked(boot),
+        }
+    }
+
+    /// Remembers the newest acknowledged `seq` of a boot.
+    pub fn remember(&self, boot: &str, seq: i64) {
+        match self {
+            Self::Tracker(session) => session.remember(boot, seq),
+            Self::Fleet(session) => session.remember(boot, seq),
+        }
     }
 }
 
@@ -251,7 +302,7 @@ mod tests {
         let (anna, bert) = (Uuid::from_u128(1), Uuid::from_u128(2));
         let mut tracker = sessions.open(TRACKER, FLEET);
         let watching = [(anna, Some(FLEET)), (bert, Some(OTHER)), (bert, None)];
-        let watching = watching.map(|(who, organization)| sessions.watch(who, organization));
+        let watching = watching.map(|(who, organization)| sessions.watch(who, Uuid::nil(), organization));
         let told = || watching.each_ref().map(|session| *session.ending.borrow());
         sessions.end_organization(FLEET, End::Disabled);
         assert_eq!(tracker.ended().now_or_never(), Some(End::Disabled));
@@ -261,6 +312,6 @@ mod tests {
         drop(watching);
         assert!(sessions.watchers.lock().unwrap().open.is_empty());
         sessions.end_all();
-        assert_eq!(*sessions.watch(anna, None).ending.borrow(), Some(End::Restarting));
+        assert_eq!(*sessions.watch(anna, Uuid::nil(), None).ending.borrow(), Some(End::Restarting));
     }
 }

@@ -6,6 +6,7 @@ mod access_token;
 mod accounts;
 mod caller;
 mod error;
+mod fleet;
 mod holder;
 mod jwt_crypto;
 pub mod link;
@@ -25,6 +26,7 @@ mod tracker;
 pub use accounts::{linked_organization, new_organization, writing};
 pub use caller::{Caller, Grant};
 pub use error::AuthError;
+pub use fleet::{Fleet, Named, Reports};
 pub use password::Hasher;
 pub use permission::{Action, Program};
 pub use principal::{PersonPrincipal, Principal, SystemPrincipal};
@@ -38,6 +40,7 @@ pub use tracker::{Installation, TrackerCredential, TrackerRefused, find_tracker}
 use access_token::AccessTokens;
 
 use crate::clock::{self, Clock};
+use crate::sessions::Sessions;
 use crate::store::signing_key;
 use crate::store::sql::{Db, SqlError};
 
@@ -45,6 +48,7 @@ use crate::store::sql::{Db, SqlError};
 pub struct Auth {
     db: Db,
     clock: Clock,
+    sessions: Sessions,
     hasher: Hasher,
     access_tokens: AccessTokens,
     /// Cursors, sealed.
@@ -60,12 +64,13 @@ impl Auth {
     }
 
     /// Loads the signing keys, making the first one at the first start.
-    pub async fn start(db: Db, clock: Clock) -> Result<Self, AuthError> {
+    pub async fn start(db: Db, clock: Clock, sessions: Sessions) -> Result<Self, AuthError> {
         let keys = signing_key::load_or_create(&db, clock::random_bytes(), clock.now().into()).await?;
         let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
         Ok(Self {
             db,
             clock,
+            sessions,
             hasher: Hasher::new(),
             access_tokens,
             sealer: Sealer::new(&keys),

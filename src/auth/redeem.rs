@@ -1,13 +1,12 @@
 //! What the links of our letters do: verify an address, take an invitation, choose a new password.
 
-use uuid::Uuid;
-
 use super::Auth;
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link::{self, Purpose, Redeemed, Standing};
 use super::session::{Door, SignedIn};
 use crate::domain::account::AccountStatus;
+use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::{account, system_user};
 
@@ -55,9 +54,8 @@ impl Auth {
         Ok(signed_in)
     }
 
-    /// Gives a person or a system user a new password and ends all their sessions. Whose, so that their
-    /// sockets can be ended too.
-    pub async fn reset_password(&self, token: &str, password: String) -> Result<Uuid, AuthError> {
+    /// Gives a person or a system user a new password and ends all their sessions and sockets.
+    pub async fn reset_password(&self, token: &str, password: String) -> Result<(), AuthError> {
         let purpose = reset_kind(token, Purpose::ResetPassword);
         self.require_good(token, purpose).await?;
         let hash = self.hasher.hash(password).await?;
@@ -79,7 +77,8 @@ impl Auth {
         session::revoke_all(tx.on(), holder, now.into()).await?;
         session::forget_attempts(tx.on(), &door.attempts_key(found.email()), now.into()).await?;
         tx.commit().await?;
-        Ok(id)
+        self.sessions.end_of(id, End::Credential);
+        Ok(())
     }
 
     /// So that nobody makes the server hash passwords for links that are none.

@@ -15,6 +15,7 @@ use super::principal::Principal;
 use super::secret;
 use crate::clock;
 use crate::domain::account::email_key;
+use crate::sessions::End;
 use crate::store::one_time_token::{self, Purpose};
 use crate::store::session::{self, HolderId, NewRefreshToken};
 use crate::store::sql::{Db, SqlError, Tx};
@@ -116,6 +117,7 @@ impl Auth {
             if let Some(family) = session::find_used(tx.on(), &hash).await? {
                 session::revoke(tx.on(), family.family_id, now.into()).await?;
                 tx.commit().await?;
+                self.sessions.end_session(family.family_id, End::Credential);
             }
             return Err(AuthError::InvalidToken);
         };
@@ -125,13 +127,14 @@ impl Auth {
         Ok(signed_in)
     }
 
-    /// Ends the session of a refresh token; an unknown one is no error.
+    /// Ends the session of a refresh token, with its sockets; an unknown one is no error.
     pub async fn logout(&self, refresh_token: &str) -> Result<(), AuthError> {
         let mut tx = self.db.begin().await?;
-        if let Some(family) = session::find(tx.on(), &secret::hash(refresh_token)).await? {
-            session::revoke(tx.on(), family.family_id, self.clock.now().into()).await?;
-        }
+        let family = session::find(tx.on(), &secret::hash(refresh_token)).await?;
+        let Some(family) = family else { return Ok(()) };
+        session::revoke(tx.on(), family.family_id, self.clock.now().into()).await?;
         tx.commit().await?;
+        self.sessions.end_session(family.family_id, End::Credential);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use waypost_actors::tracking::Reported;
 
 use super::ServeArgs;
 use crate::app::{Application, stop_signal};
-use crate::auth::{Caller, find_tracker, secret};
+use crate::auth::{Caller, Reports, find_tracker, secret};
 use crate::clock::Clock;
 use crate::config::{Secret, Settings};
 use crate::context::Context;
@@ -128,7 +128,7 @@ async fn bus_intake(
     let created = vehicles::create_vehicle(context, caller, body).await?;
     let token = created.tracker.context("the bus has no tracker")?.token;
     let credential = find_tracker(&context.db, &token).await?.context("the tracker's token is unknown")?;
-    Ok(Intake::new(context.live.clone(), credential))
+    Ok(Intake::new(context.live.clone(), Reports::Own(credential)))
 }
 
 /// Reports each fix when it is due, for ever.

@@ -103,7 +103,7 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
     };
     let stop = match caller {
         Ok(caller) => {
-            let place = sessions.watch(caller.id, caller.organization_id);
+            let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
                 out: out.clone(),
                 feed,

@@ -125,7 +125,7 @@ pub async fn reset_password(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    sign_in::reset_password(&context, &token, password(&body)?).await?;
+    context.auth.reset_password(&token, password(&body)?).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -10,8 +10,8 @@ use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
 use crate::auth::link::{Purpose, Redeemed, Standing};
 use crate::domain::account::password_fault;
+use crate::ops::activation;
 use crate::ops::error::OpError;
-use crate::ops::{activation, sign_in};
 
 /// A page with a form.
 pub(super) struct Form {
@@ -184,9 +184,8 @@ pub async fn redeem_reset(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match sign_in::reset_password(&context, &token, password).await {
+    match context.auth.reset_password(&token, password).await {
         Ok(()) => Ok(done("Done", "The new password counts from now on.")),
-        Err(OpError::Auth(error)) => refused(error),
-        Err(error) => Err(error.into()),
+        Err(error) => refused(error),
     }
 }

@@ -12,7 +12,7 @@ use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::Shared;
-use super::sockets::tracker_credential;
+use super::sockets::reporting;
 use crate::domain::field::FieldError;
 use crate::ingest::protocol::{MAX_FRAME_BYTES, MAX_ITEMS};
 use crate::ingest::{Intake, Rejected, decode};
@@ -57,8 +57,11 @@ pub struct PositionIn {
     /// What the fuel sensor said: `{"percent"}`, `{"liters"}` or `{"raw"}`.
     #[schema(value_type = Option<Object>)]
     pub fuel: Option<serde_json::Value>,
-    /// Must be the token's own tracker, if it is named.
+    /// Whose position it is: the tracker's id. A system user must name it here or by `uniqueId`; with a
+    /// tracker's own token it must be that tracker, if it is named.
     pub tracker_id: Option<String>,
+    /// The device's own id, instead of `trackerId`.
+    pub unique_id: Option<String>,
 }
 
 /// What became of the items. All but the rejected ones are committed.
@@ -83,7 +86,7 @@ struct Body<'a> {
 
 /// Report positions.
 ///
-/// With a tracker's token. Answered after the commit: what is not rejected is stored.
+/// With a tracker's token, or as a system user with the scope positions:ingest. Answered after the commit: what is not rejected is stored.
 #[utoipa::path(post, path = "/v1/positions", tag = "live", request_body = PositionsIn,
     responses((status = 200, body = PositionsOut, description = "Committed, but for the rejected ones")))]
 pub async fn create_positions(
@@ -93,11 +96,11 @@ pub async fn create_positions(
     payload: web::Payload,
 ) -> Answer {
     query.finish()?;
-    let credential = tracker_credential(&context, &request).await?;
+    let reports = reporting(&context, &request).await?.reports(&context);
     body::accept(request.headers(), &["application/json"])?;
     let bytes = body::read(payload.into_inner(), request.headers(), MAX_FRAME_BYTES).await?;
     let items = read_items(&bytes)?;
-    let mut intake = Intake::new(context.live.clone(), credential);
+    let mut intake = Intake::new(context.live.clone(), reports);
     let batch = intake.take(items).await.map_err(not_taken)?;
     let (counts, rejected) = batch.committed().await.map_err(not_taken)?;
     let accepted = counts.stored + counts.duplicates;

@@ -12,12 +12,6 @@ pub async fn forgot_password(context: &Context, email: &str) -> Result<(), OpErr
     ask(context, &[Purpose::ResetPassword, Purpose::ResetSystemPassword], email).await
 }
 
-/// Gives whoever holds a link a new password; their sessions end.
-pub async fn reset_password(context: &Context, token: &str, password: String) -> Result<(), OpError> {
-    context.auth.reset_password(token, password).await?;
-    Ok(())
-}
-
 /// Asks for another letter to verify a system user's address. Never tells whether there is one.
 pub async fn resend_verification(context: &Context, email: &str) -> Result<(), OpError> {
     ask(context, &[Purpose::VerifySystemUser], email).await

@@ -43,6 +43,7 @@ pub async fn create_tracker(context: &Context, caller: &Caller, mut body: Value)
     refuse_foreign_vehicles(&mut tx, &scope, &said).await?;
     let issued = issue(&mut tx, &scope, said, now).await?;
     tx.commit().await?;
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(issued)
 }
 
@@ -125,6 +126,7 @@ pub async fn update_tracker(
     // An open socket knows the tracker as it was: it ends, and one that may come back does.
     let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
     context.sessions.end(id, why);
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(tracker)
 }
 
@@ -164,6 +166,7 @@ pub async fn delete_tracker(
     tracker::delete(&mut tx, &scope, id, context.clock.now().into()).await?;
     tx.commit().await?;
     context.sessions.end(id, End::Credential);
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(())
 }
 

@@ -67,6 +67,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
     publish::commit(context, tx, scope, Thing::Vehicle(vehicle.id)).await?;
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(Created { vehicle, tracker })
 }
 
@@ -163,7 +164,9 @@ pub async fn delete_vehicle(
     if_match.check(&current)?;
     vehicle::delete(tx.on(), &scope, id, now).await?;
     tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
-    publish::commit(context, tx, scope, Thing::Vehicle(id)).await
+    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
+    context.sessions.trackers_changed(scope.organization_id());
+    Ok(())
 }
 
 /// The tracker is installed through the tracker, not by naming it here.

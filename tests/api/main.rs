@@ -4,6 +4,7 @@
 
 mod auth;
 mod description;
+mod fleet;
 mod geofence_events;
 mod geofences;
 mod harness;
