@@ -20,7 +20,7 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization::{
     Organization, OrganizationIn, OrganizationStatus, OrganizationStep, is_slug,
 };
-use crate::domain::organization_settings::{Settings, Subscription, Usage};
+use crate::domain::organization_settings::{Settings, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
@@ -88,8 +88,9 @@ pub async fn create_organization(
 ) -> Result<Organization, OpError> {
     let founder = Founder::of(context, caller)?;
     let now = context.clock.now();
+    let sets_subscription = body.get("subscription").is_some_and(|value| !value.is_null());
     let (said, admin) = read_new(body, now)?;
-    if !matches!(founder, Founder::Operator) && said.subscription != Subscription::starting(now) {
+    if sets_subscription && !matches!(founder, Founder::Operator) {
         return Err(AuthError::Forbidden(Action::ManageSubscription).into());
     }
     let scope = auth::new_organization();
