@@ -11,6 +11,7 @@ pub mod lock;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;
+pub mod out_of_service;
 mod page;
 pub mod partitions;
 mod position_row;

@@ -110,26 +110,76 @@ fn with_quarantine<'a>(
     rows.map(|(vehicle, row)| (vehicle, row.fix, row.quarantine.map(|why| why.as_str()))).collect()
 }
 
-/// Fills in the members that stored fixes lack; each fix once.
-pub(super) async fn fill_positions(tx: &mut Tx, rows: Vec<(VehicleId, Fix)>) -> Result<()> {
-    let has_members = |fix: &Fix| *fix != Fix::new(fix.recorded_at, fix.received_at, fix.place);
-    let rows: Vec<_> = rows
-        .into_iter()
-        .filter(|(_, fix)| has_members(fix))
-        .map(|(vehicle, fix)| (vehicle, fix, None))
-        .collect();
-    let fill = "on conflict (vehicle_id, recorded_at, latitude, longitude) do update set \
-        speed_kmh = coalesce(position.speed_kmh, excluded.speed_kmh), \
-        heading_degrees = coalesce(position.heading_degrees, excluded.heading_degrees), \
-        altitude_meters = coalesce(position.altitude_meters, excluded.altitude_meters), \
-        accuracy_meters = coalesce(position.accuracy_meters, excluded.accuracy_meters), \
-        odometer_km = coalesce(position.odometer_km, excluded.odometer_km), \
-        ignition = coalesce(position.ignition, excluded.ignition), \
-        fuel_percent = coalesce(position.fuel_percent, excluded.fuel_percent), \
-        fuel_liters = coalesce(position.fuel_liters, excluded.fuel_liters), \
-        fuel_raw = coalesce(position.fuel_raw, excluded.fuel_raw)";
-    insert(&rows, fill).run(tx).await?;
-    Ok(())
+/// `column = the smaller one that is known`: whichever came first, the outcome is the same.
+macro_rules! smaller {
+    ($column:literal) => {
+        concat!(
+            $column, " = case when position.", $column, " <= excluded.", $column, " or excluded.", $column,
+            " is null then position.", $column, " else excluded.", $column, " end"
+        )
+    };
+}
+
+/// Whether the other report's value takes the place of the stored one.
+macro_rules! changes {
+    ($column:literal) => {
+        concat!(
+            "coalesce(excluded.", $column, " < position.", $column, ", excluded.", $column, " is not null)"
+        )
+    };
+}
+
+/// The stored report was ahead of the clock and this one is not: then the fix counts.
+macro_rules! arrived {
+    () => {
+        "(position.quarantine = 'future' and coalesce(excluded.quarantine, '') <> 'future')"
+    };
+}
+
+/// Members by which events differ, or whether there are any. What is in a record's `fix` counts too.
+macro_rules! judged {
+    () => {
+        concat!(
+            "(", arrived!(), " or ", changes!("accuracy_meters"), " or ", changes!("speed_kmh"), " or ",
+            changes!("heading_degrees"), ")"
+        )
+    };
+}
+
+macro_rules! merge_where {
+    ($condition:expr, $after:literal) => {
+        concat!(
+            "on conflict (vehicle_id, recorded_at, latitude, longitude) do update set ",
+            smaller!("speed_kmh"), ", ", smaller!("heading_degrees"), ", ", smaller!("altitude_meters"), ", ",
+            smaller!("accuracy_meters"), ", ", smaller!("odometer_km"), ", ", smaller!("ignition"), ", ",
+            smaller!("fuel_percent"), ", ", smaller!("fuel_liters"), ", ", smaller!("fuel_raw"),
+            ", received_at = case when ", arrived!(), " then excluded.received_at \
+                when coalesce(excluded.quarantine, '') = 'future' and coalesce(position.quarantine, '') <> 'future' \
+                then position.received_at when excluded.received_at < position.received_at \
+                then excluded.received_at else position.received_at end, \
+            quarantine = case when ", arrived!(), " then excluded.quarantine else position.quarantine end \
+            where ", $condition, $after
+        )
+    };
+}
+
+/// Merges further reports of stored fixes into them; each fix once. The outcome is the same whichever
+/// report came first: of two values the smaller one stays, and only rows that change are written.
+/// Answers those that may be judged otherwise now.
+pub(super) async fn merge_positions(tx: &mut Tx, reports: &[Report]) -> Result<Vec<Key>> {
+    let judged = merge_where!(judged!(), " returning vehicle_id, recorded_at, latitude, longitude");
+    let changed = insert(reports, judged).returning(tx).await?;
+    let others = merge_where!(
+        concat!(
+            changes!("altitude_meters"), " or ", changes!("odometer_km"), " or ", changes!("ignition"), " or ",
+            changes!("fuel_percent"), " or ", changes!("fuel_liters"), " or ", changes!("fuel_raw"),
+            " or (excluded.received_at < position.received_at and \
+                (coalesce(excluded.quarantine, '') = 'future') = (coalesce(position.quarantine, '') = 'future'))"
+        ),
+        ""
+    );
+    insert(reports, others).run(tx).await?;
+    Ok(changed)
 }
 
 /// Lifts the quarantine of fixes that a later one confirmed.

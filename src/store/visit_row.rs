@@ -1,0 +1,72 @@
+//! Visits as the store keeps them: begun and ended by the writer, put right by corrections.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+use waypost_actors::model::{Event, EventKind, EventStatus};
+use waypost_actors::ports::VehicleWrite;
+use waypost_actors::tracking::VisitRow;
+
+use super::rows::{Column, Insert};
+use super::sql::{Result, Tx};
+use super::time::Time;
+
+/// Ids in one statement.
+const TOGETHER: usize = 500;
+
+/// Stays begun or ended, each as it stands after the last of these writes.
+pub(super) async fn store_visits<'a>(
+    tx: &mut Tx,
+    visits: impl Iterator<Item = (&'a VehicleWrite, &'a VisitRow)>,
+) -> Result<()> {
+    let newest: HashMap<_, _> = visits.map(|(write, visit)| (visit.id, (write, visit))).collect();
+    let rows: Vec<_> = newest.into_values().collect();
+    Insert {
+        into: "insert into visit \
+            (id, organization_id, vehicle_id, geofence_id, entry_event_id, entered_at, exit_event_id, exited_at)",
+        columns: vec![
+            Column::Uuid(rows.iter().map(|(_, v)| v.id.0).collect()),
+            Column::Uuid(rows.iter().map(|(w, _)| w.organization_id.0).collect()),
+            Column::Uuid(rows.iter().map(|(w, _)| w.vehicle_id.0).collect()),
+            Column::Uuid(rows.iter().map(|(_, v)| v.geofence_id.0).collect()),
+            Column::Uuid(rows.iter().map(|(_, v)| v.entry_event_id.0).collect()),
+            Column::Time(rows.iter().map(|(_, v)| Time(v.entered_at)).collect()),
+            Column::MaybeUuid(rows.iter().map(|(_, v)| v.exit.map(|(event, _)| event.0)).collect()),
+            Column::MaybeTime(rows.iter().map(|(_, v)| v.exit.map(|(_, at)| Time(at))).collect()),
+        ],
+        after: "on conflict (id) do update set entry_event_id = excluded.entry_event_id, \
+            entered_at = excluded.entered_at, exit_event_id = excluded.exit_event_id, \
+            exited_at = excluded.exited_at",
+    }
+    .run(tx)
+    .await?;
+    Ok(())
+}
+
+/// Takes back what retracted records told: a visit without its entry is none, one without its exit
+/// goes on.
+pub(super) async fn take_back(tx: &mut Tx, records: &[Event]) -> Result<()> {
+    let retracted = |kind: EventKind| -> Vec<&Event> {
+        let wanted = |event: &&Event| event.kind == kind && event.status == EventStatus::Retracted;
+        records.iter().filter(wanted).collect()
+    };
+    for some in retracted(EventKind::Exit).chunks(TOGETHER) {
+        tx.on()
+            .sql("update visit set exit_event_id = null, exited_at = null where exit_event_id in (")
+            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.id)))
+            .push(") and id in (")
+            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
+            .push(")")
+            .run()
+            .await?;
+    }
+    for some in retracted(EventKind::Entry).chunks(TOGETHER) {
+        tx.on()
+            .sql("delete from visit where id in (")
+            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
+            .push(")")
+            .run()
+            .await?;
+    }
+    Ok(())
+}
