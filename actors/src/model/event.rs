@@ -168,4 +168,8 @@ pub struct Event {
     pub location: Place,
     /// The first fix on the new side, as recorded.
     pub fix: EventFix,
+    /// Where on the vehicle's timeline the record was made: the instant of the fix or change that
+    /// confirmed it. For the store's books, told to nobody.
+    #[serde(skip)]
+    pub confirmed_at: Timestamp,
 }

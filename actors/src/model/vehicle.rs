@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OrganizationId, VehicleId};
+use super::{OrganizationId, Timestamp, VehicleId};
 
 /// A vehicle as the live core knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,17 @@ pub struct Vehicle {
     pub name: String,
     /// What makes one of its fixes implausible.
     pub limits: VehicleLimits,
+    /// When it was out of service (deleted, inactive or decommissioned): from an instant on, and until
+    /// before another one, or still. By instant, without overlaps.
+    pub out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+}
+
+impl Vehicle {
+    /// Whether it was out of service at an instant.
+    #[must_use]
+    pub fn is_out_at(&self, at: Timestamp) -> bool {
+        self.out_of_service.iter().any(|(from, to)| *from <= at && to.is_none_or(|to| at < to))
+    }
 }
 
 /// What makes a fix implausible. `None` = off.

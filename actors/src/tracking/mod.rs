@@ -6,6 +6,7 @@
 
 mod accept;
 mod change;
+mod diff;
 mod effects;
 mod identity;
 mod judge;
@@ -15,7 +16,8 @@ mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use change::{deactivate, settle_fence};
-pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
+pub use diff::{Difference, diff};
+pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
 pub use state::{Candidate, Crossing, Phase, Stay, VehicleState};
 pub use timeline::apply;
 
