@@ -17,6 +17,9 @@ alter table geofence_event add column confirmed_at timestamptz;
 update geofence_event set confirmed_at = case when occurred_at > fix_recorded_at then occurred_at
     else fix_recorded_at end;
 alter table geofence_event alter column confirmed_at set not null;
+-- Corrections find the records of a part by `occurred_at`, which is hardly earlier; these are the others.
+create index geofence_event_lagging_idx on geofence_event (vehicle_id, confirmed_at)
+    where confirmed_at - occurred_at > interval '1 hour';
 
 -- When a vehicle was out of service (deleted, inactive or decommissioned); without an end, it still is.
 -- Written by ops/vehicles in the transaction of the edit.

@@ -16,6 +16,9 @@ update vehicle_state set dirty_until = dirty_from, dirty_origin = 'backfill' whe
 alter table geofence_event add column confirmed_at integer not null default 0;
 update geofence_event set confirmed_at = case when occurred_at > fix_recorded_at then occurred_at
     else fix_recorded_at end;
+-- Corrections find the records of a part by `occurred_at`, which is hardly earlier; these are the others.
+create index geofence_event_lagging_idx on geofence_event (vehicle_id, confirmed_at)
+    where confirmed_at - occurred_at > 3600000000;
 
 -- When a vehicle was out of service (deleted, inactive or decommissioned); without an end, it still is.
 -- Written by ops/vehicles in the transaction of the edit.

@@ -179,7 +179,10 @@ pub struct Vehicle {
 impl Vehicle {
     /// The vehicle as the live core knows it, with the spans in which it was out of service.
     #[must_use]
-    pub fn tracked(&self, out_of_service: Vec<(Timestamp, Option<Timestamp>)>) -> waypost_actors::model::Vehicle {
+    pub fn tracked(
+        &self,
+        out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+    ) -> waypost_actors::model::Vehicle {
         waypost_actors::model::Vehicle {
             id: self.id,
             organization_id: self.organization_id,

@@ -73,12 +73,14 @@ pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
     Ok(fences)
 }
 
-/// Fences with a version whose records may be missing.
-pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(OrganizationId, GeofenceId)>> {
-    let select = "select distinct g.organization_id, g.id from geofence g \
-        join geofence_version v on v.geofence_id = g.id where not v.settled";
-    let rows: Vec<(Uuid, Uuid)> = db.read().sql(select).all().await?;
-    Ok(rows.into_iter().map(|(organization, fence)| (organization.into(), fence.into())).collect())
+/// Versions of fences whose records may be missing.
+pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(OrganizationId, GeofenceId, i64)>> {
+    let select = "select g.organization_id, g.id, v.version from geofence g \
+        join geofence_version v on v.geofence_id = g.id where not v.settled order by g.id, v.version";
+    let rows: Vec<(Uuid, Uuid, i64)> = db.read().sql(select).all().await?;
+    let named =
+        |(organization, fence, version): (Uuid, Uuid, i64)| (organization.into(), fence.into(), version);
+    Ok(rows.into_iter().map(named).collect())
 }
 
 #[derive(sqlx::FromRow)]

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
-use waypost_actors::model::{Event, EventKind, EventStatus};
+use waypost_actors::model::{Event, EventKind};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::VisitRow;
 
@@ -45,22 +45,21 @@ pub(super) async fn store_visits<'a>(
 
 /// Takes back what retracted records told: a visit without its entry is none, one without its exit
 /// goes on.
-pub(super) async fn take_back(tx: &mut Tx, records: &[Event]) -> Result<()> {
-    let retracted = |kind: EventKind| -> Vec<&Event> {
-        let wanted = |event: &&Event| event.kind == kind && event.status == EventStatus::Retracted;
-        records.iter().filter(wanted).collect()
-    };
-    for some in retracted(EventKind::Exit).chunks(TOGETHER) {
+pub(super) async fn take_back<'a>(tx: &mut Tx, retracted: impl Iterator<Item = &'a Event>) -> Result<()> {
+    let (entries, others): (Vec<&Event>, Vec<&Event>) =
+        retracted.partition(|event| event.kind == EventKind::Entry);
+    let exits: Vec<&Event> = others.into_iter().filter(|event| event.kind == EventKind::Exit).collect();
+    for some in exits.chunks(TOGETHER) {
         tx.on()
-            .sql("update visit set exit_event_id = null, exited_at = null where exit_event_id in (")
-            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.id)))
-            .push(") and id in (")
+            .sql("update visit set exit_event_id = null, exited_at = null where id in (")
             .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
+            .push(") and exit_event_id in (")
+            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.id)))
             .push(")")
             .run()
             .await?;
     }
-    for some in retracted(EventKind::Entry).chunks(TOGETHER) {
+    for some in entries.chunks(TOGETHER) {
         tx.on()
             .sql("delete from visit where id in (")
             .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))

@@ -273,7 +273,8 @@ fn when_a_vehicle_is_out_of_service_is_written_down() {
         let both = spans(&path).await;
         assert_eq!((both.len(), both[1].1), (2, None), "deleted is out for ever");
         assert!(both[1].0.0.as_millis() >= back + 10_000);
-        let idle = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "z", "status": "inactive" })).await;
+        let idle =
+            app.post("/v1/vehicles", &org.org_admin, json!({ "name": "z", "status": "inactive" })).await;
         let path = text(&json!(idle.header("location")));
         assert_eq!(spans(&path).await.len(), 1, "it may begin so");
         app
