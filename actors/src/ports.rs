@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Vehicle, VehicleId};
-use crate::tracking::{Checkpoint, Effects, Mark, Quarantine, VehicleState};
+use crate::model::{Event, Fence, GeofenceId, OrganizationId, Vehicle, VehicleId};
+pub use crate::tracking::{Slice, StoredFix};
+use crate::tracking::{Effects, VehicleState};
 use crate::watch::Audience;
 
 /// Why the store did not do what was asked.
@@ -60,36 +61,6 @@ pub struct Committed {
     pub events: Vec<Event>,
     /// Whether the vehicle has a dirty mark after the batch.
     pub is_dirty: bool,
-}
-
-/// A stored fix.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct StoredFix {
-    /// The fix, made one of all reports of it.
-    pub fix: Fix,
-    /// Why it was not evaluated, if it was not.
-    pub quarantine: Option<Quarantine>,
-}
-
-/// What a step of a correction is made from; read in one snapshot.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Slice {
-    /// The vehicle's dirty mark.
-    pub mark: Mark,
-    /// The newest checkpoint with `at < mark.from`; `None`: the evaluation starts with the beginning.
-    pub checkpoint: Option<Checkpoint>,
-    /// The fixes behind the checkpoint, by instant, without those recorded in the future: about
-    /// [`Slice::MAX_FIXES`], and all of an instant or none.
-    pub fixes: Vec<StoredFix>,
-    /// The stored checkpoints behind `checkpoint`, by instant, as far as the fixes go.
-    pub checkpoints: Vec<Checkpoint>,
-    /// Whether nothing is stored behind the last fix.
-    pub is_last: bool,
-}
-
-impl Slice {
-    /// So many fixes are read at once, and the rest of the last one's instant.
-    pub const MAX_FIXES: usize = 2_000;
 }
 
 /// A vehicle and its newest committed state.
@@ -150,7 +121,7 @@ pub trait TrackStore: Send + Sync + 'static {
     ///   an id among its events. What it tells is written and numbered anew; `moved` only gets its
     ///   `confirmed_at`. Visits whose entry was retracted are deleted, those whose exit was retracted
     ///   lose it, then `visits` are put. Checkpoints of the part are deleted, `checkpoints` are put.
-    ///   `dirty` replaces the mark.
+    ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
     /// - the state of the last write of each vehicle is its newest.
     ///
     /// A later write of the same batch sees what an earlier one left.

@@ -115,15 +115,11 @@ impl FenceTimeline {
         self.versions.iter().rev().find(|version| version.effective_from.is_none_or(|from| from <= at))
     }
 
-    /// The latest instant up to `until` at which a version came in force: by its `effectiveFrom`,
-    /// and for a vehicle that was judged before it was made, when it was made. `None` before the first.
+    /// The latest instant up to `until` from which a version is in force. `None` before the first,
+    /// and when all are in force always.
     #[must_use]
     pub fn last_change_until(&self, until: Timestamp) -> Option<Timestamp> {
-        let instants = self.versions.iter().flat_map(|version| {
-            let made = version.effective_from.map_or(version.changed_at, |from| from.max(version.changed_at));
-            [version.effective_from, Some(made)]
-        });
-        instants.flatten().filter(|at| *at <= until).max()
+        self.versions.iter().filter_map(|version| version.effective_from).filter(|at| *at <= until).max()
     }
 
     /// The distinct boxes of all versions.

@@ -6,6 +6,7 @@
 
 mod accept;
 mod change;
+mod correction;
 mod diff;
 mod effects;
 mod identity;
@@ -15,11 +16,12 @@ mod state;
 mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
-pub use change::{deactivate, settle_fence};
+pub use change::{catch_up, settle_change};
+pub use correction::{Corrected, Meanwhile, Slice, StoredFix, correct};
 pub use diff::{Difference, diff};
 pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
-pub use state::{Candidate, Crossing, Phase, Stay, VehicleState};
-pub use timeline::apply;
+pub use state::{Candidate, Crossing, Phase, Stay, VehicleState, Waypoint};
+pub use timeline::{apply, by_rank};
 
 use crate::geofence::FenceSet;
 use crate::model::{Timestamp, Vehicle};

@@ -74,6 +74,15 @@ impl Stay {
     }
 }
 
+/// Where a vehicle was, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waypoint {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub place: Place,
+}
+
 /// A vehicle between two fixes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -90,6 +99,19 @@ pub struct VehicleState {
     pub newest_stored: Timestamp,
     /// Fences the vehicle is in, by id.
     pub stays: Vec<Stay>,
+    /// Since when it is out of service: `last` is where it was then, and its next fix is a first one.
+    #[serde(default)]
+    pub out_since: Option<Timestamp>,
+    /// The evaluated fix before `last`.
+    #[serde(default)]
+    pub came_from: Option<Waypoint>,
+    /// The newest evaluated fix that is no plain way from the one before: a first one, or faster than
+    /// [`Self::MAX_METERS_PER_SECOND`], or farther than [`Self::MAX_LEG_METERS`]. Microseconds.
+    #[serde(default = "beginning", with = "micros")]
+    pub jumped_at: Timestamp,
+    /// Fixes evaluated since the state was kept last.
+    #[serde(default)]
+    pub unsaved: u32,
 }
 
 impl Default for VehicleState {
@@ -100,11 +122,37 @@ impl Default for VehicleState {
             newest_entry: Timestamp::MIN,
             newest_stored: Timestamp::MIN,
             stays: Vec::new(),
+            out_since: None,
+            came_from: None,
+            jumped_at: Timestamp::MIN,
+            unsaved: 0,
         }
     }
 }
 
+const fn beginning() -> Timestamp {
+    Timestamp::MIN
+}
+
 impl VehicleState {
+    /// No plain way is faster.
+    pub const MAX_METERS_PER_SECOND: f64 = 70.0;
+    /// No plain way is longer.
+    pub const MAX_LEG_METERS: f64 = 2_000.0;
+
+    /// The newest entry of the timeline; a fix that waits for the next one is on it too.
+    #[must_use]
+    pub fn newest(&self) -> Timestamp {
+        self.suspect.map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
+    }
+
+    /// Whether everything that comes next is judged alike from here and from another state.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        // What was handed to the store, and when the state was kept, judges nothing.
+        *self == Self { newest_stored: self.newest_stored, unsaved: self.unsaved, ..other.clone() }
+    }
+
     /// The stay in a fence, if there is one.
     #[must_use]
     pub fn stay(&self, fence: GeofenceId) -> Option<&Stay> {
