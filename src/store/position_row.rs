@@ -231,7 +231,7 @@ async fn merge(tx: &mut Tx, reports: &[Report]) -> Result<Vec<Key>> {
 }
 
 /// Writes which fixes are quarantined otherwise than when they came: a later one confirmed them, or a
-/// correction found so. Of several findings the last one stands.
+/// correction found so. Of several findings the last one stands; a fix ahead of the clock never counts.
 pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<()> {
     let mut found: HashMap<KeyBits, Report> = HashMap::new();
     for write in writes {
@@ -243,7 +243,8 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
         }
     }
     let change = "on conflict (vehicle_id, recorded_at, latitude, longitude) \
-        do update set quarantine = excluded.quarantine";
+        do update set quarantine = excluded.quarantine \
+        where position.quarantine is null or position.quarantine <> 'future'";
     insert(&found.into_values().collect::<Vec<_>>(), change).run(tx).await?;
     Ok(())
 }
