@@ -9,18 +9,17 @@ use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
 use super::time::Time;
 
-/// Puts checkpoints, each in place of one of the same instant; of two, the later one stays.
-pub(super) async fn put_checkpoints<'a>(
-    tx: &mut Tx,
+/// The insert of checkpoints, each in place of one of the same instant; of two, the later one stays.
+pub(super) fn insert_checkpoints<'a>(
     checkpoints: impl Iterator<Item = (VehicleId, &'a Checkpoint)>,
-) -> Result<()> {
+) -> Result<Insert<'static>> {
     let newest: HashMap<_, _> =
         checkpoints.map(|(vehicle, checkpoint)| ((vehicle, checkpoint.at), checkpoint)).collect();
     let rows: Vec<_> = newest.into_iter().map(|((vehicle, _), checkpoint)| (vehicle, checkpoint)).collect();
     let json = |checkpoint: &Checkpoint| {
         serde_json::to_string(&checkpoint.state).map_err(|error| sqlx::Error::Encode(error.into()))
     };
-    Insert {
+    Ok(Insert {
         into: "insert into checkpoint (vehicle_id, at, state)",
         columns: vec![
             Column::Uuid(rows.iter().map(|(vehicle, _)| vehicle.0).collect()),
@@ -28,10 +27,7 @@ pub(super) async fn put_checkpoints<'a>(
             Column::Json(rows.iter().map(|(_, checkpoint)| json(checkpoint)).collect::<Result<_>>()?),
         ],
         after: "on conflict (vehicle_id, at) do update set state = excluded.state",
-    }
-    .run(tx)
-    .await?;
-    Ok(())
+    })
 }
 
 /// A correction's checkpoints take the place of all there were in its part.
@@ -48,5 +44,7 @@ pub(super) async fn replace_checkpoints(
         stmt = stmt.push(" and at <= ").push_bind(Time(until));
     }
     stmt.run().await?;
-    put_checkpoints(tx, correction.checkpoints.iter().map(|checkpoint| (vehicle, checkpoint))).await
+    let checkpoints = correction.checkpoints.iter().map(|checkpoint| (vehicle, checkpoint));
+    insert_checkpoints(checkpoints)?.run(tx).await?;
+    Ok(())
 }

@@ -11,11 +11,12 @@ use waypost_actors::model::{Event, EventId, EventStatus, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Correction, diff};
 
-use super::checkpoint::{put_checkpoints, replace_checkpoints};
+use super::checkpoint::{insert_checkpoints, replace_checkpoints};
 use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
+use super::rows::Insert;
 use super::sql::{On, Result, Stmt, Tx};
 use super::time::Time;
-use super::visit_row::{store_visits, take_back};
+use super::visit_row::{insert_visits, take_back};
 
 /// Ids in one statement.
 const TOGETHER: usize = 500;
@@ -54,15 +55,24 @@ async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], next: &mut i64) -> Result<T
         *next = first;
         records = again(tx, records, next).await?;
     }
-    let visits = writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit)));
-    store_visits(tx, visits).await?;
-    let checkpoints = writes
-        .iter()
-        .flat_map(|write| write.effects.checkpoints.iter().map(|checkpoint| (write.vehicle_id, checkpoint)));
-    put_checkpoints(tx, checkpoints).await?;
+    visits_of(writes).run(tx).await?;
+    checkpoints_of(writes)?.run(tx).await?;
     let mut told = vec![Vec::new(); writes.len()];
     records.into_iter().for_each(|(index, event)| told[index].push(event));
     Ok(told)
+}
+
+fn visits_of(writes: &[VehicleWrite]) -> Insert<'static> {
+    insert_visits(
+        writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit))),
+    )
+}
+
+fn checkpoints_of(writes: &[VehicleWrite]) -> Result<Insert<'static>> {
+    insert_checkpoints(writes.iter().flat_map(|write| {
+        let vehicle = write.vehicle_id;
+        write.effects.checkpoints.iter().map(move |checkpoint| (vehicle, checkpoint))
+    }))
 }
 
 fn number<'a>(records: impl Iterator<Item = &'a mut Event>, next: &mut i64) {
@@ -109,8 +119,8 @@ async fn correct(
     let moved: Vec<&Event> = difference.moved.iter().collect();
     let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
     insert_events(&moved, place).run(tx).await?;
-    take_back(tx, difference.retracted()).await?;
-    store_visits(tx, correction.visits.iter().map(|visit| (write, visit))).await?;
+    take_back(tx, &difference.retracted().collect::<Vec<_>>()).await?;
+    insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
     Ok(difference.told)
 }

@@ -37,6 +37,9 @@ struct Change {
     mark: Option<Mark>,
 }
 
+/// The newest state of a vehicle in a batch, and what becomes of its mark.
+type Newest<'a> = (&'a VehicleWrite, Change);
+
 /// The newest state of each vehicle in the batch, and its mark. `late`: what each write was found to
 /// have brought late. Answers the vehicles that have a mark now.
 pub(super) async fn store_states(
@@ -44,7 +47,15 @@ pub(super) async fn store_states(
     writes: &[VehicleWrite],
     late: &[Option<Mark>],
 ) -> Result<Vec<VehicleId>> {
-    let mut newest: HashMap<VehicleId, (&VehicleWrite, Change)> = HashMap::with_capacity(writes.len());
+    let (whole, merged) = newest(writes, late);
+    let mut rows: Vec<(Uuid, bool)> = insert_states(&merged, MERGED)?.returning(tx).await?;
+    rows.extend(insert_states(&whole, REPLACED)?.returning::<(Uuid, bool)>(tx).await?);
+    Ok(rows.into_iter().filter(|(_, is_dirty)| *is_dirty).map(|(vehicle, _)| vehicle.into()).collect())
+}
+
+/// Those whose mark is replaced, and the others.
+fn newest<'a>(writes: &'a [VehicleWrite], late: &[Option<Mark>]) -> (Vec<Newest<'a>>, Vec<Newest<'a>>) {
+    let mut newest: HashMap<VehicleId, Newest<'a>> = HashMap::with_capacity(writes.len());
     for (write, found) in writes.iter().zip(late) {
         let (last, change) = newest.entry(write.vehicle_id).or_insert((write, Change::default()));
         *last = write;
@@ -55,10 +66,7 @@ pub(super) async fn store_states(
             change.mark = Some(change.mark.map_or(more, |known| known.merge(more)));
         }
     }
-    let (whole, merged): (Vec<_>, Vec<_>) = newest.into_values().partition(|(_, change)| change.is_whole);
-    let mut dirty = put(tx, &merged, MERGED).await?;
-    dirty.extend(put(tx, &whole, REPLACED).await?);
-    Ok(dirty)
+    newest.into_values().partition(|(_, change)| change.is_whole)
 }
 
 macro_rules! state_and {
@@ -87,13 +95,13 @@ const REPLACED: &str = state_and!(
     dirty_origin = excluded.dirty_origin"
 );
 
-async fn put(tx: &mut Tx, states: &[(&VehicleWrite, Change)], after: &'static str) -> Result<Vec<VehicleId>> {
+fn insert_states(states: &[Newest<'_>], after: &'static str) -> Result<Insert<'static>> {
     let last = |write: &VehicleWrite| write.state.last;
     let mark = |change: &Change| change.mark;
     let json = |write: &VehicleWrite| {
         serde_json::to_string(&*write.state).map_err(|error| sqlx::Error::Encode(error.into()))
     };
-    let rows: Vec<(Uuid, bool)> = Insert {
+    Ok(Insert {
         into: "insert into vehicle_state (vehicle_id, organization_id, recorded_at, latitude, longitude, \
             state, dirty_from, dirty_until, dirty_origin)",
         columns: vec![
@@ -108,8 +116,5 @@ async fn put(tx: &mut Tx, states: &[(&VehicleWrite, Change)], after: &'static st
             Column::MaybeText(states.iter().map(|(_, c)| mark(c).map(|mark| mark.origin.as_str())).collect()),
         ],
         after,
-    }
-    .returning(tx)
-    .await?;
-    Ok(rows.into_iter().filter(|(_, is_dirty)| *is_dirty).map(|(vehicle, _)| vehicle.into()).collect())
+    })
 }

@@ -14,11 +14,10 @@ use super::time::Time;
 /// Ids in one statement.
 const TOGETHER: usize = 500;
 
-/// Stays begun or ended, each as it stands after the last of these writes.
-pub(super) async fn store_visits<'a>(
-    tx: &mut Tx,
+/// The insert of stays begun or ended, each as it stands after the last of these writes.
+pub(super) fn insert_visits<'a>(
     visits: impl Iterator<Item = (&'a VehicleWrite, &'a VisitRow)>,
-) -> Result<()> {
+) -> Insert<'static> {
     let newest: HashMap<_, _> = visits.map(|(write, visit)| (visit.id, (write, visit))).collect();
     let rows: Vec<_> = newest.into_values().collect();
     Insert {
@@ -38,18 +37,15 @@ pub(super) async fn store_visits<'a>(
             entered_at = excluded.entered_at, exit_event_id = excluded.exit_event_id, \
             exited_at = excluded.exited_at",
     }
-    .run(tx)
-    .await?;
-    Ok(())
 }
 
 /// Takes back what retracted records told: a visit without its entry is none, one without its exit
 /// goes on.
-pub(super) async fn take_back<'a>(tx: &mut Tx, retracted: impl Iterator<Item = &'a Event>) -> Result<()> {
-    let (entries, others): (Vec<&Event>, Vec<&Event>) =
-        retracted.partition(|event| event.kind == EventKind::Entry);
-    let exits: Vec<&Event> = others.into_iter().filter(|event| event.kind == EventKind::Exit).collect();
-    for some in exits.chunks(TOGETHER) {
+pub(super) async fn take_back(tx: &mut Tx, retracted: &[&Event]) -> Result<()> {
+    let of_kind = |kind: EventKind| -> Vec<&Event> {
+        retracted.iter().copied().filter(|event| event.kind == kind).collect()
+    };
+    for some in of_kind(EventKind::Exit).chunks(TOGETHER) {
         tx.on()
             .sql("update visit set exit_event_id = null, exited_at = null where id in (")
             .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
@@ -59,7 +55,7 @@ pub(super) async fn take_back<'a>(tx: &mut Tx, retracted: impl Iterator<Item = &
             .run()
             .await?;
     }
-    for some in entries.chunks(TOGETHER) {
+    for some in of_kind(EventKind::Entry).chunks(TOGETHER) {
         tx.on()
             .sql("delete from visit where id in (")
             .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
