@@ -1,6 +1,9 @@
 //! The store's mechanism on both engines: one suite, run once per engine.
 
 mod cache;
+mod corrections;
+mod fleet;
+mod merging;
 mod opening;
 mod schema;
 mod statements;
