@@ -11,6 +11,7 @@ pub mod live;
 pub mod model;
 pub mod ports;
 pub mod report;
+mod settle;
 pub mod tracking;
 pub mod view;
 pub mod watch;

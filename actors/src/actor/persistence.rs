@@ -299,8 +299,10 @@ fn weight(effects: &Effects) -> usize {
     effects.rows.len() + effects.events.len() + corrected + 1
 }
 
+/// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
 fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
-    let dirty = batch.writes.iter().zip(committed).filter(|(_, committed)| committed.is_dirty);
+    let writes = batch.writes.iter().zip(committed);
+    let dirty = writes.filter(|(write, committed)| committed.is_dirty && write.effects.correction.is_none());
     dirty.map(|(write, _)| write.vehicle_id).collect()
 }
 

@@ -21,6 +21,32 @@ pub struct Vehicle {
 }
 
 impl Vehicle {
+    /// Puts it out of service for ever, from an instant on, unless it is already.
+    pub fn retire(&mut self, at: Timestamp) {
+        if self.out_of_service.iter().all(|(_, to)| to.is_some()) {
+            self.out_of_service.push((at, None));
+        }
+    }
+
+    /// Since when it is out of service, still.
+    #[must_use]
+    pub fn out_since(&self) -> Option<Timestamp> {
+        self.out_of_service.iter().find(|(_, to)| to.is_none()).map(|(from, _)| *from)
+    }
+
+    /// The earliest instant from which it is out of service here and not there, or there and not here.
+    #[must_use]
+    pub fn service_differs_from(&self, other: &Self) -> Option<Timestamp> {
+        let (own, others) = (&self.out_of_service, &other.out_of_service);
+        let alike = own.iter().zip(others).take_while(|(a, b)| a == b).count();
+        match (own.get(alike), others.get(alike)) {
+            (Some((from, to)), Some((other_from, other_to))) if from == other_from => {
+                to.iter().chain(other_to).min().copied()
+            }
+            (span, other) => span.into_iter().chain(other).map(|(from, _)| *from).min(),
+        }
+    }
+
     /// Whether it was out of service at an instant.
     #[must_use]
     pub fn is_out_at(&self, at: Timestamp) -> bool {

@@ -9,7 +9,7 @@ use super::judge::{in_order, judge};
 use super::state::Waypoint;
 use super::{Context, MAX_CLOCK_AHEAD_SECONDS, VehicleState};
 use crate::geofence::haversine_meters;
-use crate::model::{Fix, Merged, Timestamp};
+use crate::model::{Fix, Merged};
 
 /// A state is kept for corrections after so many evaluated fixes.
 const CHECKPOINT_EVERY: u32 = 500;
