@@ -170,7 +170,8 @@ pub async fn delete_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let now = context.clock.now().into();
+    let at = context.clock.now();
+    let now = at.into();
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
@@ -179,7 +180,7 @@ pub async fn delete_vehicle(
     vehicle::delete(tx.on(), &scope, id, now).await?;
     tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
     tx.commit().await?;
-    context.live.remove_vehicle(id).await?;
+    context.live.remove_vehicle(id, at).await?;
     Ok(())
 }
 
