@@ -1,18 +1,20 @@
-//! Late data in the store: slices are read, and what they find is compared and written in one transaction.
+//! Corrections in the store: what an evaluation found is compared with what is stored and written, in one
+//! transaction.
 
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost::store::time::Time;
-use waypost::store::track::Track;
-use waypost_actors::model::{Event, EventKind, EventStatus, Fix, Origin, Timestamp, VisitId};
-use waypost_actors::ports::{Committed, EventLog, Slice, TrackStore, VehicleWrite};
+use waypost_actors::model::{Event, EventStatus, Origin, Timestamp, VisitId};
+use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{
     Checkpoint, Correction, Mark, PositionRow, Quarantine, Standing, VehicleState, VisitRow,
 };
-use waypost_actors::watch::Audience;
 use waypost_test_support::{TestStore, for_each_engine};
 
-use crate::fleet::{FENCE, VEHICLE, at, batch, entry, fix, mark, marked, row, stand, write};
+use crate::fleet::{
+    FENCE, FOUND, VEHICLE, at, checkpoint, commit, correcting, correction, entry, exit, fix, log, mark,
+    marked, recording, row, stand, write,
+};
 
 for_each_engine!(
     records_stay_change_come_and_go,
@@ -23,56 +25,12 @@ for_each_engine!(
     a_batch_is_written_as_if_each_write_came_alone,
     checkpoints_are_left_and_replaced,
     quarantines_are_found_otherwise,
-    a_slice_never_splits_an_instant,
-    a_slice_has_what_counts,
-    a_server_that_dies_between_slices_goes_on,
     a_correction_of_thousands_is_one_transaction,
 );
-
-/// The server's clock at every correction.
-const FOUND: i64 = 9_000;
-
-fn correction(after: Option<i64>, until: Option<i64>, events: Vec<Event>) -> Correction {
-    Correction {
-        after: after.map(at),
-        until: until.map(at),
-        origin: Origin::Backfill,
-        detected_at: at(FOUND),
-        events,
-        visits: Vec::new(),
-        quarantines: Vec::new(),
-        checkpoints: Vec::new(),
-        dirty: None,
-    }
-}
-
-fn correcting(correction: Correction) -> VehicleWrite {
-    let mut write = write(Vec::new());
-    write.effects.correction = Some(Box::new(correction));
-    write
-}
-
-fn recording(events: Vec<Event>) -> VehicleWrite {
-    let mut write = write(Vec::new());
-    write.effects.events = events;
-    write
-}
-
-fn exit(number: i64, seconds: i64) -> Event {
-    Event { kind: EventKind::Exit, ..entry(number, seconds) }
-}
 
 /// The same record as the correction tells it: with another number, revision and status.
 fn told(event: Event, sequence: i64, revision: i64, status: EventStatus) -> Event {
     Event { sequence, revision, status, origin: Origin::Backfill, detected_at: at(FOUND), ..event }
-}
-
-async fn commit(track: &Track, writes: Vec<VehicleWrite>) -> Vec<Committed> {
-    track.commit(&batch(writes)).await.expect("committed")
-}
-
-async fn log(track: &Track) -> Vec<Event> {
-    track.events_from(Audience::Everyone, 1, 10_000).await.expect("read")
 }
 
 const ACTIVE: EventStatus = EventStatus::Active;
@@ -245,10 +203,6 @@ async fn a_batch_is_written_as_if_each_write_came_alone(store: TestStore) {
     assert_eq!(track.seeds().await.expect("read").next_sequence, 7);
 }
 
-fn checkpoint(second: i64, last: i64) -> Checkpoint {
-    Checkpoint { at: at(second), state: VehicleState { last: Some(fix(last)), ..VehicleState::default() } }
-}
-
 async fn checkpoints(store: &TestStore) -> Vec<(i64, i64)> {
     let sql = "select at, state from checkpoint order by at";
     let rows: Vec<(Time, Json<VehicleState>)> = store.db.read().sql(sql).all().await.expect("read");
@@ -305,119 +259,6 @@ async fn quarantines_are_found_otherwise(store: TestStore) {
     assert_eq!(quarantine_at(&store, 10).await.as_deref(), Some("outOfService"));
     assert_eq!(quarantine_at(&store, 20).await.as_deref(), Some("future"), "it never counts");
     assert_eq!(quarantine_at(&store, 30).await, None, "the later finding stands");
-}
-
-/// A fix of an instant, at a place of its own.
-fn nth_fix(number: usize, second: i64) -> PositionRow {
-    let mut fix = fix(second);
-    fix.place.latitude += number as f64 / 1e5;
-    row(fix, Standing::Fresh)
-}
-
-async fn read(track: &Track) -> Slice {
-    track.slice(VEHICLE).await.expect("read").expect("it is dirty")
-}
-
-async fn a_slice_never_splits_an_instant(store: TestStore) {
-    let track = stand(&store).await;
-    let most = Slice::MAX_FIXES;
-    let mut rows = vec![nth_fix(0, 0)];
-    rows.extend((0..most).map(|n| nth_fix(n, 10)));
-    rows.extend((0..most + 2).map(|n| nth_fix(n, 20)));
-    let mut written = write(rows);
-    written.effects.late = Some(mark(0, 0));
-    commit(&track, vec![written]).await;
-    let mut sizes = Vec::new();
-    loop {
-        let slice = read(&track).await;
-        let last = slice.fixes.last().expect("some").fix.recorded_at;
-        sizes.push((slice.fixes.len(), slice.is_last));
-        if slice.is_last {
-            break;
-        }
-        let after = slice.checkpoint.map(|checkpoint| checkpoint.at);
-        let dirty = Some(Mark { from: last.plus_seconds(0.001), ..mark(0, 100) });
-        let left = Checkpoint { at: last, state: VehicleState::default() };
-        let part = correction(None, None, Vec::new());
-        let part = Correction { after, until: Some(last), dirty, checkpoints: vec![left], ..part };
-        commit(&track, vec![correcting(part)]).await;
-    }
-    assert_eq!(sizes, [(1, false), (most, false), (most + 2, true)]);
-}
-
-async fn a_slice_has_what_counts(store: TestStore) {
-    let track = stand(&store).await;
-    let why = |second, quarantine| PositionRow { quarantine, ..row(fix(second), Standing::Fresh) };
-    let full = Fix { speed_kmh: Some(3.5), ignition: Some(false), ..fix(30) };
-    let mut written = write(vec![
-        why(10, None),
-        why(20, Some(Quarantine::Accuracy)),
-        row(full, Standing::Fresh),
-        why(40, Some(Quarantine::OutOfService)),
-        why(50, Some(Quarantine::Speed)),
-        why(60, Some(Quarantine::Future)),
-    ]);
-    written.effects.checkpoints = [5, 10, 15, 25, 45, 70].map(|second| checkpoint(second, second)).to_vec();
-    written.effects.late = Some(mark(15, 40));
-    commit(&track, vec![written]).await;
-    let slice = read(&track).await;
-    assert_eq!((slice.mark, slice.is_last), (mark(15, 40), true));
-    assert_eq!(slice.checkpoint, Some(checkpoint(10, 10)), "the one at the mark's instant is not before it");
-    assert_eq!(slice.checkpoints, [15, 25, 45, 70].map(|second| checkpoint(second, second)));
-    let fixes: Vec<_> = slice.fixes.iter().map(|stored| (stored.fix, stored.quarantine)).collect();
-    let expected = [
-        (fix(20), Some(Quarantine::Accuracy)),
-        (full, None),
-        (fix(40), Some(Quarantine::OutOfService)),
-        (fix(50), Some(Quarantine::Speed)),
-    ];
-    assert_eq!(fixes, expected);
-    let mut earlier = write(Vec::new());
-    earlier.effects.late = Some(mark(5, 5));
-    commit(&track, vec![earlier]).await;
-    let slice = read(&track).await;
-    assert_eq!((slice.checkpoint, slice.fixes.len(), slice.checkpoints.len()), (None, 5, 6));
-}
-
-/// What a real evaluation would do, without one: a record per fix, and the rest left to the next slice.
-fn evaluated(slice: &Slice) -> Correction {
-    let last = slice.fixes.last().map(|stored| stored.fix.recorded_at);
-    let second = |at_: Timestamp| at_.seconds_since(at(0)) as i64;
-    let seconds = slice.fixes.iter().map(|stored| second(stored.fix.recorded_at));
-    let until = last.filter(|_| !slice.is_last);
-    let state = VehicleState { last: slice.fixes.last().map(|stored| stored.fix), ..VehicleState::default() };
-    Correction {
-        after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
-        until,
-        checkpoints: until.map(|at| Checkpoint { at, state }).into_iter().collect(),
-        dirty: until.map(|at| Mark { from: at.plus_seconds(0.001), ..slice.mark }),
-        ..correction(None, None, seconds.filter(|s| s % 10 == 0).map(|s| entry(s, s)).collect())
-    }
-}
-
-async fn a_server_that_dies_between_slices_goes_on(store: TestStore) {
-    let mut track = stand(&store).await;
-    let rows = (0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect();
-    let mut written = write(rows);
-    written.effects.events = (0..450).map(|n| exit(10_000 + n, 10 * n)).collect();
-    written.effects.late = Some(mark(0, 0));
-    commit(&track, vec![written]).await;
-    for (size, is_last) in [(2_000, false), (2_000, false), (500, true)] {
-        let slice = read(&track).await;
-        assert_eq!((slice.fixes.len(), slice.is_last), (size, is_last));
-        let committed = commit(&track, vec![correcting(evaluated(&slice))]).await;
-        assert_eq!(committed[0].is_dirty, !is_last);
-        // Nothing is left of the server but the store.
-        track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
-        let seeds = track.seeds().await.expect("read");
-        assert_eq!(seeds.vehicles[0].is_dirty, !is_last);
-    }
-    assert!(track.slice(VEHICLE).await.expect("read").is_none());
-    let log = log(&track).await;
-    let active: Vec<EventKind> = log.iter().filter(|e| e.status == ACTIVE).map(|e| e.kind).collect();
-    assert_eq!(active, [EventKind::Entry; 450], "all were taken back, and others found");
-    // 450 at first, 900 by corrections; the first ones moved on.
-    assert!(log.iter().map(|event| event.sequence).eq(451..=1_350));
 }
 
 async fn a_correction_of_thousands_is_one_transaction(store: TestStore) {

@@ -9,8 +9,9 @@ use waypost_actors::model::{
     Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, OrganizationId, Origin, Place,
     Timestamp, VehicleId, VisitId,
 };
-use waypost_actors::ports::{Batch, VehicleWrite};
-use waypost_actors::tracking::{Effects, Mark, PositionRow, Standing, VehicleState};
+use waypost_actors::ports::{Batch, Committed, EventLog, TrackStore, VehicleWrite};
+use waypost_actors::tracking::{Checkpoint, Correction, Effects, Mark, PositionRow, Standing, VehicleState};
+use waypost_actors::watch::Audience;
 use waypost_test_support::TestStore;
 
 pub(crate) const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
@@ -121,4 +122,49 @@ pub(crate) async fn marked(store: &TestStore) -> Option<Mark> {
         until: until.into(),
         origin: Origin::from_word(&origin).expect("a word"),
     })
+}
+
+/// The server's clock at every correction.
+pub(crate) const FOUND: i64 = 9_000;
+
+pub(crate) fn correction(after: Option<i64>, until: Option<i64>, events: Vec<Event>) -> Correction {
+    Correction {
+        after: after.map(at),
+        until: until.map(at),
+        origin: Origin::Backfill,
+        detected_at: at(FOUND),
+        events,
+        visits: Vec::new(),
+        quarantines: Vec::new(),
+        checkpoints: Vec::new(),
+        dirty: None,
+    }
+}
+
+pub(crate) fn correcting(correction: Correction) -> VehicleWrite {
+    let mut write = write(Vec::new());
+    write.effects.correction = Some(Box::new(correction));
+    write
+}
+
+pub(crate) fn recording(events: Vec<Event>) -> VehicleWrite {
+    let mut write = write(Vec::new());
+    write.effects.events = events;
+    write
+}
+
+pub(crate) fn exit(number: i64, seconds: i64) -> Event {
+    Event { kind: EventKind::Exit, ..entry(number, seconds) }
+}
+
+pub(crate) async fn commit(track: &Track, writes: Vec<VehicleWrite>) -> Vec<Committed> {
+    track.commit(&batch(writes)).await.expect("committed")
+}
+
+pub(crate) async fn log(track: &Track) -> Vec<Event> {
+    track.events_from(Audience::Everyone, 1, 10_000).await.expect("read")
+}
+
+pub(crate) fn checkpoint(second: i64, last: i64) -> Checkpoint {
+    Checkpoint { at: at(second), state: VehicleState { last: Some(fix(last)), ..VehicleState::default() } }
 }

@@ -6,6 +6,7 @@ mod fleet;
 mod merging;
 mod opening;
 mod schema;
+mod slices;
 mod statements;
 mod track;
 mod transactions;
