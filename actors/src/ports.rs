@@ -119,8 +119,9 @@ pub trait TrackStore: Send + Sync + 'static {
     /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle
     ///   with `confirmed_at` in its part and the stored records, whatever their status and instant, with
     ///   an id among its events. What it tells is written and numbered anew; `moved` only gets its
-    ///   `confirmed_at`. Visits whose entry was retracted are deleted, those whose exit was retracted
-    ///   lose it, then `visits` are put. Checkpoints of the part are deleted, `checkpoints` are put.
+    ///   `confirmed_at`. Visits are undone as it says, then `visits` are put: one without an exit leaves
+    ///   the stored exit alone, which may be of
+    ///   a part that stands. Checkpoints of the part are deleted, `checkpoints` are put.
     ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
     /// - the state of the last write of each vehicle is its newest.
     ///

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::effects::Correction;
-use crate::model::{Event, EventId, EventStatus};
+use crate::model::{Event, EventId, EventStatus, VisitId};
 
 /// What is to be done to stored records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,13 +16,9 @@ pub struct Difference {
     /// Stored records that hold as they are, but were made at another point of the timeline: only
     /// their `confirmed_at` is written, and nobody is told.
     pub moved: Vec<Event>,
-}
-
-impl Difference {
-    /// The records among `told` that hold no more.
-    pub fn retracted(&self) -> impl Iterator<Item = &Event> {
-        self.told.iter().filter(|event| event.status == EventStatus::Retracted)
-    }
+    /// Visits with a record each that began or ended them and does so no more. Such a visit loses its
+    /// exit if it is that record; it is deleted if its entry, once `told` is written, is not active.
+    pub undone: Vec<(VisitId, EventId)>,
 }
 
 /// Compares a correction with what is stored. `stored`: the active records of its part, and every
@@ -39,6 +35,7 @@ pub fn diff(stored: &[Event], correction: &Correction) -> Difference {
     for event in stored {
         let in_part = event.status == EventStatus::Active && correction.covers(event.confirmed_at);
         if in_part && !holds.contains(&event.id) {
+            difference.undone.push((event.visit_id, event.id));
             difference.told.push(found_by(event, correction, event.revision + 1, EventStatus::Retracted));
         }
     }
@@ -47,6 +44,9 @@ pub fn diff(stored: &[Event], correction: &Correction) -> Difference {
         match known.get(&event.id) {
             None => difference.told.push(found_by(event, correction, 1, EventStatus::Active)),
             Some(stored) if !tells_the_same(stored, event) => {
+                if stored.visit_id != event.visit_id {
+                    difference.undone.push((stored.visit_id, stored.id));
+                }
                 difference.told.push(found_by(event, correction, stored.revision + 1, EventStatus::Active));
             }
             Some(stored) if stored.confirmed_at != event.confirmed_at => {
