@@ -16,7 +16,7 @@ use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
 use super::rows::Insert;
 use super::sql::{On, Result, Stmt, Tx};
 use super::time::Time;
-use super::visit_row::{insert_visits, take_back};
+use super::visit_row::{insert_visits, undo_visits};
 
 /// Ids in one statement.
 const TOGETHER: usize = 500;
@@ -119,7 +119,7 @@ async fn correct(
     let moved: Vec<&Event> = difference.moved.iter().collect();
     let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
     insert_events(&moved, place).run(tx).await?;
-    take_back(tx, &difference.retracted().collect::<Vec<_>>()).await?;
+    undo_visits(tx, &difference.undone).await?;
     insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
     Ok(difference.told)

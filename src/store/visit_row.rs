@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
-use waypost_actors::model::{Event, EventKind};
+use waypost_actors::model::{EventId, VisitId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::VisitRow;
 
@@ -14,7 +14,8 @@ use super::time::Time;
 /// Ids in one statement.
 const TOGETHER: usize = 500;
 
-/// The insert of stays begun or ended, each as it stands after the last of these writes.
+/// The insert of stays begun or ended, each as it stands after the last of these writes. One that goes on
+/// leaves an exit alone that is stored: it may be of a part of the timeline that stands.
 pub(super) fn insert_visits<'a>(
     visits: impl Iterator<Item = (&'a VehicleWrite, &'a VisitRow)>,
 ) -> Insert<'static> {
@@ -34,32 +35,31 @@ pub(super) fn insert_visits<'a>(
             Column::MaybeTime(rows.iter().map(|(_, v)| v.exit.map(|(_, at)| Time(at))).collect()),
         ],
         after: "on conflict (id) do update set entry_event_id = excluded.entry_event_id, \
-            entered_at = excluded.entered_at, exit_event_id = excluded.exit_event_id, \
-            exited_at = excluded.exited_at",
+            entered_at = excluded.entered_at, \
+            exit_event_id = coalesce(excluded.exit_event_id, visit.exit_event_id), \
+            exited_at = coalesce(excluded.exited_at, visit.exited_at)",
     }
 }
 
-/// Takes back what retracted records told: a visit without its entry is none, one without its exit
-/// goes on.
-pub(super) async fn take_back(tx: &mut Tx, retracted: &[&Event]) -> Result<()> {
-    let of_kind = |kind: EventKind| -> Vec<&Event> {
-        retracted.iter().copied().filter(|event| event.kind == kind).collect()
-    };
-    for some in of_kind(EventKind::Exit).chunks(TOGETHER) {
+/// Undoes visits by records that began or ended them and do so no more: an exit that is such a record is
+/// none, and a visit whose entry does not hold is none. Call when the records are written.
+pub(super) async fn undo_visits(tx: &mut Tx, undone: &[(VisitId, EventId)]) -> Result<()> {
+    for some in undone.chunks(TOGETHER) {
         tx.on()
             .sql("update visit set exit_event_id = null, exited_at = null where id in (")
-            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
+            .push_each(some, |stmt, (visit, _)| stmt.push_bind(Uuid::from(*visit)))
             .push(") and exit_event_id in (")
-            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.id)))
+            .push_each(some, |stmt, (_, event)| stmt.push_bind(Uuid::from(*event)))
             .push(")")
             .run()
             .await?;
-    }
-    for some in of_kind(EventKind::Entry).chunks(TOGETHER) {
         tx.on()
             .sql("delete from visit where id in (")
-            .push_each(some, |stmt, event| stmt.push_bind(Uuid::from(event.visit_id)))
-            .push(")")
+            .push_each(some, |stmt, (visit, _)| stmt.push_bind(Uuid::from(*visit)))
+            .push(
+                ") and not exists (select 1 from geofence_event e \
+                where e.id = visit.entry_event_id and e.status = 'active')",
+            )
             .run()
             .await?;
     }

@@ -138,15 +138,22 @@ async fn visits_follow_their_records(store: TestStore) {
     part.visits = vec![visit(1, &events[0], Some(&last))];
     commit(&track, vec![correcting(part)]).await;
     assert_eq!(visits(&store).await, [(1, Time(at(0)), Some(Time(at(30))))]);
-    // Its exit never was either, and nothing else is said of it.
-    commit(&track, vec![correcting(correction(Some(5), None, Vec::new()))]).await;
-    assert_eq!(visits(&store).await, [(1, Time(at(0)), None)]);
-    // It began at another instant.
+    // It began at another instant; its end stands, behind the part that is looked at.
     let earlier = Event { occurred_at: at(-3), ..events[0].clone() };
     let mut part = correction(None, Some(5), vec![earlier.clone()]);
     part.visits = vec![visit(1, &earlier, None)];
     commit(&track, vec![correcting(part)]).await;
-    assert_eq!(visits(&store).await, [(1, Time(at(-3)), None)]);
+    assert_eq!(visits(&store).await, [(1, Time(at(-3)), Some(Time(at(30))))]);
+    // The end is of another stay, which began before it.
+    let (second, moved) = (of(3, entry(6, 25)), of(3, last));
+    let mut part = correction(Some(5), None, vec![second.clone(), moved.clone()]);
+    part.visits = vec![visit(3, &second, Some(&moved))];
+    commit(&track, vec![correcting(part)]).await;
+    let both = [(1, Time(at(-3)), None), (3, Time(at(25)), Some(Time(at(30))))];
+    assert_eq!(visits(&store).await, both);
+    // That end never was either, and nothing else is said of it.
+    commit(&track, vec![correcting(correction(Some(28), None, Vec::new()))]).await;
+    assert_eq!(visits(&store).await, [both[0], (3, Time(at(25)), None)]);
 }
 
 async fn marks_are_kept_in_the_batchs_order(store: TestStore) {

@@ -45,17 +45,28 @@ enum Dated {
 #[derive(Clone, Debug)]
 enum Step {
     Report(Vec<Fix>),
-    Change { fence: usize, shape: ShapeSpec, active: bool, deleted: bool, rules: Rules, dated: Dated },
+    Change {
+        fence: usize,
+        shape: ShapeSpec,
+        active: bool,
+        deleted: bool,
+        rules: Rules,
+        dated: Dated,
+    },
     /// A version dated ahead takes effect.
     TakesEffect(Timestamp),
     Out,
     Back,
     /// One step of a correction of so many fixes, whose slice is read so many steps before its end.
-    Correct { fixes: usize, waits: usize },
+    Correct {
+        fixes: usize,
+        waits: usize,
+    },
 }
 
 fn drawn() -> impl Strategy<Value = Drawn> {
-    let accuracy = prop_oneof![3 => Just(None), 2 => Just(Some(5.0)), 1 => Just(Some(60.0)), 1 => Just(Some(400.0))];
+    let accuracy =
+        prop_oneof![3 => Just(None), 2 => Just(Some(5.0)), 1 => Just(Some(60.0)), 1 => Just(Some(400.0))];
     let late = prop_oneof![3 => Just(0_u32), 2 => 0_u32..60, 2 => 0_u32..1500];
     let speed = prop_oneof![Just(None), Just(Some(30.0)), Just(Some(50.0))];
     let place = prop_oneof![8 => Just(None), 1 => (-70..70, -70..70).prop_map(Some)];
@@ -287,8 +298,7 @@ impl Life {
         if let Some(state) = corrected.state {
             self.state = VehicleState { newest_stored: self.state.newest_stored, ..state };
         }
-        let effects =
-            Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
+        let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
         self.write(&effects);
     }
 
@@ -337,10 +347,7 @@ fn prepared(fences: &[Fence]) -> FenceSet {
 /// Records without what says how and when they were found.
 fn plain(events: impl Iterator<Item = Event>) -> BTreeMap<EventId, Event> {
     let plain = |event: Event| {
-        (
-            event.id,
-            Event { sequence: 0, revision: 0, origin: Origin::Live, detected_at: at(0.0), ..event },
-        )
+        (event.id, Event { sequence: 0, revision: 0, origin: Origin::Live, detected_at: at(0.0), ..event })
     };
     events.map(plain).collect()
 }
@@ -420,10 +427,16 @@ fn corrections_are_told_as_new_records_revisions_and_retractions() {
     assert_eq!(told, [(17.5, entry, 2, "active", Origin::Backfill)]);
     // And it was in before that; the entry at 17.5 stays.
     let told = report(vec![fix(5.0, 5.0)]);
-    assert_eq!(told, [(2.5, entry, 1, "active", Origin::Backfill), (10.0, exit, 1, "active", Origin::Backfill)]);
+    assert_eq!(
+        told,
+        [(2.5, entry, 1, "active", Origin::Backfill), (10.0, exit, 1, "active", Origin::Backfill)]
+    );
     // It came out later, and farther: of two places at one instant the lower longitude counts.
     let told = report(vec![fix(15.0, -5.0), fix(14.0, 5.0), fix(15.0, -6.0)]);
-    assert_eq!(told, [(14.455, exit, 2, "active", Origin::Backfill), (17.727, entry, 3, "active", Origin::Backfill)]);
+    assert_eq!(
+        told,
+        [(14.455, exit, 2, "active", Origin::Backfill), (17.727, entry, 3, "active", Origin::Backfill)]
+    );
     // It was never in at all but for a moment.
     let told = report(vec![fix(19.0, -5.0), fix(21.0, -5.0)]);
     assert_eq!(told[0].1, entry, "{told:?}");
