@@ -20,7 +20,7 @@ pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects:
         store(state, fix, Some(quarantine), false, effects);
     } else if at_same_instant(state, &fix).is_some() {
         repeat(state, fix, effects);
-    } else if fix.recorded_at < state.newest() {
+    } else if fix.recorded_at < state.newest() || fix.recorded_at <= state.corrected_to {
         store(state, fix, None, true, effects);
     } else {
         proceed(state, fix, context, effects);

@@ -178,7 +178,8 @@ impl Life {
     fn write(&mut self, effects: &Effects) {
         self.ledger.write(effects, &self.state, &mut self.next_sequence);
         self.writes += 1;
-        if self.writes % self.keeps == 0 && effects.correction.is_none() {
+        let is_newer = self.state.newest() > self.state.corrected_to;
+        if self.writes.is_multiple_of(self.keeps) && effects.correction.is_none() && is_newer {
             self.ledger.checkpoints.insert(self.state.newest(), self.state.clone());
         }
     }
@@ -284,9 +285,7 @@ impl Life {
     fn end_correction(&mut self) {
         let Some((slice, meanwhile, _)) = self.correcting.take() else { return };
         let corrected = correct(&slice, &meanwhile, &self.context());
-        if let Some(state) = corrected.state {
-            self.state = VehicleState { newest_stored: self.state.newest_stored, ..state };
-        }
+        self.state = corrected.live(&self.state);
         let effects =
             Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
         self.write(&effects);
@@ -308,7 +307,7 @@ impl Life {
         assert!(self.ledger.wrong.is_empty(), "{:#?}", self.ledger.wrong);
         let (state, effects) = self.in_order();
         assert_eq!(plain(self.ledger.active().into_values()), plain(effects.events.iter().cloned()));
-        assert!(self.state.agrees_with(&state), "{:#?}\n{state:#?}", self.state);
+        assert!(self.state.agrees_with(&state), "{:?}\n{state:?}", self.state);
         let inside = told(&effects.events);
         let held: BTreeMap<_, _> =
             self.state.open_stays().map(|stay| (stay.geofence_id, stay.visit_id)).collect();
