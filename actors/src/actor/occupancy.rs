@@ -275,7 +275,7 @@ impl Handler<Touched> for Occupancy {
 
 /// Whether a vehicle may have been near a fence since an instant, as far as its newest state tells.
 fn may_have_met(state: &VehicleState, fence: &FenceTimeline, from: Timestamp) -> bool {
-    let Some(last) = state.last.filter(|_| from <= state.newest()) else { return false };
+    let Some(last) = state.last.filter(|_| from <= state.passed()) else { return false };
     if let Some(before) = state.came_from.filter(|before| before.at < from) {
         // Only its last way counts, and that is known.
         return fence.is_near_way(before.place, last.place);

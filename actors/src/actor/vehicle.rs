@@ -20,7 +20,7 @@ use crate::live::LiveError;
 use crate::model::{Fix, Timestamp, Vehicle, VehicleId};
 use crate::ports::{Counts, Slice, StoreError, TrackStore};
 use crate::tracking::{
-    self, Context as Judgement, Corrected, Effects, Mark, Meanwhile, Standing, VehicleState,
+    self, Context as Judgement, Effects, Mark, Meanwhile, Standing, VehicleState,
 };
 
 /// A correction that waits for its slice while so many fixes are applied is given up for now.
@@ -250,13 +250,10 @@ impl VehicleActor {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
-        let Corrected { correction, state } = tracking::correct(slice, meanwhile, &judgement);
-        let newest_stored = self.state.newest_stored;
-        let state = state.map_or_else(
-            || Arc::clone(&self.state),
-            |state| Arc::new(VehicleState { newest_stored, ..state }),
-        );
-        let effects = Effects { correction: Some(Box::new(correction)), ..Effects::default() };
+        let corrected = tracking::correct(slice, meanwhile, &judgement);
+        let state = Arc::new(corrected.live(&self.state));
+        let effects =
+            Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
         self.write(effects, state, permit, done);
     }
 

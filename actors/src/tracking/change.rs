@@ -30,7 +30,7 @@ pub fn settle_change(
     effects: &mut Effects,
 ) {
     let from = from.max(Timestamp::FIRST);
-    let mut passed = state.newest();
+    let mut passed = state.passed();
     if !context.vehicle.out_of_service.is_empty() {
         // What was stored and not judged, because it was out of service, may have to be judged now.
         passed = passed.max(state.newest_stored);

@@ -54,53 +54,64 @@ pub struct Meanwhile {
 pub struct Corrected {
     /// What it found.
     pub correction: Correction,
-    /// The vehicle's state now, if the step reached the present; its `newest_stored` is to be kept.
-    pub state: Option<VehicleState>,
+    /// The vehicle's state at the end of the step, if it reached the present.
+    present: Option<VehicleState>,
+}
+
+impl Corrected {
+    /// The vehicle's live state from now on. A step that did not reach the present leaves it as it is, but
+    /// for how far it came.
+    #[must_use]
+    pub fn live(&self, live: &VehicleState) -> VehicleState {
+        match (&self.present, self.correction.until) {
+            (Some(present), _) => VehicleState { newest_stored: live.newest_stored, ..present.clone() },
+            (None, Some(until)) => {
+                VehicleState { corrected_to: live.corrected_to.max(until), ..live.clone() }
+            }
+            (None, None) => live.clone(),
+        }
+    }
 }
 
 /// Evaluates a slice, up to where what is stored agrees, or to the end of the slice, or to the present.
 #[must_use]
 pub fn correct(slice: &Slice, meanwhile: &Meanwhile, context: &Context<'_>) -> Corrected {
     let mut evaluation = Evaluation::begin(slice, meanwhile, context);
-    let last = slice.fixes.last().map(|stored| stored.fix.recorded_at);
-    let mut fixes: Vec<Fix> = slice.fixes.iter().map(|stored| stored.fix).collect();
-    fixes.sort_by(by_rank);
-    for fix in fixes {
+    let after = slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at);
+    let last = slice.fixes.last().map(|stored| stored.fix.recorded_at).filter(|_| !slice.is_last);
+    let fixes = slice.fixes.iter().map(|stored| stored.fix).chain(meanwhile.fixes.iter().copied());
+    let in_part = |fix: &Fix| {
+        after.is_none_or(|after| fix.recorded_at > after) && last.is_none_or(|last| fix.recorded_at <= last)
+    };
+    for fix in one_of_each(fixes.filter(in_part).collect()) {
         if let Some(agreed) = evaluation.agreement(|at| at < fix.recorded_at) {
             return evaluation.end(Some(agreed), meanwhile.late, None);
         }
         apply(&mut evaluation.state, fix, context, &mut evaluation.effects);
     }
-    if let Some(last) = last.filter(|_| !slice.is_last) {
+    if let Some(last) = last {
         advance(&mut evaluation.state, last, context, &mut evaluation.effects);
-        let agreed = evaluation.agreement(|at| at <= last);
-        return match agreed {
-            Some(agreed) => evaluation.end(Some(agreed), meanwhile.late, None),
-            None => evaluation.pause(last, meanwhile.late),
-        };
     }
-    if let Some(agreed) = evaluation.agreement(|_| true) {
+    if let Some(agreed) = evaluation.agreement(|at| last.is_none_or(|last| at <= last)) {
         return evaluation.end(Some(agreed), meanwhile.late, None);
     }
-    let behind = last.max(slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at));
-    for fix in one_of_each(&meanwhile.fixes, behind) {
-        apply(&mut evaluation.state, fix, context, &mut evaluation.effects);
+    if let Some(last) = last {
+        return evaluation.pause(last, meanwhile.late);
     }
     catch_up(&mut evaluation.state, context, &mut evaluation.effects);
-    let state = evaluation.state.clone();
-    evaluation.end(None, meanwhile.late, Some(state))
+    let present = evaluation.state.clone();
+    evaluation.end(None, meanwhile.late, Some(present))
 }
 
-/// The fixes behind an instant in the order of the timeline, of several reports of one fix a single one.
-fn one_of_each(fixes: &[Fix], behind: Option<Timestamp>) -> Vec<Fix> {
-    let mut ones: Vec<Fix> = Vec::new();
-    let mut fixes: Vec<Fix> =
-        fixes.iter().filter(|fix| behind.is_none_or(|at| fix.recorded_at > at)).copied().collect();
-    let key = |fix: &Fix| (fix.recorded_at, fix.place.latitude, fix.place.longitude);
+/// Fixes in the order of the timeline; of several reports of one fix a single one.
+fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
+    let place = |fix: &Fix| (fix.place.latitude, fix.place.longitude);
     fixes.sort_by(|a, b| {
-        let (a, b) = (key(a), key(b));
-        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.total_cmp(&b.2))
+        let (here, there) = (place(a), place(b));
+        let instant = a.recorded_at.cmp(&b.recorded_at);
+        instant.then(here.0.total_cmp(&there.0)).then(here.1.total_cmp(&there.1))
     });
+    let mut ones: Vec<Fix> = Vec::with_capacity(fixes.len());
     for fix in fixes {
         match ones.last_mut().filter(|one| key(one) == key(&fix)) {
             Some(one) => {
@@ -135,23 +146,14 @@ struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     fn begin(slice: &'a Slice, meanwhile: &'a Meanwhile, context: &'a Context<'a>) -> Self {
         let state = slice.checkpoint.as_ref().map(|checkpoint| checkpoint.state.clone()).unwrap_or_default();
-        Self {
-            slice,
-            context,
-            state,
-            effects: Effects::default(),
-            passed: 0,
-            decided: None,
-            meanwhile: &meanwhile.fixes,
-        }
+        let state = VehicleState { corrected_to: Timestamp::MIN, ..state };
+        Self { slice, context, state, effects: Effects::default(), passed: 0, decided: None, meanwhile: &meanwhile.fixes }
     }
 
     /// The first of the next stored checkpoints, as long as they are reached, at which the state is the
     /// stored one and behind which nothing was late: all that follows stands.
     fn agreement(&mut self, is_reached: impl Fn(Timestamp) -> bool) -> Option<Timestamp> {
-        while let Some(stored) =
-            self.slice.checkpoints.get(self.passed).filter(|stored| is_reached(stored.at))
-        {
+        while let Some(stored) = self.slice.checkpoints.get(self.passed).filter(|stored| is_reached(stored.at)) {
             self.passed += 1;
             if stored.at < self.slice.mark.until {
                 continue;
@@ -179,7 +181,7 @@ impl<'a> Evaluation<'a> {
         self.end(Some(last), Some(late.map_or(rest, |late| late.merge(rest))), None)
     }
 
-    fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, state: Option<VehicleState>) -> Corrected {
+    fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
         let Self { slice, context, effects, .. } = self;
         let correction = Correction {
@@ -193,7 +195,7 @@ impl<'a> Evaluation<'a> {
             checkpoints: effects.checkpoints,
             dirty,
         };
-        Corrected { correction, state }
+        Corrected { correction, present }
     }
 
     /// Which fixes are quarantined otherwise than they are stored.
@@ -208,8 +210,7 @@ impl<'a> Evaluation<'a> {
             found.remove(&key(&fix));
         }
         let stored = self.slice.fixes.iter().map(|stored| (stored.fix, Some(stored.quarantine)));
-        let all =
-            stored.chain(waited.into_iter().chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
+        let all = stored.chain(waited.into_iter().chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
         all.filter_map(|(fix, known)| {
             let now = *found.get(&key(&fix))?;
             (known != Some(now)).then_some((fix, now))

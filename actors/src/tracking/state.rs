@@ -109,6 +109,10 @@ pub struct VehicleState {
     /// [`Self::MAX_METERS_PER_SECOND`], or farther than [`Self::MAX_LEG_METERS`]. Microseconds.
     #[serde(default = "beginning", with = "micros")]
     pub jumped_at: Timestamp,
+    /// How far a correction that is under way has come: what is not newer is late for it, even if this
+    /// state has not seen anything as new. Microseconds.
+    #[serde(default = "beginning", with = "micros")]
+    pub corrected_to: Timestamp,
     /// Fixes evaluated since the state was kept last.
     #[serde(default)]
     pub unsaved: u32,
@@ -125,6 +129,7 @@ impl Default for VehicleState {
             out_since: None,
             came_from: None,
             jumped_at: Timestamp::MIN,
+            corrected_to: Timestamp::MIN,
             unsaved: 0,
         }
     }
@@ -146,11 +151,18 @@ impl VehicleState {
         self.suspect.map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
     }
 
+    /// What is older than this is late.
+    #[must_use]
+    pub fn passed(&self) -> Timestamp {
+        self.newest().max(self.corrected_to)
+    }
+
     /// Whether everything that comes next is judged alike from here and from another state.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
-        // What was handed to the store, and when the state was kept, judges nothing.
-        *self == Self { newest_stored: self.newest_stored, unsaved: self.unsaved, ..other.clone() }
+        // What was handed to the store or kept, and corrections, judge nothing.
+        let Self { newest_stored, corrected_to, unsaved, .. } = *self;
+        *self == Self { newest_stored, corrected_to, unsaved, ..other.clone() }
     }
 
     /// The stay in a fence, if there is one.

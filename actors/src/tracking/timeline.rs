@@ -20,7 +20,7 @@ pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects:
         store(state, fix, Some(quarantine), false, effects);
     } else if at_same_instant(state, &fix).is_some() {
         repeat(state, fix, effects);
-    } else if fix.recorded_at < state.newest() {
+    } else if fix.recorded_at < state.newest() || fix.recorded_at <= state.corrected_to {
         store(state, fix, None, true, effects);
     } else {
         proceed(state, fix, context, effects);
@@ -31,8 +31,9 @@ pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects:
 /// The order in which fixes are applied: by instant, and at one instant the one that counts first.
 #[must_use]
 pub fn by_rank(a: &Fix, b: &Fix) -> Ordering {
-    let rank =
-        |fix: &Fix| (fix.accuracy_meters.unwrap_or(f64::INFINITY), fix.place.latitude, fix.place.longitude);
+    let rank = |fix: &Fix| {
+        (fix.accuracy_meters.unwrap_or(f64::INFINITY), fix.place.latitude, fix.place.longitude)
+    };
     let (left, right) = (rank(a), rank(b));
     a.recorded_at
         .cmp(&b.recorded_at)

@@ -44,7 +44,8 @@ impl Ledger {
         for fix in &effects.confirmed {
             self.set_quarantine(fix, None);
         }
-        let mut told: Vec<Event> = effects.events.iter().filter_map(|event| self.first_time(event)).collect();
+        let mut told: Vec<Event> =
+            effects.events.iter().filter_map(|event| self.first_time(event)).collect();
         self.put_visits(&effects.visits);
         for Checkpoint { at, state } in &effects.checkpoints {
             self.checkpoints.insert(*at, state.clone());
@@ -116,8 +117,9 @@ impl Ledger {
 
     fn correct(&mut self, correction: &Correction) -> Vec<Event> {
         let asked = |event: &&Event| correction.events.iter().any(|made| made.id == event.id);
-        let in_part =
-            |event: &&Event| event.status == EventStatus::Active && correction.covers(event.confirmed_at);
+        let in_part = |event: &&Event| {
+            event.status == EventStatus::Active && correction.covers(event.confirmed_at)
+        };
         let stored: Vec<Event> =
             self.events.values().filter(|event| asked(event) || in_part(event)).cloned().collect();
         let difference = diff(&stored, correction);
@@ -155,10 +157,9 @@ impl Ledger {
         let mark = self.mark?;
         let checkpoint = self.checkpoints.range(..mark.from).next_back();
         let after = checkpoint.map_or(Timestamp::MIN, |(at, _)| *at);
-        let behind = self
-            .fixes
-            .values()
-            .filter(|stored| stored.fix.recorded_at > after && stored.quarantine != Some(Quarantine::Future));
+        let behind = self.fixes.values().filter(|stored| {
+            stored.fix.recorded_at > after && stored.quarantine != Some(Quarantine::Future)
+        });
         let behind: Vec<StoredFix> = behind.copied().collect();
         let last = behind.get(limit.max(1) - 1).map_or(Timestamp::MAX, |stored| stored.fix.recorded_at);
         let fixes: Vec<StoredFix> =
