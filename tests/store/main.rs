@@ -10,4 +10,5 @@ mod slices;
 mod statements;
 mod track;
 mod transactions;
+mod upgrade;
 mod values;
