@@ -87,7 +87,10 @@ fn every_reference_event_and_none_more() {
         let (vehicle, state) = states.entry(name.clone()).or_insert_with(|| {
             let limits = VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None };
             let id = VehicleId(Uuid::from_u128(number));
-            (Vehicle { id, organization_id: ORGANIZATION, name, limits }, VehicleState::default())
+            (
+                Vehicle { id, organization_id: ORGANIZATION, name, limits, out_of_service: Vec::new() },
+                VehicleState::default(),
+            )
         });
         let context = Context { vehicle, fences: &fences, detected_at: now };
         tracking::apply(state, fix, &context, &mut effects);

@@ -16,9 +16,10 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::unique_id;
 use crate::domain::vehicle::{Vehicle, VehicleIn};
+use crate::store::out_of_service::Span;
 use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::{tracker, vehicle};
+use crate::store::{out_of_service, tracker, vehicle};
 
 /// Members of a vehicle that a client may send back but not change.
 const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
@@ -65,8 +66,9 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         None => None,
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
+    let spans = keep_service(&mut tx, &scope, &vehicle).await?;
     tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
+    context.live.put_vehicle(vehicle.tracked(spans)).await?;
     Ok(Created { vehicle, tracker })
 }
 
@@ -143,9 +145,20 @@ pub async fn update_vehicle(
     let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
+    let spans = keep_service(&mut tx, &scope, &vehicle).await?;
     tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
+    context.live.put_vehicle(vehicle.tracked(spans)).await?;
     Ok(vehicle)
+}
+
+/// Writes down that a vehicle went out of service or is back, if it did; answers all such spans.
+async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<Vec<Span>, OpError> {
+    let now = vehicle.updated_at.into();
+    match vehicle.said.status.is_in_service() {
+        true => out_of_service::end(tx.on(), scope, vehicle.id, now).await?,
+        false => out_of_service::begin(tx.on(), scope, vehicle.id, now).await?,
+    }
+    Ok(out_of_service::spans(tx.on(), scope, vehicle.id).await?)
 }
 
 /// Deletes a vehicle: its stays in geofences and its trackers' stays in it end now.
@@ -157,15 +170,17 @@ pub async fn delete_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let now = context.clock.now().into();
+    let at = context.clock.now();
+    let now = at.into();
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
+    out_of_service::begin(tx.on(), &scope, id, now).await?;
     vehicle::delete(tx.on(), &scope, id, now).await?;
     tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
     tx.commit().await?;
-    context.live.remove_vehicle(id).await?;
+    context.live.remove_vehicle(id, at).await?;
     Ok(())
 }
 

@@ -4,6 +4,7 @@
 
 pub mod account;
 pub mod cache;
+mod checkpoint;
 pub mod event_row;
 pub mod geofence;
 pub mod geofence_event;
@@ -11,14 +12,20 @@ pub mod lock;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;
+pub mod out_of_service;
 mod page;
 pub mod partitions;
 mod position_row;
+mod records;
 pub mod rows;
+mod seeds;
 pub mod session;
 pub mod signing_key;
+mod slice;
 pub mod sql;
+mod state_row;
 pub mod time;
 pub mod track;
 pub mod tracker;
 pub mod vehicle;
+mod visit_row;

@@ -6,6 +6,7 @@ mod bad_input;
 mod child;
 mod feed;
 mod kills;
+mod late;
 mod resume;
 mod server;
 mod slice;
