@@ -7,8 +7,8 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::model::{Event, Fence, GeofenceId, OrganizationId, Vehicle, VehicleId};
-pub use crate::tracking::{Slice, StoredFix};
 use crate::tracking::{Effects, VehicleState};
+pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
 
 /// Why the store did not do what was asked.

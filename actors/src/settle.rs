@@ -182,9 +182,7 @@ impl Live {
     async fn settle_service(&self, vehicle: VehicleId, from: Timestamp) -> Result<(), LiveError> {
         let settled = self.ask_to_settle(vehicle, from, false).await;
         if matches!(settled, Err(LiveError::Unavailable)) {
-            self.again(
-                move |live| async move { live.ask_to_settle(vehicle, from, false).await.map(|_| ()) },
-            );
+            self.again(move |live| async move { live.ask_to_settle(vehicle, from, false).await.map(|_| ()) });
         }
         if settled?.is_dirty {
             self.wait_for_corrections(vec![vehicle]).await;

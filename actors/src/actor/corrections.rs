@@ -99,12 +99,7 @@ impl Corrections {
         }
     }
 
-    fn stepped(
-        &mut self,
-        vehicle: VehicleId,
-        outcome: &Result<Outcome, LiveError>,
-        ctx: &mut Context<Self>,
-    ) {
+    fn stepped(&mut self, vehicle: VehicleId, outcome: &Result<Outcome, LiveError>, ctx: &mut Context<Self>) {
         let Some(case) = self.cases.get_mut(&vehicle) else { return };
         let again = case.turn == Turn::Running { again: true };
         match outcome {

@@ -79,7 +79,8 @@ pub(crate) struct Directory {
 
 impl Directory {
     pub(crate) fn new(parts: DirectoryParts, vehicles: Vec<Vehicle>) -> Self {
-        let entries = vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(Arc::new(vehicle)))).collect();
+        let entries =
+            vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(Arc::new(vehicle)))).collect();
         Self { parts, entries, generation: 0 }
     }
 }

@@ -91,6 +91,8 @@ pub(crate) struct Barrier;
 struct Owed {
     done: Done,
     known_duplicates: u64,
+    /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
+    is_about_late_data: bool,
     in_flight: InFlight,
     permit: Permit,
 }
@@ -205,6 +207,7 @@ impl Persistence {
             owed.push(Owed {
                 done: write.done,
                 known_duplicates: write.effects.duplicates,
+                is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
                 in_flight: write.in_flight,
                 permit: write.permit,
             });
@@ -224,11 +227,11 @@ impl Persistence {
         debug_assert_eq!(committed.len(), owed.len());
         self.finished += owed.len() as u64;
         for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
-            let Owed { done, known_duplicates, in_flight, permit } = owed;
+            let Owed { done, known_duplicates, is_about_late_data, in_flight, permit } = owed;
             drop((in_flight, permit));
             let duplicates = counts.duplicates + known_duplicates;
             let counts = Counts { stored: counts.stored, duplicates };
-            done.send(Ok(Outcome { counts, is_dirty: *is_dirty })).ok();
+            done.send(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data })).ok();
         }
         self.release_barriers();
         self.flush_if_due(false, ctx);

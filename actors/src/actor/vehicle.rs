@@ -19,9 +19,7 @@ use crate::geofence::FenceSet;
 use crate::live::LiveError;
 use crate::model::{Fix, Timestamp, Vehicle, VehicleId};
 use crate::ports::{Counts, Slice, StoreError, TrackStore};
-use crate::tracking::{
-    self, Context as Judgement, Effects, Mark, Meanwhile, Standing, VehicleState,
-};
+use crate::tracking::{self, Context as Judgement, Effects, Mark, Meanwhile, Standing, VehicleState};
 
 /// A correction that waits for its slice while so many fixes are applied is given up for now.
 const MAX_MEANWHILE: usize = 20_000;
@@ -65,7 +63,7 @@ pub(crate) struct VehicleActor {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) counts: Counts,
-    /// Whether the vehicle awaits a correction.
+    /// Whether the vehicle awaits a correction that what was asked for brought about, or left.
     pub(crate) is_dirty: bool,
 }
 
@@ -252,8 +250,7 @@ impl VehicleActor {
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
         let corrected = tracking::correct(slice, meanwhile, &judgement);
         let state = Arc::new(corrected.live(&self.state));
-        let effects =
-            Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
+        let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
         self.write(effects, state, permit, done);
     }
 

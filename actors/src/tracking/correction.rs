@@ -147,13 +147,23 @@ impl<'a> Evaluation<'a> {
     fn begin(slice: &'a Slice, meanwhile: &'a Meanwhile, context: &'a Context<'a>) -> Self {
         let state = slice.checkpoint.as_ref().map(|checkpoint| checkpoint.state.clone()).unwrap_or_default();
         let state = VehicleState { corrected_to: Timestamp::MIN, ..state };
-        Self { slice, context, state, effects: Effects::default(), passed: 0, decided: None, meanwhile: &meanwhile.fixes }
+        Self {
+            slice,
+            context,
+            state,
+            effects: Effects::default(),
+            passed: 0,
+            decided: None,
+            meanwhile: &meanwhile.fixes,
+        }
     }
 
     /// The first of the next stored checkpoints, as long as they are reached, at which the state is the
     /// stored one and behind which nothing was late: all that follows stands.
     fn agreement(&mut self, is_reached: impl Fn(Timestamp) -> bool) -> Option<Timestamp> {
-        while let Some(stored) = self.slice.checkpoints.get(self.passed).filter(|stored| is_reached(stored.at)) {
+        while let Some(stored) =
+            self.slice.checkpoints.get(self.passed).filter(|stored| is_reached(stored.at))
+        {
             self.passed += 1;
             if stored.at < self.slice.mark.until {
                 continue;
@@ -210,7 +220,8 @@ impl<'a> Evaluation<'a> {
             found.remove(&key(&fix));
         }
         let stored = self.slice.fixes.iter().map(|stored| (stored.fix, Some(stored.quarantine)));
-        let all = stored.chain(waited.into_iter().chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
+        let all =
+            stored.chain(waited.into_iter().chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
         all.filter_map(|(fix, known)| {
             let now = *found.get(&key(&fix))?;
             (known != Some(now)).then_some((fix, now))

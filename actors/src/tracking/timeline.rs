@@ -31,9 +31,8 @@ pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects:
 /// The order in which fixes are applied: by instant, and at one instant the one that counts first.
 #[must_use]
 pub fn by_rank(a: &Fix, b: &Fix) -> Ordering {
-    let rank = |fix: &Fix| {
-        (fix.accuracy_meters.unwrap_or(f64::INFINITY), fix.place.latitude, fix.place.longitude)
-    };
+    let rank =
+        |fix: &Fix| (fix.accuracy_meters.unwrap_or(f64::INFINITY), fix.place.latitude, fix.place.longitude);
     let (left, right) = (rank(a), rank(b));
     a.recorded_at
         .cmp(&b.recorded_at)

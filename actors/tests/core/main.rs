@@ -7,6 +7,9 @@ mod commits;
 mod edits;
 mod failures;
 mod fences;
+mod late;
+#[path = "../ledger/mod.rs"]
+mod ledger;
 mod panics;
 mod passivation;
 mod stopping;

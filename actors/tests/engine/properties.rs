@@ -184,7 +184,8 @@ impl Life {
                 let from = fence.versions.last().and_then(|version| version.effective_from);
                 self.set = prepared(&self.fences);
                 if *settled {
-                    let context = Context { vehicle: &self.vehicle, fences: &self.set, detected_at: changed_at };
+                    let context =
+                        Context { vehicle: &self.vehicle, fences: &self.set, detected_at: changed_at };
                     settle_change(&mut self.state, from.unwrap_or(Timestamp::FIRST), &context, &mut effects);
                 }
             }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Timestamp, VisitId};
+use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
 use waypost_actors::ports::{Committed, Counts};
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Slice, Standing, StoredFix, VehicleState,
-    VisitRow, diff,
+    Checkpoint, Context, Correction, Effects, Mark, PositionRow, Quarantine, Slice, Standing, StoredFix,
+    VehicleState, VisitRow, apply, by_rank, catch_up, diff,
 };
 
 /// What makes a stored fix the same fix.
@@ -44,8 +44,7 @@ impl Ledger {
         for fix in &effects.confirmed {
             self.set_quarantine(fix, None);
         }
-        let mut told: Vec<Event> =
-            effects.events.iter().filter_map(|event| self.first_time(event)).collect();
+        let mut told: Vec<Event> = effects.events.iter().filter_map(|event| self.first_time(event)).collect();
         self.put_visits(&effects.visits);
         for Checkpoint { at, state } in &effects.checkpoints {
             self.checkpoints.insert(*at, state.clone());
@@ -117,9 +116,8 @@ impl Ledger {
 
     fn correct(&mut self, correction: &Correction) -> Vec<Event> {
         let asked = |event: &&Event| correction.events.iter().any(|made| made.id == event.id);
-        let in_part = |event: &&Event| {
-            event.status == EventStatus::Active && correction.covers(event.confirmed_at)
-        };
+        let in_part =
+            |event: &&Event| event.status == EventStatus::Active && correction.covers(event.confirmed_at);
         let stored: Vec<Event> =
             self.events.values().filter(|event| asked(event) || in_part(event)).cloned().collect();
         let difference = diff(&stored, correction);
@@ -157,9 +155,10 @@ impl Ledger {
         let mark = self.mark?;
         let checkpoint = self.checkpoints.range(..mark.from).next_back();
         let after = checkpoint.map_or(Timestamp::MIN, |(at, _)| *at);
-        let behind = self.fixes.values().filter(|stored| {
-            stored.fix.recorded_at > after && stored.quarantine != Some(Quarantine::Future)
-        });
+        let behind = self
+            .fixes
+            .values()
+            .filter(|stored| stored.fix.recorded_at > after && stored.quarantine != Some(Quarantine::Future));
         let behind: Vec<StoredFix> = behind.copied().collect();
         let last = behind.get(limit.max(1) - 1).map_or(Timestamp::MAX, |stored| stored.fix.recorded_at);
         let fixes: Vec<StoredFix> =
@@ -182,4 +181,40 @@ impl Ledger {
         let active = self.events.values().filter(|event| event.status == EventStatus::Active);
         active.map(|event| (event.id, event.clone())).collect()
     }
+
+    /// The law: what holds is what in-order input makes of what is stored, with every fence version and
+    /// time out of service known from the beginning. Returns that.
+    pub(crate) fn keeps_the_law(&self, context: &Context<'_>) -> Effects {
+        assert!(self.wrong.is_empty(), "{:#?}", self.wrong);
+        let mut fixes: Vec<Fix> = self.fixes.values().map(|stored| stored.fix).collect();
+        fixes.sort_by(by_rank);
+        let (mut state, mut effects) = (VehicleState::default(), Effects::default());
+        for fix in fixes {
+            apply(&mut state, fix, context, &mut effects);
+        }
+        catch_up(&mut state, context, &mut effects);
+        assert_eq!(plain(self.active().into_values()), plain(effects.events.iter().cloned()));
+        assert!(self.state.agrees_with(&state), "{:?}\n{state:?}", self.state);
+        let mut visits: BTreeMap<VisitId, VisitRow> = BTreeMap::new();
+        visits.extend(effects.visits.iter().map(|visit| (visit.id, *visit)));
+        assert_eq!(self.visits, visits);
+        let mut quarantines: BTreeMap<Key, _> =
+            effects.rows.iter().map(|row| (key(&row.fix), row.quarantine)).collect();
+        quarantines.extend(effects.confirmed.iter().map(|fix| (key(fix), None)));
+        let stored = self.fixes.iter().map(|(key, stored)| (*key, stored.quarantine)).collect();
+        assert_eq!(quarantines, stored);
+        effects
+    }
+}
+
+/// Records without what says how and when they were found.
+fn plain(events: impl Iterator<Item = Event>) -> BTreeMap<EventId, Event> {
+    let plain = |event: Event| Event {
+        sequence: 0,
+        revision: 0,
+        origin: Origin::Live,
+        detected_at: Timestamp::FIRST,
+        ..event
+    };
+    events.map(|event| (event.id, plain(event))).collect()
 }
