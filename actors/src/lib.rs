@@ -11,7 +11,6 @@ pub mod live;
 pub mod model;
 pub mod ports;
 pub mod report;
-mod settle;
 pub mod tracking;
 pub mod view;
 pub mod watch;

@@ -1,5 +1,7 @@
 //! `Live`: the one handle the server holds on the live core. No actor address leaves the crate.
 
+mod settle;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,9 +15,9 @@ use crate::clock::Clock;
 use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
-use crate::settle::Owed;
 pub use crate::view::{HeldFence, InsideView, VehicleView};
 use crate::watch::{Audience, Watch};
+use settle::Owed;
 
 /// Why the live core did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -88,7 +90,7 @@ pub struct LiveParts {
 /// The handle on the live core; cheap to clone.
 #[derive(Clone)]
 pub struct Live {
-    pub(crate) core: Arc<Core>,
+    core: Arc<Core>,
 }
 
 impl Live {
@@ -201,7 +203,7 @@ impl Live {
     }
 
     /// The same, but its caller waits no longer than this; then it is well on its way.
-    pub(crate) async fn see_through_for<F>(&self, limit: Duration, change: F) -> Result<(), LiveError>
+    async fn see_through_for<F>(&self, limit: Duration, change: F) -> Result<(), LiveError>
     where
         F: Future<Output = Result<(), LiveError>> + Send + 'static,
     {
@@ -210,7 +212,7 @@ impl Live {
 
     /// Tries a change again until the store takes it. Waits between attempts: what hinders it may
     /// be a vehicle that rests, not the store.
-    pub(crate) fn again<F>(&self, change: impl Fn(Self) -> F + Send + 'static)
+    fn again<F>(&self, change: impl Fn(Self) -> F + Send + 'static)
     where
         F: Future<Output = Result<(), LiveError>> + Send,
     {

@@ -14,6 +14,7 @@ mod panics;
 mod passivation;
 mod stopping;
 mod store;
+mod storm;
 mod vehicles;
 mod watching;
 mod world;

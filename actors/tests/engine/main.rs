@@ -7,3 +7,4 @@ mod ledger;
 mod properties;
 mod rules;
 mod script;
+mod timelines;

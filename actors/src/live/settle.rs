@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
+use super::{Live, LiveError};
 use crate::actor::corrections::Await;
 use crate::actor::directory::{ForgetVehicle, Known, PutVehicle};
 use crate::actor::occupancy::{Forget, Introduce, Touched};
@@ -13,7 +14,6 @@ use crate::actor::persistence::Barrier;
 use crate::actor::registry::Published;
 use crate::actor::vehicle::{Outcome, Settle};
 use crate::geofence::{FenceTimeline, PreparedVersion};
-use crate::live::{Live, LiveError};
 use crate::model::{GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::Seeds;
 
@@ -25,7 +25,7 @@ const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// What was changed before the start, and may not be settled.
-pub(crate) struct Owed {
+pub(super) struct Owed {
     fences: Vec<(OrganizationId, GeofenceId, i64)>,
     /// Taken out for ever, and since when.
     removed: Vec<(VehicleId, Option<Timestamp>)>,
@@ -34,7 +34,7 @@ pub(crate) struct Owed {
 }
 
 impl Owed {
-    pub(crate) fn of(seeds: &Seeds) -> Self {
+    pub(super) fn of(seeds: &Seeds) -> Self {
         let (removed, there): (Vec<_>, Vec<_>) = seeds.vehicles.iter().partition(|seed| seed.is_removed);
         let removed = removed.into_iter().map(|seed| (seed.vehicle.id, seed.vehicle.out_since())).collect();
         let out = there.into_iter().filter_map(|seed| {
@@ -48,7 +48,7 @@ impl Owed {
 
 impl Live {
     /// Settles what is owed from before the start, or begins to.
-    pub(crate) async fn settle_owed(&self, owed: Owed) {
+    pub(super) async fn settle_owed(&self, owed: Owed) {
         for (organization, fence, version) in owed.fences {
             if let Err(error) = self.settle_published(organization, fence, version).await {
                 tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
@@ -81,7 +81,7 @@ impl Live {
     }
 
     /// Settles a published version now, or when it takes effect, or later if it cannot be now.
-    pub(crate) async fn settle_in_time(
+    pub(super) async fn settle_in_time(
         &self,
         timeline: Arc<FenceTimeline>,
         version: i64,
@@ -167,7 +167,7 @@ impl Live {
     }
 
     /// Puts a vehicle, and settles a change of its times out of service.
-    pub(crate) async fn put_and_settle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
+    pub(super) async fn put_and_settle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let id = vehicle.id;
         let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
         self.core.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
@@ -190,7 +190,7 @@ impl Live {
         Ok(())
     }
 
-    pub(crate) async fn remove_for_sure(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
+    pub(super) async fn remove_for_sure(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
         let removed = self.remove(vehicle, at).await;
         if removed == Err(LiveError::Unavailable) {
             self.again(move |live| async move { live.remove(vehicle, at).await });
