@@ -7,7 +7,7 @@ use crate::arrows::{OPEN, is_below};
 use crate::source::Source;
 
 /// The handle, the connections' way in and the actors behind them: one piece, cut into files.
-const SHELL: [&str; 4] = ["actor", "live", "report", "settle"];
+const SHELL: [&str; 3] = ["actor", "live", "report"];
 
 /// Folders of one crate that know each other, however long the way round.
 pub(crate) fn circles<'s>(sources: impl IntoIterator<Item = &'s Source>) -> Vec<Violation> {
