@@ -24,6 +24,14 @@ words!(
     }
 );
 
+impl VehicleStatus {
+    /// Whether its fixes are judged. One in the workshop still is somewhere.
+    #[must_use]
+    pub const fn is_in_service(self) -> bool {
+        matches!(self, Self::Active | Self::Maintenance)
+    }
+}
+
 words!(
     /// What kind of vehicle.
     VehicleCategory {
@@ -181,13 +189,17 @@ pub struct Vehicle {
 }
 
 impl Vehicle {
-    /// The vehicle as the live core knows it.
+    /// The vehicle as the live core knows it, with the spans in which it was out of service.
     #[must_use]
-    pub fn tracked(&self) -> waypost_actors::model::Vehicle {
+    pub fn tracked(
+        &self,
+        out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+    ) -> waypost_actors::model::Vehicle {
         waypost_actors::model::Vehicle {
             id: self.id,
             organization_id: self.organization_id,
             name: self.said.name.clone(),
+            out_of_service,
             limits: VehicleLimits {
                 max_speed_kmh: self.said.tracking.max_speed_kmh,
                 max_accuracy_meters: self.said.tracking.max_accuracy_meters,

@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use waypost_actors::live::LiveError;
-use waypost_actors::model::{Fence, GeofenceId, Vehicle, VehicleId};
+use waypost_actors::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
 
 use super::error::OpError;
 use crate::auth::OrgScope;
 use crate::context::Context;
 use crate::store::sql::{SqlError, Tx};
-use crate::store::{geofence, vehicle};
+use crate::store::{geofence, out_of_service, vehicle};
 
 /// Between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -41,7 +41,8 @@ impl Thing {
 /// A thing as it is stored.
 enum Stored {
     Vehicle(Vehicle),
-    NoVehicle(VehicleId),
+    /// Gone, and since when.
+    NoVehicle(VehicleId, Timestamp),
     Geofence(Fence),
 }
 
@@ -74,10 +75,16 @@ pub(super) async fn commit(context: &Context, tx: Tx, scope: OrgScope, thing: Th
 async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Option<Stored>, SqlError> {
     let on = context.db.read();
     Ok(match thing {
-        Thing::Vehicle(id) => Some(match vehicle::find(on, scope, id).await? {
-            Some(vehicle) => Stored::Vehicle(vehicle.tracked()),
-            None => Stored::NoVehicle(id),
-        }),
+        Thing::Vehicle(id) => {
+            let spans = out_of_service::spans(on, scope, id).await?;
+            Some(match vehicle::find(context.db.read(), scope, id).await? {
+                Some(vehicle) => Stored::Vehicle(vehicle.tracked(spans)),
+                None => {
+                    let since = spans.last().map_or_else(|| context.clock.now(), |(from, _)| *from);
+                    Stored::NoVehicle(id, since)
+                }
+            })
+        }
         // A deleted one is there, with the version that ends it; none was ever made if it is not.
         Thing::Geofence(id) => geofence::unsettled(on, scope, id).await?.map(Stored::Geofence),
     })
@@ -86,7 +93,7 @@ async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Optio
 async fn tell(context: &Context, stored: Option<Stored>) -> Result<(), LiveError> {
     match stored {
         Some(Stored::Vehicle(vehicle)) => context.live.put_vehicle(vehicle).await,
-        Some(Stored::NoVehicle(id)) => context.live.remove_vehicle(id).await,
+        Some(Stored::NoVehicle(id, since)) => context.live.remove_vehicle(id, since).await,
         Some(Stored::Geofence(fence)) => context.live.put_fence(fence).await,
         None => Ok(()),
     }

@@ -23,7 +23,7 @@ use crate::domain::vehicle::{Vehicle, VehicleIn};
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::{tracker, vehicle};
+use crate::store::{out_of_service, tracker, vehicle};
 
 /// Members of a vehicle that a client may send back but not change.
 const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
@@ -70,6 +70,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         None => None,
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
+    keep_service(&mut tx, &scope, &vehicle).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(vehicle.id)).await?;
     context.sessions.trackers_changed(scope.organization_id());
     Ok(Created { vehicle, tracker })
@@ -158,8 +159,19 @@ pub async fn update_vehicle(
     let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
+    keep_service(&mut tx, &scope, &vehicle).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
     Ok((scope, vehicle))
+}
+
+/// Writes down that a vehicle went out of service or is back, if it did.
+async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
+    let now = vehicle.updated_at.into();
+    match vehicle.said.status.is_in_service() {
+        true => out_of_service::end(tx.on(), scope, vehicle.id, now).await?,
+        false => out_of_service::begin(tx.on(), scope, vehicle.id, now).await?,
+    }
+    Ok(())
 }
 
 /// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.
@@ -176,6 +188,7 @@ pub async fn delete_vehicle(
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
+    out_of_service::begin(tx.on(), &scope, id, now.into()).await?;
     vehicle::delete(tx.on(), &scope, id, now.into()).await?;
     tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };

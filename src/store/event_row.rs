@@ -12,7 +12,7 @@ pub const SELECT_EVENTS: &str = "select e.id, e.sequence, e.kind, e.status, e.re
     e.organization_id, e.vehicle_id, v.name as vehicle_name, e.geofence_id, g.name as geofence_name, \
     e.geofence_version, e.driver_id, e.occurred_at, e.time_uncertainty_seconds, e.detected_at, e.origin, \
     e.cause, e.inferred, e.latitude, e.longitude, e.fix_recorded_at, e.fix_latitude, e.fix_longitude, \
-    e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters, e.analytics \
+    e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters, e.analytics, e.confirmed_at \
     from geofence_event e join vehicle v on v.id = e.vehicle_id join geofence g on g.id = e.geofence_id";
 
 /// A row of [`SELECT_EVENTS`].
@@ -46,6 +46,7 @@ pub struct EventRow {
     fix_heading_degrees: Option<f64>,
     fix_accuracy_meters: Option<f64>,
     analytics: Option<Json<Analytics>>,
+    confirmed_at: Time,
 }
 
 /// A word in a column that this version does not know.
@@ -87,6 +88,7 @@ impl TryFrom<EventRow> for Event {
                 accuracy_meters: row.fix_accuracy_meters,
             },
             analytics: row.analytics.map(|Json(analytics)| analytics),
+            confirmed_at: row.confirmed_at.into(),
         })
     }
 }
@@ -95,8 +97,8 @@ fn json(analytics: &Analytics) -> String {
     serde_json::to_string(analytics).expect("numbers by names that are texts")
 }
 
-/// The insert of many events. An id that is there already is the same happening: it stays as it is.
-pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
+/// The insert of many events, each id once. `conflict`: what becomes of those whose id is there.
+pub(super) fn insert_events<'a>(events: &'a [&'a Event], conflict: &'static str) -> Insert<'a> {
     macro_rules! column {
         ($kind:ident, $event:ident => $value:expr) => {
             Column::$kind(events.iter().map(|$event| $value).collect())
@@ -106,7 +108,7 @@ pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
         into: "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, \
             vehicle_id, geofence_id, geofence_version, driver_id, occurred_at, time_uncertainty_seconds, \
             detected_at, origin, cause, inferred, latitude, longitude, fix_recorded_at, fix_latitude, \
-            fix_longitude, fix_speed_kmh, fix_heading_degrees, fix_accuracy_meters, analytics)",
+            fix_longitude, fix_speed_kmh, fix_heading_degrees, fix_accuracy_meters, analytics, confirmed_at)",
         columns: vec![
             column!(Uuid, e => e.id.0),
             column!(Int, e => e.sequence),
@@ -134,7 +136,8 @@ pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
             column!(MaybeFloat, e => e.fix.heading_degrees),
             column!(MaybeFloat, e => e.fix.accuracy_meters),
             column!(MaybeJson, e => e.analytics.as_ref().map(json)),
+            column!(Time, e => Time(e.confirmed_at)),
         ],
-        after: "on conflict (id) do nothing",
+        after: conflict,
     }
 }

@@ -142,6 +142,16 @@ impl Db {
         })
     }
 
+    /// Opens a transaction that only reads, all of it as of one moment.
+    pub async fn begin_snapshot(&self) -> Result<Tx> {
+        Ok(match self {
+            Self::Postgres(pool) => {
+                Tx::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            }
+            Self::Sqlite { readers, .. } => Tx::Sqlite(readers.begin().await?),
+        })
+    }
+
     /// Closes every connection and waits for those in use.
     pub async fn close(&self) {
         match self {

@@ -31,7 +31,13 @@ pub(crate) fn replay(data: &Data, rules: Rules, limits: VehicleLimits) -> Replay
     for of_vehicle in data.fixes.chunk_by(|(a, _), (b, _)| a == b) {
         let name = of_vehicle[0].0.clone();
         let id = VehicleId(Uuid::from_u128(replay.effects.len() as u128));
-        let vehicle = Vehicle { id, organization_id: ORGANIZATION, name: name.clone(), limits };
+        let vehicle = Vehicle {
+            id,
+            organization_id: ORGANIZATION,
+            name: name.clone(),
+            limits,
+            out_of_service: Vec::new(),
+        };
         let (mut state, mut effects) = (VehicleState::default(), Effects::default());
         for (_, fix) in of_vehicle {
             let context = Context { vehicle: &vehicle, fences: &replay.fences, detected_at: now };

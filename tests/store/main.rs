@@ -2,9 +2,14 @@
 
 mod assignment;
 mod cache;
+mod corrections;
+mod fleet;
+mod merging;
 mod opening;
 mod schema;
+mod slices;
 mod statements;
 mod track;
 mod transactions;
+mod upgrade;
 mod values;

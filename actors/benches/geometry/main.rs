@@ -103,6 +103,7 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         organization_id: OrganizationId(Uuid::from_u128(1)),
         name: "V".into(),
         limits: VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) },
+        out_of_service: Vec::new(),
     };
     let mut inside = 0_u64;
     let [near, covering, engine] = nanoseconds([

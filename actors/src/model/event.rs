@@ -173,4 +173,8 @@ pub struct Event {
     /// On exits: what the vehicle did inside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analytics: Option<Analytics>,
+    /// Where on the vehicle's timeline the record was made: the instant of the fix or change that
+    /// confirmed it. For the store's books, told to nobody.
+    #[serde(skip)]
+    pub confirmed_at: Timestamp,
 }

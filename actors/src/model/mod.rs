@@ -14,7 +14,7 @@ mod vehicle;
 pub use analytics::{Analytics, Motion};
 pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
 pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
-pub use fix::{Fix, FuelReading, Place};
+pub use fix::{Fix, FuelReading, Merged, Place};
 pub use ids::{DriverId, EventId, GeofenceId, OrganizationId, TrackerId, VehicleId, VisitId};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use vehicle::{Vehicle, VehicleLimits};

@@ -86,7 +86,8 @@ pub fn accept(
     Ok(Fix {
         recorded_at,
         received_at,
-        place: Place::new(latitude, longitude),
+        // One zero: -0.0 is the same place.
+        place: Place::new(latitude + 0.0, longitude + 0.0),
         speed_kmh: known("speedKmh", reported.speed_kmh)?.filter(|speed| *speed < UNKNOWN_SPEED_KMH),
         heading_degrees,
         altitude_meters: finite("altitudeMeters", reported.altitude_meters)?,

@@ -31,7 +31,6 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
         }
     }
     enter(state, way.as_ref(), &fix, first_event, context, effects);
-    in_order(&mut effects.events[first_event..]);
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
@@ -40,7 +39,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
 
 /// By instant; at one instant exits before entries, then by fence. Only a visit that ends in the
 /// instant of its entry has its exit behind it.
-fn in_order(events: &mut [Event]) {
+pub(super) fn in_order(events: &mut [Event]) {
     if events.len() < 2 {
         return;
     }
@@ -69,8 +68,9 @@ fn leave_or_stay(
         let Some(fence) = context.fences.get(stay.geofence_id) else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
         let mut step = Step { fence, version, context, effects };
-        // Not settled yet, and in force since before the newest entry: it is settled now.
-        let changed_at = version.changed_at.max(state.newest_entry).min(fix.recorded_at);
+        // In force since before the newest entry, and made later: until the correction it brought about
+        // is done, it is in force from here on.
+        let changed_at = state.newest_entry;
         if version.version != stay.version && !settle(stay, before, changed_at, &mut step) {
             return false;
         }
@@ -300,6 +300,7 @@ impl Step<'_> {
             location: candidate.crossing.place,
             fix: EventFix::from(&candidate.fix),
             analytics: None,
+            confirmed_at: candidate.fix.recorded_at, // whoever knows the step says it better
         }
     }
 

@@ -7,6 +7,8 @@
 mod accept;
 mod analytics;
 mod change;
+mod correction;
+mod diff;
 mod effects;
 mod identity;
 mod judge;
@@ -18,11 +20,13 @@ mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use analytics::Tally;
-pub use change::{deactivate, settle_fence};
-pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
+pub use change::{catch_up, settle_change};
+pub use correction::{Corrected, Meanwhile, Slice, StoredFix, correct};
+pub use diff::{Difference, diff};
+pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
 pub use motion::Trail;
-pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
-pub use timeline::apply;
+pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState, Waypoint};
+pub use timeline::{apply, by_rank};
 
 use crate::geofence::FenceSet;
 use crate::model::{Timestamp, Vehicle};

@@ -102,6 +102,15 @@ impl Stay {
     }
 }
 
+/// Where a vehicle was, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waypoint {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub place: Place,
+}
+
 /// A vehicle between two fixes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -121,6 +130,23 @@ pub struct VehicleState {
     /// Whether the vehicle moves.
     #[serde(default)]
     pub trail: Trail,
+    /// Since when it is out of service: `last` is where it was then, and its next fix is a first one.
+    #[serde(default)]
+    pub out_since: Option<Timestamp>,
+    /// The evaluated fix before `last`.
+    #[serde(default)]
+    pub came_from: Option<Waypoint>,
+    /// The newest evaluated fix that is no plain way from the one before: a first one, or faster than
+    /// [`Self::MAX_METERS_PER_SECOND`], or farther than [`Self::MAX_LEG_METERS`]. Microseconds.
+    #[serde(default = "beginning", with = "micros")]
+    pub jumped_at: Timestamp,
+    /// How far a correction that is under way has come: what is not newer is late for it, even if this
+    /// state has not seen anything as new. Microseconds.
+    #[serde(default = "beginning", with = "micros")]
+    pub corrected_to: Timestamp,
+    /// Fixes evaluated since the state was kept last.
+    #[serde(default)]
+    pub unsaved: u32,
 }
 
 impl Default for VehicleState {
@@ -132,11 +158,45 @@ impl Default for VehicleState {
             newest_stored: Timestamp::MIN,
             stays: Vec::new(),
             trail: Trail::default(),
+            out_since: None,
+            came_from: None,
+            jumped_at: Timestamp::MIN,
+            corrected_to: Timestamp::MIN,
+            unsaved: 0,
         }
     }
 }
 
+const fn beginning() -> Timestamp {
+    Timestamp::MIN
+}
+
 impl VehicleState {
+    /// No plain way is faster.
+    pub const MAX_METERS_PER_SECOND: f64 = 70.0;
+    /// No plain way is longer.
+    pub const MAX_LEG_METERS: f64 = 2_000.0;
+
+    /// The newest entry of the timeline; a fix that waits for the next one is on it too.
+    #[must_use]
+    pub fn newest(&self) -> Timestamp {
+        self.suspect.map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
+    }
+
+    /// What is older than this is late.
+    #[must_use]
+    pub fn passed(&self) -> Timestamp {
+        self.newest().max(self.corrected_to)
+    }
+
+    /// Whether everything that comes next is judged alike from here and from another state.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        // What was handed to the store or kept, and corrections, judge nothing.
+        let Self { newest_stored, corrected_to, unsaved, .. } = *self;
+        *self == Self { newest_stored, corrected_to, unsaved, ..other.clone() }
+    }
+
     /// The stay in a fence, if there is one.
     #[must_use]
     pub fn stay(&self, fence: GeofenceId) -> Option<&Stay> {

@@ -2,7 +2,7 @@
 
 use waypost_actors::geofence::geodesic_meters;
 use waypost_actors::model::{Analytics, Cause, EventKind, Fix, Motion, Place, Rules, VehicleLimits};
-use waypost_actors::tracking::{VehicleState, deactivate};
+use waypost_actors::tracking::{VehicleState, catch_up};
 
 use crate::script::{Script, at, version};
 
@@ -178,7 +178,8 @@ fn a_vehicle_taken_out_of_use_has_its_analytics() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, 3.0), (60.0, 5.0)]);
     script.now = at(100.0);
-    script.run(deactivate);
+    script.vehicle.out_of_service = vec![(at(100.0), None)];
+    script.run(catch_up);
     let exit = script.effects.events.last().unwrap();
     assert_eq!(exit.cause, Cause::VehicleDeactivated);
     let [inside] = &exits(&script)[..] else { panic!() };

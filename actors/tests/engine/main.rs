@@ -3,7 +3,11 @@
 mod analytics;
 mod changes;
 mod jitter;
+mod late;
+#[path = "../ledger/mod.rs"]
+mod ledger;
 mod passages;
 mod properties;
 mod rules;
 mod script;
+mod timelines;

@@ -11,14 +11,14 @@ use waypost_actors::model::{
     Circle, Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules,
     ShapeSpec, Timestamp, Vehicle, VehicleId, VehicleLimits, VisitId,
 };
-use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_fence};
+use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_change};
 
 use crate::script::at;
 
 /// Grid steps in a degree; one is 27 m on the equator.
 const STEPS: f64 = 4096.0;
 
-fn grid(north: i32, east: i32) -> Place {
+pub(crate) fn grid(north: i32, east: i32) -> Place {
     Place::new(f64::from(north) / STEPS, f64::from(east) / STEPS)
 }
 
@@ -32,7 +32,7 @@ enum Step {
     Change { fence: usize, after: i32, shape: ShapeSpec, active: bool, rules: Rules, settled: bool },
 }
 
-fn shapes() -> impl Strategy<Value = ShapeSpec> {
+pub(crate) fn shapes() -> impl Strategy<Value = ShapeSpec> {
     let corner = || (-60..60, -60..60);
     prop_oneof![
         (corner(), 1..50, 1..50).prop_map(|((south, west), high, wide)| {
@@ -51,7 +51,7 @@ fn shapes() -> impl Strategy<Value = ShapeSpec> {
     ]
 }
 
-fn any_rules() -> impl Strategy<Value = Rules> {
+pub(crate) fn any_rules() -> impl Strategy<Value = Rules> {
     let seconds = || prop_oneof![3 => Just(0.0), 1 => 1.0..90.0];
     let random = (prop_oneof![Just(0.0), 1.0..200.0], seconds(), seconds(), any::<bool>(), 0..120).prop_map(
         |(exit_margin_meters, min_inside_seconds, min_outside_seconds, infer_passages, dwell)| Rules {
@@ -98,7 +98,7 @@ fn lives() -> impl Strategy<Value = Vec<Step>> {
     vec(prop_oneof![6 => any_fix(1..60), 1 => any_fix(-90..900), 2 => any_change()], 1..60)
 }
 
-fn fences(rules: impl Strategy<Value = Rules>) -> impl Strategy<Value = Vec<Fence>> {
+pub(crate) fn fences(rules: impl Strategy<Value = Rules>) -> impl Strategy<Value = Vec<Fence>> {
     vec((shapes(), rules), 1..5).prop_map(|drawn| {
         let fence = |(number, (shape, rules)): (usize, (ShapeSpec, Rules))| Fence {
             id: GeofenceId(uuid::Uuid::from_u128(100 + number as u128)),
@@ -138,6 +138,7 @@ impl Life {
             organization_id: OrganizationId(uuid::Uuid::from_u128(1)),
             name: "V".into(),
             limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
+            out_of_service: vec![],
         };
         let (state, set) = (VehicleState::default(), prepared(fences));
         Self {
@@ -180,11 +181,12 @@ impl Life {
                     shape: shape.clone(),
                     rules: *rules,
                 });
-                let id = fence.id;
+                let from = fence.versions.last().and_then(|version| version.effective_from);
                 self.set = prepared(&self.fences);
                 if *settled {
-                    let context = Context { vehicle: &self.vehicle, fences: &self.set, detected_at: at(1e6) };
-                    settle_fence(&mut self.state, id, &context, &mut effects);
+                    let context =
+                        Context { vehicle: &self.vehicle, fences: &self.set, detected_at: changed_at };
+                    settle_change(&mut self.state, from.unwrap_or(Timestamp::FIRST), &context, &mut effects);
                 }
             }
         }
@@ -210,7 +212,7 @@ fn prepared(fences: &[Fence]) -> FenceSet {
 }
 
 /// Reads the records as a dispatcher would; who is inside what by them.
-fn told(events: &[Event]) -> BTreeMap<GeofenceId, VisitId> {
+pub(crate) fn told(events: &[Event]) -> BTreeMap<GeofenceId, VisitId> {
     let (mut ids, mut visits) = (HashSet::new(), HashSet::new());
     let mut inside: BTreeMap<GeofenceId, (VisitId, Timestamp)> = BTreeMap::new();
     let mut left: BTreeMap<GeofenceId, Timestamp> = BTreeMap::new();

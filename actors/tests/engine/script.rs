@@ -8,7 +8,7 @@ use waypost_actors::model::{
     Event, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec, Timestamp,
     Vehicle, VehicleId, VehicleLimits,
 };
-use waypost_actors::tracking::{self, Context, Effects, Quarantine, Standing, VehicleState, settle_fence};
+use waypost_actors::tracking::{self, Context, Effects, Quarantine, Standing, VehicleState, settle_change};
 
 const T0: i64 = 1_700_000_000_000_000;
 
@@ -56,6 +56,7 @@ impl Script {
                 organization_id,
                 name: "V".into(),
                 limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
+                out_of_service: vec![],
             },
             fences: vec![Fence {
                 id: GeofenceId(uuid::Uuid::from_u128(3)),
@@ -89,9 +90,9 @@ impl Script {
     }
 
     pub(crate) fn change(&mut self, change: FenceVersion) -> &mut Self {
-        let id = self.fences[0].id;
+        let from = change.effective_from.unwrap_or(Timestamp::FIRST);
         self.fences[0].versions.push(change);
-        self.run(|state, context, effects| settle_fence(state, id, context, effects));
+        self.run(|state, context, effects| settle_change(state, from, context, effects));
         self
     }
 
