@@ -49,7 +49,7 @@ async fn the_feed_is_told_what_late_fixes_put_right(store: TestStore) {
         (&json!("active"), &json!("entry"), &json!("backfill"))
     );
     assert!(text(&found["occurredAt"]) < text(&first["occurredAt"]), "{found}");
-    assert_eq!(active(&fleet, &bus).await, [found.clone()]);
+    assert_eq!(active(&fleet, &bus).await, std::slice::from_ref(&found));
     // Who resumes from the beginning is told of each event as it is now, once.
     let mut again = Wire::feed(&server, &fleet.dispatcher).await;
     let mut resumed = subscribe("all");

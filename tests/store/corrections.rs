@@ -101,7 +101,7 @@ async fn a_record_that_was_made_elsewhere_moves_in_silence(store: TestStore) {
     let part = correction(Some(5), Some(60), vec![confirmed(exit(1, 10), 40), other.clone()]);
     let committed = commit(&track, vec![correcting(part)]).await;
     let revised = told(other, 3, 2, ACTIVE);
-    assert_eq!(committed[0].events, [revised.clone()]);
+    assert_eq!(committed[0].events, std::slice::from_ref(&revised));
     assert_eq!(log(&track).await, [confirmed(exit(1, 10), 40), revised]);
     // So the later part, which does not make them, does not take them back.
     let part = correction(Some(60), None, Vec::new());
@@ -163,7 +163,7 @@ async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
     commit(&track, vec![write(vec![row(fix(0), Standing::Fresh), row(fix(100), Standing::Fresh)])]).await;
     let committed = commit(&track, vec![late(50), late(70)]).await;
     assert_eq!((committed[1].is_dirty, marked(&store).await), (true, Some(mark(50, 70))));
-    assert_eq!(track.seeds().await.expect("read").vehicles[0].is_dirty, true);
+    assert!(track.seeds().await.expect("read").vehicles[0].is_dirty);
     assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").dirty, [VEHICLE]);
     // What a correction leaves replaces everything before it, in its own batch too.
     let committed = commit(&track, vec![late(10), left(Some(mark(60, 70)))]).await;

@@ -140,7 +140,7 @@ async fn an_event_that_was_taken_back_and_happens_again_is_active_again(store: T
     let committed = track.commit(&batch(vec![second])).await.expect("committed");
     let revived =
         Event { sequence: 3, revision: 5, status: EventStatus::Active, origin: Origin::Live, ..again };
-    assert_eq!(committed[0].events, [revived.clone()]);
+    assert_eq!(committed[0].events, std::slice::from_ref(&revived));
     let log = track.events_from(Audience::Everyone, 1, 10).await.expect("read");
     assert_eq!(log, [entry(2, 5), revived]);
 }

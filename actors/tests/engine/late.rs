@@ -97,7 +97,7 @@ impl Life {
         }
         self.end_correction();
         self.now = at(THE_END);
-        self.run(|state, context, effects| catch_up(state, context, effects));
+        self.run(catch_up);
         let mut steps = 0;
         while self.ledger.mark.is_some() {
             self.begin_correction(3, 0);
