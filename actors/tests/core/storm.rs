@@ -144,7 +144,7 @@ async fn storm(seed: u64, plan: &[Fault], restart: bool) {
         keeps_the_law(&world, known, &fences);
         let state = world.store.state(known.id);
         let mut held: Vec<_> = state.open_stays().map(|stay| stay.geofence_id).collect();
-        let view = world.live.vehicle(known.id).await.expect("the core runs").expect("it is known");
+        let view = world.live.vehicle(known.id).await.expect("it runs").expect("it is known");
         let mut shown: Vec<_> = view.geofences.iter().map(|held| held.geofence_id).collect();
         held.sort_unstable();
         shown.sort_unstable();
