@@ -8,8 +8,23 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::ops::once::KeysUnderWay;
+use crate::rate_limit::RateLimits;
 use crate::sessions::Sessions;
+use crate::store::cache::CacheError;
+use crate::store::shared_limit::SharedLimits;
 use crate::store::sql::Db;
+
+/// Why the parts could not be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// The signing keys could not be loaded or made.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// The address of Redis cannot be read.
+    #[error("redisUrl cannot be used")]
+    Redis(#[from] CacheError),
+}
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -24,6 +39,10 @@ pub struct Context {
     pub sessions: Sessions,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
+    /// Idempotency keys of requests under way.
+    pub keys_under_way: KeysUnderWay,
+    /// How often who may ask.
+    pub rate_limits: Arc<RateLimits>,
     /// The time.
     pub clock: Clock,
     /// The settings.
@@ -38,10 +57,16 @@ impl Context {
         events: Arc<dyn EventLog>,
         clock: Clock,
         settings: Settings,
-    ) -> Result<Self, AuthError> {
+    ) -> Result<Self, ContextError> {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
         let sessions = Sessions::default();
-        Ok(Self { db, live, auth, sessions, events, clock, settings: Arc::new(settings) })
+        let shared = match &settings.redis_url {
+            Some(url) => Some(SharedLimits::open(url.reveal())?),
+            None => None,
+        };
+        let rate_limits = Arc::new(RateLimits::new(&settings, shared));
+        let keys_under_way = KeysUnderWay::default();
+        Ok(Self { db, live, auth, sessions, events, keys_under_way, rate_limits, clock, settings: Arc::new(settings) })
     }
 
     /// Why the server cannot do its work now, if it cannot.

@@ -13,6 +13,7 @@ pub mod frames;
 pub mod http;
 pub mod ingest;
 pub mod ops;
+pub mod rate_limit;
 pub mod sessions;
 pub mod store;
 pub mod telemetry;

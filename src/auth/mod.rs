@@ -6,6 +6,7 @@ mod access_token;
 mod caller;
 mod error;
 mod jwt_crypto;
+pub mod locked;
 mod password;
 pub mod permission;
 pub mod scope;

@@ -50,6 +50,8 @@ permissions! {
     WriteGeofences     [SuperAdmin Admin OrgAdmin Dispatcher];
     /// See geofence events and who is inside.
     ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer];
+    /// See who changed what.
+    ReadAudit          [SuperAdmin Admin OrgAdmin];
     /// Watch the live feed.
     WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer];
 }

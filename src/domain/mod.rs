@@ -1,6 +1,7 @@
 //! What the interface speaks of, as parsed values and rules. Pure: no I/O, no clock, no HTTP.
 
 pub mod account;
+pub mod audit;
 pub mod event;
 pub mod field;
 pub mod fold;

@@ -1,5 +1,6 @@
 //! Request bodies: unpacked, limited, parsed to JSON; what the JSON must say is the domain's business.
 
+use actix_web::web::{Bytes, BytesMut};
 use actix_web::dev::{Decompress, Payload};
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::{FromRequest, HttpRequest};
@@ -14,6 +15,8 @@ use super::problem::Problem;
 pub const SMALL_BYTES: usize = 64 * 1024;
 /// The largest body of a geofence, unpacked.
 pub const GEOFENCE_BYTES: usize = 4 * 1024 * 1024;
+/// The largest body of an import, unpacked.
+pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 /// The deepest nesting of a body.
 const MAX_DEPTH: usize = 32;
 
@@ -94,6 +97,19 @@ pub async fn read(payload: Payload, headers: &HeaderMap, limit: usize) -> Result
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// Reads a whole body as it comes, packed or not, of at most `limit` bytes.
+pub async fn read_packed(mut payload: Payload, limit: usize) -> Result<Bytes, Problem> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Problem::new(Code::MalformedRequest).detail("the body ends early"))?;
+        if body.len() + chunk.len() > limit {
+            return Err(Problem::new(Code::PayloadTooLarge).detail(format!("no route takes {} KiB", limit / 1024)));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
 }
 
 /// Parses JSON, naming line and column of what is wrong.

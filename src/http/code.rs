@@ -89,6 +89,8 @@ codes! {
         "The resource is in a state from which this change is not possible; the detail names both states.";
     AlreadySetUp "alreadySetUp" 409 "Already set up"
         "There is a superAdmin already; a setup link makes only the first one.";
+    IdempotencyKeyInUse "idempotencyKeyInUse" 409 "The first request is under way"
+        "A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer.";
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
@@ -97,10 +99,14 @@ codes! {
         "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd.";
     ValidationFailed "validationFailed" 422 "The request has invalid members"
         "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
+    IdempotencyKeyReused "idempotencyKeyReused" 422 "The key belongs to another request"
+        "This Idempotency-Key came within the last 24 hours with another method, path or body. Use a new key for a new request.";
     OrganizationRequired "organizationRequired" 422 "Name an organization"
         "Platform operators belong to no organization and name the one they act in: organizationId in the body of a POST, or in the query.";
     NotAvailableYet "notAvailableYet" 422 "Not available yet"
         "The parameter is part of the interface, but this version cannot answer it yet.";
+    TooManyRequests "tooManyRequests" 429 "Too many requests"
+        "The rate limit named in RateLimit-Policy is used up. Wait as long as Retry-After says; RateLimit tells what is left.";
     TooManyAttempts "tooManyAttempts" 429 "Too many attempts"
         "Five sign-ins in a row failed for this address. Wait as long as Retry-After says.";
     Internal "internal" 500 "Unexpected error"

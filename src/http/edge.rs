@@ -10,8 +10,11 @@ use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use tracing::Instrument;
 
+use super::limit;
 use super::problem::Problem;
 use crate::clock;
+use crate::ops::origin;
+use crate::rate_limit::Standing;
 
 /// The header that carries a request's id, in and out.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -36,11 +39,15 @@ pub async fn edge(
     }
     let path = request.path().to_owned(); // the request itself may not be held while it is routed
     let span = tracing::info_span!("request", request_id = %id);
-    async {
+    origin::of_request(id.clone(), async {
         let answered = next.call(request).await.map(ServiceResponse::map_into_boxed_body);
         let mut answered = settle(answered, &path, &id);
         let (status, path) = match &mut answered {
             Ok(response) => {
+                let standing = response.request().extensions().get::<Standing>().copied();
+                if let Some(standing) = standing {
+                    limit::tell(standing, response.headers_mut());
+                }
                 seal(response.headers_mut(), &id);
                 (response.status(), named(response.request()))
             }
@@ -48,7 +55,7 @@ pub async fn edge(
         };
         tracing::info!(%method, path, status = status.as_u16());
         answered
-    }
+    })
     .instrument(span)
     .await
 }

@@ -14,6 +14,8 @@ pub mod geofence_events;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
+mod limit;
+mod once;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;

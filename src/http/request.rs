@@ -2,7 +2,7 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::body::MessageBody;
+use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::middleware::Next;
@@ -10,10 +10,12 @@ use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
 use uuid::Uuid;
 
 use super::code::Code;
+use super::{limit, once};
 use super::problem::Problem;
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::ops::etag::IfMatch;
+use crate::rate_limit::Class;
 
 /// The context, in handlers.
 pub type Shared = web::Data<Context>;
@@ -39,15 +41,20 @@ pub async fn signed_in(
     context: Shared,
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<impl MessageBody>, Error> {
+) -> Result<ServiceResponse<BoxBody>, Error> {
     let caller = match bearer(request.request()) {
         Some(token) => context.auth.caller(token).await.map_err(Problem::from),
         None => Err(Problem::new(Code::Unauthenticated)),
     };
-    match caller {
+    let counted = match &caller {
+        Ok(caller) => limit::count_caller(&context, &request, caller.account_id).await,
+        Err(_) => limit::count_stranger(&context, &request, Class::Requests).await,
+    };
+    match counted.and(caller) {
         Ok(caller) => {
+            let principal = caller.account_id;
             request.extensions_mut().insert(caller);
-            next.call(request).await.map(ServiceResponse::map_into_boxed_body)
+            once::handle(&context, principal, request, next).await
         }
         Err(problem) => Ok(request.error_response(problem)),
     }

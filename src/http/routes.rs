@@ -5,11 +5,12 @@ use std::sync::LazyLock;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
+use crate::rate_limit::Class;
 use utoipa::OpenApi;
 
 use super::request::signed_in;
 use super::{
-    auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
+    auth, dispatcher, geofence_events, geofences, health, limit, organizations, pages, positions, sockets, trackers,
     vehicles,
 };
 
@@ -137,9 +138,12 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");
         let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
-        match route.access {
-            Access::Open | Access::Tracker => config.service(resource),
-            Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
+        match (route.access, limit::class_of_open(route)) {
+            (Access::SignedIn, _) => config.service(resource.wrap(from_fn(signed_in))),
+            (Access::Tracker, _) => config.service(resource.wrap(from_fn(limit::ingest))),
+            (Access::Open, Some(Class::SignIn)) => config.service(resource.wrap(from_fn(limit::sign_ins))),
+            (Access::Open, Some(_)) => config.service(resource.wrap(from_fn(limit::strangers))),
+            (Access::Open, None) => config.service(resource),
         };
     }
 }

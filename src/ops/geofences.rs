@@ -4,13 +4,15 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
 
+use super::audit::Subject;
 use super::error::OpError;
 use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
-use super::{organizations, take_organization};
+use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::audit::AuditResource;
 use crate::domain::geofence::{Geofence, GeofenceIn, GeofenceSaid};
 use crate::domain::members::Change;
 use crate::domain::merge::{all_problems, merged, writable};
@@ -53,9 +55,16 @@ pub async fn create_geofence(
     let mut tx = context.db.begin().await?;
     organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
     geofence::insert(&mut tx, &scope, &geofence).await?;
+    subject(caller, &geofence, now).created(&mut tx, &geofence).await?;
+    once::keep_made(&mut tx, &geofence).await?;
     tx.commit().await?;
     context.live.put_fence(geofence.fence(now, false)).await?;
     Ok(geofence)
+}
+
+fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (geofence.organization_id, geofence.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Geofence, id, at }
 }
 
 /// A page of geofences.
@@ -113,8 +122,9 @@ pub async fn update_geofence(
         return Ok(current);
     }
     if_match.check(&current)?;
-    let geofence = changed(current, new, body.checked, is_new_version, context.clock.now());
+    let geofence = changed(current.clone(), new, body.checked, is_new_version, context.clock.now());
     geofence::update(&mut tx, &scope, &geofence, is_new_version).await?;
+    subject(caller, &geofence, geofence.updated_at).updated(&mut tx, &current, &geofence).await?;
     // A new name alone makes no version but is told all the same: events carry it.
     let made_at = geofence::version_made_at(tx.on(), &scope, &geofence).await?;
     tx.commit().await?;
@@ -180,8 +190,9 @@ pub async fn delete_geofence(
     // Of now that it is held: a change that was under way comes before the end.
     let now = context.clock.now();
     let version = current.version + 1;
-    let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current };
+    let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current.clone() };
     geofence::delete(&mut tx, &scope, &ended).await?;
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     context.live.put_fence(ended.fence(now, true)).await?;
     Ok(())

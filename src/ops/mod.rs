@@ -2,6 +2,7 @@
 //!
 //! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
 
+pub mod audit;
 pub mod error;
 pub mod etag;
 pub mod geofence_events;
@@ -9,7 +10,9 @@ mod geofence_shape;
 pub mod geofences;
 pub mod inside;
 pub mod live_view;
+pub mod once;
 pub mod organizations;
+pub mod origin;
 pub mod trackers;
 pub mod vehicles;
 

@@ -1,14 +1,17 @@
 //! Organizations.
 
 use serde_json::{Value, json};
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
+use super::once;
 use super::etag::IfMatch;
 use crate::auth::{Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role};
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::fold;
 use crate::domain::members::{Members, email, text};
@@ -88,8 +91,15 @@ pub async fn create_organization(
         };
         conflict(account::insert(tx.on(), &account).await, Taken::Email)?;
     }
+    subject(caller, &organization, now).created(&mut tx, &organization).await?;
+    once::keep_made(&mut tx, &organization).await?;
     tx.commit().await?;
     Ok(organization)
+}
+
+fn subject<'a>(caller: &'a Caller, organization: &Organization, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (organization.id, organization.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Organization, id, at }
 }
 
 /// Takes `admin{email, firstName, lastName}` out of a body.
@@ -157,12 +167,13 @@ pub async fn activate_organization(
     let mut found = organization::find(tx.on(), &scope).await?.ok_or(OpError::NotFound)?;
     let usage = organization::usage(tx.on(), &scope).await?;
     if found.status != OrganizationStatus::Active {
-        let now = context.clock.now();
+        let (now, before) = (context.clock.now(), found.clone());
         found.status = OrganizationStatus::Active;
         found.activated_at = found.activated_at.or(Some(now));
         found.activation_method = found.activation_method.or(Some(ActivationMethod::Manual));
         found.updated_at = now;
         organization::update(tx.on(), &scope, &found).await?;
+        subject(caller, &found, now).updated(&mut tx, &before, &found).await?;
         tx.commit().await?;
     }
     Ok((found, usage))
@@ -197,8 +208,9 @@ pub async fn update_organization(
         return Ok((current, usage));
     }
     if_match.check(&current)?;
-    let changed = Organization { said, status, updated_at: context.clock.now(), ..current };
+    let changed = Organization { said, status, updated_at: context.clock.now(), ..current.clone() };
     conflict(organization::update(tx.on(), &scope, &changed).await, Taken::Slug)?;
+    subject(caller, &changed, changed.updated_at).updated(&mut tx, &current, &changed).await?;
     tx.commit().await?;
     Ok((changed, usage))
 }

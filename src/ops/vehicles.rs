@@ -2,15 +2,17 @@
 
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
-use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
+use super::audit::Subject;
 use super::live_view::LiveVehicle;
-use super::{organizations, take_organization, trackers};
+use super::{once, organizations, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -65,9 +67,29 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         None => None,
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
+    let created = Created { vehicle, tracker };
+    subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
+    once::keep_made(&mut tx, &created.shown()).await?;
     tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
-    Ok(Created { vehicle, tracker })
+    context.live.put_vehicle(created.vehicle.tracked()).await?;
+    Ok(created)
+}
+
+impl Created {
+    /// As the answer shows it.
+    fn shown(&self) -> Value {
+        let mut shown = json!(self.vehicle);
+        if let Some(issued) = &self.tracker {
+            let unique_id = &issued.tracker.said.unique_id;
+            shown["tracker"] = json!({ "id": issued.tracker.id, "uniqueId": unique_id, "token": issued.token });
+        }
+        shown
+    }
+}
+
+fn subject<'a>(caller: &'a Caller, vehicle: &Vehicle, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (vehicle.organization_id, vehicle.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Vehicle, id, at }
 }
 
 /// Takes `tracker{uniqueId}` out of a body.
@@ -140,9 +162,10 @@ pub async fn update_vehicle(
         return Ok(current); // it is as asked already, whatever the client thinks it was
     }
     if_match.check(&current)?;
-    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
+    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current.clone() };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
+    subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
     tx.commit().await?;
     context.live.put_vehicle(vehicle.tracked()).await?;
     Ok(vehicle)
@@ -157,13 +180,14 @@ pub async fn delete_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let now = context.clock.now().into();
+    let now = context.clock.now();
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    vehicle::delete(tx.on(), &scope, id, now).await?;
-    tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
+    vehicle::delete(tx.on(), &scope, id, now.into()).await?;
+    tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     context.live.remove_vehicle(id).await?;
     Ok(())

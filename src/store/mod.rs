@@ -3,10 +3,12 @@
 //! Knows nothing of HTTP, use cases or actors; implements what `waypost_actors::ports` asks for.
 
 pub mod account;
+pub mod audit;
 pub mod cache;
 pub mod event_row;
 pub mod geofence;
 pub mod geofence_event;
+pub mod idempotency;
 pub mod lock;
 pub mod one_time_token;
 pub mod open;
@@ -16,6 +18,7 @@ pub mod partitions;
 mod position_row;
 pub mod rows;
 pub mod session;
+pub mod shared_limit;
 pub mod signing_key;
 pub mod sql;
 pub mod time;
