@@ -15,12 +15,18 @@ pub enum AuthError {
     /// A refresh token, link or ticket that is unknown, expired, used or revoked.
     #[error("token not accepted")]
     InvalidToken,
-    /// The role may not do this.
-    #[error("the role may not do this")]
+    /// Role or scopes do not allow this.
+    #[error("role or scopes do not allow this")]
     Forbidden(Action),
     /// The caller's organization is not active.
     #[error("the organization is not active")]
     OrganizationInactive,
+    /// A system user that belongs to no organization yet.
+    #[error("belongs to no organization")]
+    NoOrganization,
+    /// The address of a system user is not verified yet.
+    #[error("the e-mail address is not verified")]
+    EmailNotVerified,
     /// An operator named no organization where one is needed.
     #[error("name an organization")]
     OrganizationRequired,

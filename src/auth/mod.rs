@@ -5,10 +5,12 @@
 mod access_token;
 mod caller;
 mod error;
+mod holder;
 mod jwt_crypto;
 pub mod locked;
 mod password;
 pub mod permission;
+mod principal;
 pub mod scope;
 mod seal;
 pub mod secret;
@@ -17,10 +19,11 @@ mod setup;
 mod ticket;
 mod tracker;
 
-pub use caller::{Caller, Principal};
+pub use caller::{Caller, Grant};
 pub use error::AuthError;
 pub use password::Hasher;
-pub use permission::Action;
+pub use permission::{Action, Program};
+pub use principal::{PersonPrincipal, Principal, SystemPrincipal};
 pub use scope::{Operator, OrgScope};
 pub use seal::Sealer;
 pub use session::SignedIn;

@@ -33,6 +33,10 @@ pub struct GeofenceBody {
     pub is_geojson: bool,
 }
 
+/// A collection of geofences.
+#[derive(Debug)]
+pub struct CollectionBody(pub Value);
+
 impl<const LIMIT: usize> FromRequest for JsonBody<LIMIT> {
     type Error = Problem;
     type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
@@ -57,6 +61,20 @@ impl FromRequest for GeofenceBody {
             let kind = accept(&headers, &["application/json", "application/geo+json"])?;
             let json = parse(&read(payload, &headers, GEOFENCE_BYTES).await?)?;
             Ok(Self { json, is_geojson: kind == "application/geo+json" })
+        }
+        .boxed_local()
+    }
+}
+
+impl FromRequest for CollectionBody {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (headers, payload) = (request.headers().clone(), payload.take());
+        async move {
+            accept(&headers, &["application/geo+json", "application/json"])?;
+            Ok(Self(parse(&read(payload, &headers, IMPORT_BYTES).await?)?))
         }
         .boxed_local()
     }

@@ -59,10 +59,14 @@ codes! {
         "No active account has this e-mail and password. The answer is the same whether the account exists or not.";
     InvalidToken "invalidToken" 401 "Token not accepted"
         "The refresh token, link or tracker token is unknown, expired, used or revoked. A used refresh token that comes again revokes its whole session.";
-    Forbidden "forbidden" 403 "Not allowed for this role"
-        "You are signed in, but your role may not do this; the detail names the roles that may.";
+    Forbidden "forbidden" 403 "Not allowed"
+        "You are signed in, but your role or your scopes do not allow this; the detail names the roles and the scope that do.";
     OrganizationInactive "organizationInactive" 403 "The organization is not active"
         "The organization is not activated yet, or was deactivated. Its users and trackers are refused; its data is kept.";
+    NoOrganization "noOrganization" 403 "Belongs to no organization yet"
+        "A system user that signed up by itself belongs to no organization and can only create one; it is bound to it once it is active.";
+    EmailNotVerified "emailNotVerified" 403 "The e-mail address is not verified"
+        "E-mail and password are right, but the address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
     OriginNotAllowed "originNotAllowed" 403 "Another site's page"

@@ -4,6 +4,7 @@
 //! the business, which live in `ops` and `domain`.
 
 pub mod answer;
+pub mod audit;
 pub mod auth;
 pub mod body;
 pub mod code;
@@ -11,6 +12,7 @@ pub mod dispatcher;
 pub mod edge;
 pub mod fallback;
 pub mod geofence_events;
+pub mod geofence_import;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
@@ -19,6 +21,7 @@ mod once;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
+pub mod position_history;
 pub mod positions;
 pub mod problem;
 pub mod query;

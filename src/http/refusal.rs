@@ -2,7 +2,7 @@
 
 use super::code::Code;
 use super::problem::Problem;
-use crate::auth::{Action, AuthError};
+use crate::auth::AuthError;
 use crate::ops::error::{OpError, Taken, is_unavailable};
 
 /// Seconds after which an unavailable server may be asked again.
@@ -14,8 +14,10 @@ impl From<AuthError> for Problem {
             AuthError::Unauthenticated => Self::new(Code::Unauthenticated),
             AuthError::InvalidCredentials => Self::new(Code::InvalidCredentials),
             AuthError::InvalidToken => Self::new(Code::InvalidToken),
-            AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(who_may(action)),
+            AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(action.needs()),
             AuthError::OrganizationInactive => Self::new(Code::OrganizationInactive),
+            AuthError::NoOrganization => Self::new(Code::NoOrganization),
+            AuthError::EmailNotVerified => Self::new(Code::EmailNotVerified),
             AuthError::OrganizationRequired => Self::new(Code::OrganizationRequired),
             AuthError::NotFound => Self::new(Code::NotFound),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
@@ -53,11 +55,6 @@ impl From<OpError> for Problem {
             OpError::Internal(cause) => internal(&cause),
         }
     }
-}
-
-fn who_may(action: Action) -> String {
-    let roles: Vec<&str> = action.roles().iter().map(|role| role.as_str()).collect();
-    format!("this needs one of the roles {}", roles.join(", "))
 }
 
 /// The cause goes to the log, not to the client.

@@ -47,12 +47,12 @@ pub async fn signed_in(
         None => Err(Problem::new(Code::Unauthenticated)),
     };
     let counted = match &caller {
-        Ok(caller) => limit::count_caller(&context, &request, caller.account_id).await,
+        Ok(caller) => limit::count_caller(&context, &request, caller.id).await,
         Err(_) => limit::count_stranger(&context, &request, Class::Requests).await,
     };
     match counted.and(caller) {
         Ok(caller) => {
-            let principal = caller.account_id;
+            let principal = caller.id;
             request.extensions_mut().insert(caller);
             once::handle(&context, principal, request, next).await
         }

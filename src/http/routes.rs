@@ -10,7 +10,7 @@ use utoipa::OpenApi;
 
 use super::request::signed_in;
 use super::{
-    auth, dispatcher, geofence_events, geofences, health, limit, organizations, pages, positions, sockets, trackers,
+    audit, auth, dispatcher, geofence_events, geofence_import, geofences, health, limit, organizations, pages, position_history, positions, sockets, trackers,
     vehicles,
 };
 
@@ -86,6 +86,8 @@ routes! {
         SignedIn "PUT"    "/v1/vehicles/{id}"       vehicles::update_vehicle;
         SignedIn "DELETE" "/v1/vehicles/{id}"       vehicles::delete_vehicle;
 
+        SignedIn "GET"    "/v1/vehicles/{id}/positions" position_history::list_positions;
+
         SignedIn "GET"    "/v1/trackers"            trackers::list_trackers;
         SignedIn "POST"   "/v1/trackers"            trackers::create_tracker;
         SignedIn "GET"    "/v1/trackers/{id}"       trackers::find_tracker;
@@ -95,6 +97,7 @@ routes! {
 
         SignedIn "GET"    "/v1/geofences"           geofences::list_geofences;
         SignedIn "POST"   "/v1/geofences"           geofences::create_geofence;
+        SignedIn "POST"   "/v1/geofences/import"    geofence_import::import;
         SignedIn "GET"    "/v1/geofences/{id}"      geofences::find_geofence;
         SignedIn "PUT"    "/v1/geofences/{id}"      geofences::update_geofence;
         SignedIn "DELETE" "/v1/geofences/{id}"      geofences::delete_geofence;
@@ -104,6 +107,8 @@ routes! {
         SignedIn "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
             geofence_events::list_vehicles_inside;
         SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
+
+        SignedIn "GET" "/v1/audit" audit::list_audit;
 
         Tracker "POST" "/v1/positions"  positions::create_positions;
         Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;

@@ -12,6 +12,7 @@ use super::origin;
 use crate::auth::{Action, Caller};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::account::Role;
 use crate::domain::audit::{AuditAction, AuditEntry, AuditFilter, AuditResource, changed_members};
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::store::audit;
@@ -63,8 +64,8 @@ impl Subject<'_> {
         AuditEntry {
             id: clock::new_id(),
             organization_id: Some(self.organization_id),
-            actor_id: self.caller.account_id,
-            actor_role: self.caller.role.as_str().to_owned(),
+            actor_id: self.caller.id,
+            actor_role: self.caller.role().map_or("system", Role::as_str).to_owned(),
             action,
             resource: self.resource,
             resource_id: self.id,

@@ -16,6 +16,7 @@ use crate::domain::audit::AuditResource;
 use crate::domain::geofence::{Geofence, GeofenceIn, GeofenceSaid};
 use crate::domain::members::Change;
 use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::geofence;
 pub use crate::store::geofence::{Filter, SORT_KEYS};
@@ -37,21 +38,8 @@ pub async fn create_geofence(
     let named = take_organization(&mut body)?.or(named_in_query);
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
     let settings = organizations::settings_of(context, &scope).await?;
-    let starting = json!({ "enabled": true, "rules": settings.geofence_defaults });
-    let GeofenceSaid { said, effective_from } = GeofenceSaid::read(&merged(starting, &body, WHOLE))?;
-    let checked = check(said.shape.clone()).await?;
     let now = context.clock.now();
-    let geofence = Geofence {
-        id: GeofenceId(clock::new_id()),
-        organization_id: scope.organization_id(),
-        said: GeofenceIn { shape: checked.shape, ..said },
-        effective_from: in_effect(effective_from, now),
-        bbox: checked.bbox,
-        area_square_meters: checked.area_square_meters,
-        version: 1,
-        created_at: now,
-        updated_at: now,
-    };
+    let geofence = new_geofence(&scope, &settings, body, now).await?;
     let mut tx = context.db.begin().await?;
     organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
     geofence::insert(&mut tx, &scope, &geofence).await?;
@@ -62,7 +50,30 @@ pub async fn create_geofence(
     Ok(geofence)
 }
 
-fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
+/// A geofence as a body says it, with the organization's defaults; its shape is checked.
+pub(super) async fn new_geofence(
+    scope: &OrgScope,
+    settings: &Settings,
+    body: Value,
+    now: Timestamp,
+) -> Result<Geofence, OpError> {
+    let starting = json!({ "enabled": true, "rules": settings.geofence_defaults });
+    let GeofenceSaid { said, effective_from } = GeofenceSaid::read(&merged(starting, &body, WHOLE))?;
+    let checked = check(said.shape.clone()).await?;
+    Ok(Geofence {
+        id: GeofenceId(clock::new_id()),
+        organization_id: scope.organization_id(),
+        said: GeofenceIn { shape: checked.shape, ..said },
+        effective_from: in_effect(effective_from, now),
+        bbox: checked.bbox,
+        area_square_meters: checked.area_square_meters,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+pub(super) fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
     let (organization_id, id) = (geofence.organization_id, geofence.id.into());
     Subject { caller, organization_id, resource: AuditResource::Geofence, id, at }
 }

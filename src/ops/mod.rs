@@ -6,6 +6,7 @@ pub mod audit;
 pub mod error;
 pub mod etag;
 pub mod geofence_events;
+pub mod geofence_import;
 mod geofence_shape;
 pub mod geofences;
 pub mod inside;
@@ -13,6 +14,7 @@ pub mod live_view;
 pub mod once;
 pub mod organizations;
 pub mod origin;
+pub mod position_history;
 pub mod trackers;
 pub mod vehicles;
 

@@ -127,7 +127,7 @@ pub async fn list_organizations(
 ) -> Result<Page<Organization>, OpError> {
     caller.may(Action::ReadOrganization)?;
     let statuses = vec![OrganizationStatus::Active];
-    let filter = Filter { only: caller.organization_id, statuses, ..filter };
+    let filter = Filter { only: caller.own_organization()?, statuses, ..filter };
     Ok(organization::list(&context.db, &filter, sort, page).await?)
 }
 

@@ -34,14 +34,6 @@ pub struct Account {
     pub organization_status: Option<String>,
 }
 
-impl Account {
-    /// Its organization; operators have none.
-    #[must_use]
-    pub fn organization_id(&self) -> Option<OrganizationId> {
-        self.organization_id.map(OrganizationId)
-    }
-}
-
 /// An account to make.
 #[derive(Clone)]
 pub struct NewAccount {
