@@ -6,7 +6,7 @@
 mod load;
 mod value;
 
-pub use load::{ConfigError, Sources, flags, given_flags};
+pub use load::{ConfigError, InForce, Sources, flags, given_flags, in_force};
 pub use value::{LogFormat, Rate, Secret};
 
 use std::net::SocketAddr;
@@ -27,6 +27,13 @@ pub struct Setting {
     pub default: &'static str,
     /// What it does.
     pub explanation: &'static str,
+    /// Whether its value is never shown.
+    pub is_secret: bool,
+}
+
+/// Whether a type, as it is written, hides its value.
+const fn is_secret(of: &str) -> bool {
+    matches!(of.as_bytes(), b"Secret" | b"Option<Secret>")
 }
 
 macro_rules! settings {
@@ -39,7 +46,8 @@ macro_rules! settings {
 
         /// The table of settings.
         pub const TABLE: &[Setting] = &[
-            $(Setting { name: stringify!($name), default: $default, explanation: $explanation },)+
+            $(Setting { name: stringify!($name), default: $default, explanation: $explanation,
+                is_secret: is_secret(stringify!($type)) },)+
         ];
 
         impl Settings {

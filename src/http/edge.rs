@@ -5,11 +5,12 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{Method, header};
+use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use tracing::Instrument;
 
+use super::answer::AlwaysNew;
 use super::limit;
 use super::problem::Problem;
 use crate::clock;
@@ -44,6 +45,9 @@ pub async fn edge(
         let mut answered = settle(answered, &path, &id);
         let (status, path) = match &mut answered {
             Ok(response) => {
+                if not_modified(response) {
+                    *response = without_body(response);
+                }
                 let standing = response.request().extensions().get::<Standing>().copied();
                 if let Some(standing) = standing {
                     limit::tell(standing, response.headers_mut());
@@ -123,6 +127,30 @@ fn named(request: &HttpRequest) -> String {
         Some(pattern) if pattern.contains("{token}") => pattern,
         _ => request.path().to_owned(),
     }
+}
+
+/// Whether the client has the resource as it is. Not where the answer has members that its ETag leaves out and
+/// that change by themselves.
+fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
+    let is_read = response.request().method() == Method::GET && response.status() == StatusCode::OK;
+    if !is_read || response.response().extensions().get::<AlwaysNew>().is_some() {
+        return false;
+    }
+    let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
+    let known = response.request().headers().get_all(header::IF_NONE_MATCH);
+    let mut known = known.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    known.any(|given| matches!(given.trim(), "*") || given.trim().trim_start_matches("W/") == tag)
+}
+
+/// 304 with the headers that tell about the resource.
+fn without_body(response: &ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    let mut answer = HttpResponse::NotModified();
+    for name in [header::ETAG, header::VARY] {
+        if let Some(value) = response.headers().get(&name) {
+            answer.insert_header((name, value.clone()));
+        }
+    }
+    ServiceResponse::new(response.request().clone(), answer.finish())
 }
 
 fn seal(headers: &mut HeaderMap, id: &str) {

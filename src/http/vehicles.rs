@@ -145,7 +145,11 @@ pub async fn find_vehicle(
     let (scope, vehicle) = ops::find_vehicle(&context, &caller, named, id).await?;
     let live = if with_live { ops::live_vehicles(&context, &scope, [id]).await?.pop() } else { None };
     let out = VehicleOut { vehicle, live, tracker: None };
-    Ok(answer::ok(&out.vehicle, &out))
+    let mut answer = answer::ok(&out.vehicle, &out);
+    if out.live.is_some() {
+        answer.extensions_mut().insert(answer::AlwaysNew);
+    }
+    Ok(answer)
 }
 
 /// Change a vehicle: members left out stay, null clears.
