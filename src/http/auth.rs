@@ -18,8 +18,10 @@ use crate::ops::error::OpError;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LoginIn {
     /// The account's address.
+    #[schema(min_length = 1, max_length = 1024)]
     pub email: String,
     /// Its password.
+    #[schema(min_length = 1, max_length = 1024)]
     pub password: String,
 }
 
@@ -28,6 +30,7 @@ pub struct LoginIn {
 #[serde(rename_all = "camelCase")]
 pub struct RefreshIn {
     /// The newest refresh token of the session.
+    #[schema(min_length = 1, max_length = 1024)]
     pub refresh_token: String,
 }
 

@@ -4,6 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{KnownFormat, Object, OneOf, Schema, SchemaFormat, Type};
 use waypost_actors::live::LiveError;
 
 use super::answer::Answer;
@@ -24,6 +25,7 @@ const RETRY_SECONDS: u64 = 1;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PositionsIn {
     /// At most 500, in their order.
+    #[schema(max_items = 500)]
     pub items: Vec<PositionIn>,
 }
 
@@ -34,7 +36,7 @@ pub struct PositionIn {
     /// The client's own increasing number; named again when the item is refused.
     pub seq: Option<i64>,
     /// RFC 3339 text, or milliseconds since 1970.
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(schema_with = instant_schema)]
     pub recorded_at: String,
     /// Degrees north.
     #[schema(minimum = -90, maximum = 90)]
@@ -59,6 +61,13 @@ pub struct PositionIn {
     pub fuel: Option<serde_json::Value>,
     /// Must be the token's own tracker, if it is named.
     pub tracker_id: Option<String>,
+}
+
+/// Text, or milliseconds; a number that looks like seconds is refused.
+fn instant_schema() -> Schema {
+    let text = Object::builder().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    let millis = Object::builder().schema_type(Type::Integer).minimum(Some(100_000_000_000_i64));
+    OneOf::builder().item(text).item(millis).description(Some("RFC 3339 text, or milliseconds since 1970")).into()
 }
 
 /// What became of the items. All but the rejected ones are committed.

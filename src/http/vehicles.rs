@@ -34,6 +34,7 @@ pub struct VehicleCreateIn {
 #[serde(rename_all = "camelCase")]
 pub struct NewTrackerIn {
     /// The device's own id, unique on the platform.
+    #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
     pub unique_id: String,
 }
 

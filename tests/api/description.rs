@@ -146,11 +146,14 @@ fn only_what_must_be_there_is_required_of_a_body() {
     with_app(async |app| {
         let document = app.get("/openapi.json", "").await.ok(200);
         let schemas = &document["components"]["schemas"];
-        let create = schemas["CreateVehicleBody"].to_string();
-        assert!(create.contains(r#""required":["name"]"#), "{create}");
-        assert_eq!(create.matches("\"required\"").count(), 1, "{create}");
-        let update = schemas["UpdateVehicleBody"].to_string();
-        assert!(update.contains("intervalSeconds") && !update.contains("\"required\""), "{update}");
+        let create = &schemas["CreateVehicleBody"];
+        assert_eq!(create["required"], json!(["name"]), "{create}");
+        assert_eq!(create["properties"]["tracking"].get("required"), None, "{create}");
+        assert_eq!(create["additionalProperties"], json!(false));
+        let update = &schemas["UpdateVehicleBody"];
+        assert!(update["properties"]["tracking"]["properties"].get("intervalSeconds").is_some(), "{update}");
+        assert_eq!((update.get("required"), update["properties"]["tracking"].get("required")), (None, None));
+        assert_eq!(update["properties"]["id"]["readOnly"], json!(true));
         app
     });
 }

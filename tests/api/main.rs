@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod auth;
+mod contract;
 mod description;
 mod geofence_events;
 mod geofences;
