@@ -8,6 +8,7 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::mail::Post;
 use crate::ops::once::KeysUnderWay;
 use crate::rate_limit::RateLimits;
 use crate::sessions::Sessions;
@@ -37,6 +38,8 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
+    /// Mail: put letters into the outbox, then wake it.
+    pub mail: Arc<Post>,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
     /// Idempotency keys of requests under way.
@@ -57,16 +60,17 @@ impl Context {
         events: Arc<dyn EventLog>,
         clock: Clock,
         settings: Settings,
+        mail: Post,
     ) -> Result<Self, ContextError> {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
-        let sessions = Sessions::default();
+        let (mail, sessions) = (Arc::new(mail), Sessions::default());
         let shared = match &settings.redis_url {
             Some(url) => Some(SharedLimits::open(url.reveal())?),
             None => None,
         };
         let rate_limits = Arc::new(RateLimits::new(&settings, shared));
-        let keys_under_way = KeysUnderWay::default();
-        Ok(Self { db, live, auth, sessions, events, keys_under_way, rate_limits, clock, settings: Arc::new(settings) })
+        let (keys_under_way, settings) = (KeysUnderWay::default(), Arc::new(settings));
+        Ok(Self { db, live, auth, sessions, mail, events, keys_under_way, rate_limits, clock, settings })
     }
 
     /// Why the server cannot do its work now, if it cannot.

@@ -33,6 +33,12 @@ pub enum AuthError {
     /// Not there, or not the caller's.
     #[error("not found")]
     NotFound,
+    /// A link of ours that is too old, or that a newer one replaced.
+    #[error("the link is too old")]
+    LinkExpired,
+    /// A link of ours that did its work before.
+    #[error("the link was used")]
+    LinkUsed,
     /// Too many failed sign-ins; try again after so many seconds.
     #[error("too many failed sign-ins")]
     TooManyAttempts(u64),

@@ -66,6 +66,14 @@ impl Holder {
         }
     }
 
+    /// Its address.
+    pub(super) fn email(&self) -> &str {
+        match self {
+            Self::Account(account) => &account.email,
+            Self::System(user) => &user.email,
+        }
+    }
+
     /// Whether it can be used.
     pub(super) fn is_active(&self) -> bool {
         match self {

@@ -8,14 +8,17 @@ mod error;
 mod holder;
 mod jwt_crypto;
 pub mod locked;
+pub mod link;
 mod password;
 pub mod permission;
 mod principal;
+mod redeem;
 pub mod scope;
 mod seal;
 pub mod secret;
 mod session;
 mod setup;
+mod system_users;
 mod ticket;
 mod tracker;
 
@@ -24,7 +27,7 @@ pub use error::AuthError;
 pub use password::Hasher;
 pub use permission::{Action, Program};
 pub use principal::{PersonPrincipal, Principal, SystemPrincipal};
-pub use scope::{Operator, OrgScope};
+pub use scope::{Operator, OrgScope, SystemUserScope};
 pub use seal::Sealer;
 pub use session::SignedIn;
 pub use setup::{FirstStart, SetupError};
@@ -50,6 +53,11 @@ pub struct Auth {
 }
 
 impl Auth {
+    /// The hash of a new password, made on the bounded pool.
+    pub async fn hash_password(&self, password: String) -> Result<String, AuthError> {
+        self.hasher.hash(password).await
+    }
+
     /// Loads the signing keys, making the first one at the first start.
     pub async fn start(db: Db, clock: Clock) -> Result<Self, AuthError> {
         let keys = signing_key::load_or_create(&db, clock::random_bytes(), clock.now().into()).await?;

@@ -10,6 +10,7 @@ use super::access_token::{self, Subject};
 use super::caller::Caller;
 use super::error::AuthError;
 use super::holder::Holder;
+use super::link;
 use super::principal::Principal;
 use super::secret;
 use crate::clock;
@@ -25,8 +26,6 @@ const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
 const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
 /// How long failures count, in seconds.
 const WINDOW_SECONDS: f64 = 15.0 * 60.0;
-/// How long a sign-in link is good, in seconds.
-const LINK_SECONDS: f64 = 24.0 * 3600.0;
 
 /// What somebody gets who signs in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -47,14 +46,14 @@ pub struct SignedIn {
 
 /// Which door somebody signs in by.
 #[derive(Clone, Copy)]
-enum Door {
+pub(super) enum Door {
     People,
     Programs,
 }
 
 impl Door {
     /// How failures of an address are counted: a person's do not lock out a system user of the same address.
-    fn attempts_key(self, email: &str) -> String {
+    pub(super) fn attempts_key(self, email: &str) -> String {
         match self {
             Self::People => email_key(email),
             Self::Programs => system_user::attempts_key(email),
@@ -63,8 +62,8 @@ impl Door {
 
     async fn find(self, db: &Db, email: &str) -> Result<Option<Holder>, SqlError> {
         Ok(match self {
-            Self::People => account::find_by_email(db, email).await?.map(Holder::Account),
-            Self::Programs => system_user::find_by_email(db, email).await?.map(Holder::System),
+            Self::People => account::find_by_email(db.read(), email).await?.map(Holder::Account),
+            Self::Programs => system_user::find_by_email(db.read(), email).await?.map(Holder::System),
         })
     }
 }
@@ -138,17 +137,9 @@ impl Auth {
 
     /// Makes a token that signs an account in once, within a day: for the demo and the console.
     pub async fn sign_in_link(&self, account: Uuid) -> Result<String, AuthError> {
-        let (token, now) = (secret::new("wpl_"), self.clock.now());
-        let expires_at = now.plus_seconds(LINK_SECONDS);
-        one_time_token::insert(
-            self.db.write(),
-            &secret::hash(&token),
-            Purpose::SignIn,
-            Some(account),
-            now.into(),
-            expires_at.into(),
-        )
-        .await?;
+        let mut tx = self.db.begin().await?;
+        let token = link::issue(&mut tx, Purpose::SignIn, account, self.clock.now()).await?;
+        tx.commit().await?;
         Ok(token)
     }
 
@@ -173,7 +164,12 @@ impl Auth {
         Ok(Caller::of(&holder, subject.session_id))
     }
 
-    async fn open_session(&self, tx: &mut Tx, holder: Holder, now: Timestamp) -> Result<SignedIn, AuthError> {
+    pub(super) async fn open_session(
+        &self,
+        tx: &mut Tx,
+        holder: Holder,
+        now: Timestamp,
+    ) -> Result<SignedIn, AuthError> {
         holder.note_sign_in(tx.on(), now.into()).await?;
         session::forget_ended(tx.on(), holder.id(), now.into()).await?;
         self.next_token(tx, holder, clock::new_id(), now, now.plus_seconds(SESSION_SECONDS)).await

@@ -73,7 +73,8 @@ fn empty(directory: &Path) -> anyhow::Result<()> {
 
 async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()> {
     let context = &application.context;
-    let admin = account::find_by_email(&context.db, EMAIL).await?.context("the demo's account is missing")?;
+    let admin =
+        account::find_by_email(context.db.read(), EMAIL).await?.context("the demo's account is missing")?;
     let token = context.auth.sign_in_link(admin.id).await?;
     let (buses, fences) = (bundle.vehicles.len(), bundle.fences.len());
     let from = bundle.from.to_string();

@@ -7,7 +7,8 @@ use std::sync::LazyLock;
 use super::{Setting, Settings, TABLE};
 
 /// Variables that other software spells without our prefix.
-const PLAIN_VARIABLES: [(&str, &'static str); 2] = [("DATABASE_URL", "database_url"), ("REDIS_URL", "redis_url")];
+const PLAIN_VARIABLES: [(&str, &str); 3] =
+    [("DATABASE_URL", "database_url"), ("REDIS_URL", "redis_url"), ("SMTP_URL", "smtp_url")];
 
 /// Why the settings could not be read.
 #[derive(Debug, thiserror::Error)]

@@ -7,7 +7,7 @@ mod load;
 mod value;
 
 pub use load::{ConfigError, InForce, Sources, flags, given_flags, in_force};
-pub use value::{LogFormat, Rate, Secret};
+pub use value::{LogFormat, Rate, Secret, Sender, SignUp};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -76,6 +76,10 @@ settings! {
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
     allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
+    sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
+    smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved in the data directory and its links are logged (SMTP_URL works too)";
+    mail_from: Sender = "Waypost <waypost@localhost>", "Who mail is from, with a name or without";
+    mail_timeout: Duration = "20s", "An SMTP server that takes longer for one mail is given up, to be tried again";
     admin_email: Option<String> = "", "E-mail of the first superAdmin, made at the first start";
     admin_password: Option<Secret> = "", "Password of the first superAdmin, at least 12 characters";
     log: String = "info", "Which log lines to write: a level, or a filter such as info,sqlx=warn";

@@ -38,6 +38,19 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whether strangers may sign up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignUp {
+    /// They may.
+    Open,
+    /// Accounts are made by those who have one.
+    Closed,
+}
+
+/// Whom mail is from, as `Name <address>` or as an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sender(pub lettre::message::Mailbox);
+
 /// A setting's type: read from the text of a file, a variable or a flag.
 pub(super) trait Value: Sized {
     /// Reads it; the error completes the sentence "… must be …".
@@ -87,6 +100,22 @@ impl Value for LogFormat {
             "json" => Ok(Self::Json),
             _ => Err("text or json"),
         }
+    }
+}
+
+impl Value for SignUp {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "open" => Ok(Self::Open),
+            "closed" => Ok(Self::Closed),
+            _ => Err("open or closed"),
+        }
+    }
+}
+
+impl Value for Sender {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        text.parse().map(Self).map_err(|_| "an address such as Waypost <waypost@example.org>")
     }
 }
 

@@ -6,6 +6,7 @@ pub mod event;
 pub mod field;
 pub mod fold;
 pub mod geofence;
+pub mod link;
 pub mod members;
 pub mod merge;
 pub mod nearest;

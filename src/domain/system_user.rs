@@ -1,9 +1,14 @@
 //! Programs that sign in: what they are allowed, and how they stand.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use utoipa::ToSchema;
-use waypost_actors::model::Timestamp;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::field::FieldError;
+use super::fold::folded;
+use super::members::{Members, Read, one_of, text};
 use super::words::words;
 
 words!(
@@ -47,6 +52,79 @@ words!(
         Disabled = "disabled",
     }
 );
+
+/// A system user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemUser {
+    /// Which.
+    pub id: Uuid,
+    /// Its organization; one that signed up by itself has none before it made one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<OrganizationId>,
+    /// Its address, unique among system users.
+    pub email: String,
+    /// What may be changed of it.
+    #[serde(flatten)]
+    pub said: SystemUserIn,
+    /// How it stands: may be set to `active` or `disabled`.
+    pub status: SystemUserStatus,
+    /// When its address was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub email_verified_at: Option<Timestamp>,
+    /// When it last signed in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_login_at: Option<Timestamp>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What may be said of a system user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemUserIn {
+    /// What it is called, 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
+    pub name: String,
+    /// What it may do.
+    #[schema(value_type = Vec<Scope>)]
+    pub scopes: Scopes,
+}
+
+impl SystemUserIn {
+    /// Reads one whose members are all there.
+    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
+        let mut members = Members::of(body);
+        let name = members.required("name", text(1..=120));
+        let scopes = members.required("scopes", scopes);
+        members.finish(|| Some(Self { name: name?, scopes: scopes? }))
+    }
+
+    /// What searching looks into, besides the address.
+    #[must_use]
+    pub fn search_key(&self, email: &str) -> String {
+        folded(&format!("{} {email}", self.name))
+    }
+}
+
+impl SystemUser {
+    /// The part that a client changes: what `If-Match` guards.
+    #[must_use]
+    pub fn tagged(&self) -> Self {
+        let status =
+            if self.status == SystemUserStatus::Locked { SystemUserStatus::Active } else { self.status };
+        Self { last_login_at: None, status, ..self.clone() }
+    }
+}
+
+/// A list of scopes.
+pub fn scopes(value: &Value) -> Read<Scopes> {
+    let items = value.as_array().ok_or_else(|| ("type", "a list of scopes".to_owned()))?;
+    let read: Result<Vec<Scope>, _> = items.iter().map(one_of(Scope::WORDS)).collect();
+    read.map(Scopes::from).map_err(|(code, must)| (code, format!("a list, each {must}")))
+}
 
 /// A set of scopes, in the order of the interface.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

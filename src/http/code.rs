@@ -67,6 +67,8 @@ codes! {
         "A system user that signed up by itself belongs to no organization and can only create one; it is bound to it once it is active.";
     EmailNotVerified "emailNotVerified" 403 "The e-mail address is not verified"
         "E-mail and password are right, but the address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
+    SignUpClosed "signUpClosed" 403 "Sign-up is closed"
+        "This server lets nobody sign up by themselves (setting signUp). Ask an operator, or an orgAdmin of your organization.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
     OriginNotAllowed "originNotAllowed" 403 "Another site's page"
@@ -95,6 +97,10 @@ codes! {
         "There is a superAdmin already; a setup link makes only the first one.";
     IdempotencyKeyInUse "idempotencyKeyInUse" 409 "The first request is under way"
         "A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer.";
+    LinkExpired "linkExpired" 410 "The link is too old"
+        "A link of a mail works for 24 hours, and only until a newer one is sent. Ask for a new one.";
+    LinkUsed "linkUsed" 410 "The link was used"
+        "The link did its work before. To choose another password, ask for a new link at forgot-password.";
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"

@@ -18,6 +18,7 @@ pub mod geojson;
 pub mod health;
 mod limit;
 mod once;
+pub mod links;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
@@ -29,6 +30,7 @@ mod refusal;
 pub mod request;
 pub mod routes;
 pub mod sockets;
+pub mod system_users;
 pub mod trackers;
 pub mod vehicles;
 

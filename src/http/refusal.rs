@@ -20,6 +20,8 @@ impl From<AuthError> for Problem {
             AuthError::EmailNotVerified => Self::new(Code::EmailNotVerified),
             AuthError::OrganizationRequired => Self::new(Code::OrganizationRequired),
             AuthError::NotFound => Self::new(Code::NotFound),
+            AuthError::LinkExpired => Self::new(Code::LinkExpired),
+            AuthError::LinkUsed => Self::new(Code::LinkUsed),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
             AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),
@@ -47,6 +49,7 @@ impl From<OpError> for Problem {
             OpError::PlanLimit { what, limit } => {
                 Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
             }
+            OpError::SignUpClosed => Self::new(Code::SignUpClosed),
             OpError::Precondition => Self::new(Code::PreconditionFailed),
             OpError::KeyUnderWay => Self::new(Code::IdempotencyKeyInUse).retry_after(RETRY_SECONDS),
             OpError::KeyReused => Self::new(Code::IdempotencyKeyReused),

@@ -7,6 +7,8 @@ use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
 use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use futures_util::FutureExt;
+use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
 
 use super::code::Code;
@@ -24,6 +26,10 @@ pub type Shared = web::Data<Context>;
 #[derive(Debug)]
 pub struct SignedCaller(pub Caller);
 
+/// The caller of a route that anybody may call: absent without a token, refused with one that is not in force.
+#[derive(Debug)]
+pub struct MaybeCaller(pub Option<Caller>);
+
 /// The id in the path. A malformed one is not found, like any other that is not there.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
@@ -35,6 +41,21 @@ pub struct PathToken(pub String);
 /// `If-Match`.
 #[derive(Debug)]
 pub struct Matching(pub IfMatch);
+
+/// Lets everybody through, but whoever says who it is must be that.
+pub async fn known_or_stranger(
+    context: Shared,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    if request.headers().contains_key(header::AUTHORIZATION) {
+        return signed_in(context, request, next).await;
+    }
+    match limit::count_stranger(&context, &request, Class::SignIn).await {
+        Ok(()) => once::handle(&context, Uuid::nil(), request, next).await,
+        Err(problem) => Ok(request.error_response(problem)),
+    }
+}
 
 /// Lets only signed-in callers through; before anything else of the request is looked at.
 pub async fn signed_in(
@@ -76,6 +97,25 @@ impl FromRequest for SignedCaller {
         // Absent only if the route table calls this route open: then nobody may be let in.
         let caller = request.extensions().get::<Caller>().cloned();
         ready(caller.map(Self).ok_or_else(|| Problem::new(Code::Unauthenticated)))
+    }
+}
+
+impl FromRequest for MaybeCaller {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        let token = bearer(request).map(str::to_owned);
+        let is_malformed = token.is_none() && request.headers().contains_key(header::AUTHORIZATION);
+        let context = request.app_data::<Shared>().cloned();
+        async move {
+            if is_malformed {
+                return Err(Problem::new(Code::Unauthenticated));
+            }
+            let (Some(token), Some(context)) = (token, context) else { return Ok(Self(None)) };
+            Ok(Self(Some(context.auth.caller(&token).await?)))
+        }
+        .boxed_local()
     }
 }
 

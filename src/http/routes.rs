@@ -8,10 +8,10 @@ use actix_web::{Resource, guard};
 use crate::rate_limit::Class;
 use utoipa::OpenApi;
 
-use super::request::signed_in;
+use super::request::{known_or_stranger, signed_in};
 use super::{
-    audit, auth, dispatcher, geofence_events, geofence_import, geofences, health, limit, organizations, pages, position_history, positions, sockets, trackers,
-    vehicles,
+    audit, auth, dispatcher, geofence_events, geofence_import, geofences, health, limit, links, organizations,
+    pages, position_history, positions, sockets, system_users, trackers, vehicles,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -19,6 +19,8 @@ use super::{
 pub enum Access {
     /// Anybody.
     Open,
+    /// Anybody; whoever carries an access token is known by it, and refused when it is not in force.
+    Either,
     /// Whoever carries an access token in force.
     SignedIn,
     /// A tracker, by its own token; the handler looks at it.
@@ -73,6 +75,19 @@ routes! {
         SignedIn "POST"   "/v1/auth/ws-ticket"             auth::create_ws_ticket;
         Open     "POST"   "/v1/auth/sign-in-link/{token}"  auth::redeem_sign_in_link;
 
+        Open     "POST"   "/v1/auth/forgot-password"        auth::forgot_password;
+        Open     "POST"   "/v1/auth/reset-password/{token}" auth::reset_password;
+        Open     "POST"   "/v1/auth/accept-invite/{token}"  auth::accept_invite;
+
+        Either   "POST"   "/v1/system-users"                      system_users::create_system_user;
+        SignedIn "GET"    "/v1/system-users"                      system_users::list_system_users;
+        Open     "POST"   "/v1/system-users/verify-email/{token}" system_users::verify_system_user;
+        Open     "POST"   "/v1/system-users/resend-verification"  system_users::resend_verification;
+        Open     "POST"   "/v1/system-users/login"                system_users::login_system_user;
+        SignedIn "GET"    "/v1/system-users/{id}"                 system_users::find_system_user;
+        SignedIn "PUT"    "/v1/system-users/{id}"                 system_users::update_system_user;
+        SignedIn "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
+
         SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
         SignedIn "POST"   "/v1/organizations"                   organizations::create_organization;
         SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
@@ -124,6 +139,12 @@ routes! {
         "GET"  "/problems/{code}"  pages::problem_page;
         "GET"  "/setup/{token}"    pages::setup_form;
         "POST" "/setup/{token}"    pages::redeem_setup;
+        "GET"  "/verify/{token}"   links::verify_form;
+        "POST" "/verify/{token}"   links::redeem_verify;
+        "GET"  "/invite/{token}"   links::invite_form;
+        "POST" "/invite/{token}"   links::redeem_invite;
+        "GET"  "/reset/{token}"    links::reset_form;
+        "POST" "/reset/{token}"    links::redeem_reset;
         "GET"  "/docs"             pages::docs;
         "GET"  "/docs/{file}"      pages::docs_file;
         "GET"  "/"                 dispatcher::index;
@@ -146,6 +167,7 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         match (route.access, limit::class_of_open(route)) {
             (Access::SignedIn, _) => config.service(resource.wrap(from_fn(signed_in))),
             (Access::Tracker, _) => config.service(resource.wrap(from_fn(limit::ingest))),
+            (Access::Either, _) => config.service(resource.wrap(from_fn(known_or_stranger))),
             (Access::Open, Some(Class::SignIn)) => config.service(resource.wrap(from_fn(limit::sign_ins))),
             (Access::Open, Some(_)) => config.service(resource.wrap(from_fn(limit::strangers))),
             (Access::Open, None) => config.service(resource),

@@ -22,8 +22,8 @@ use crate::store::sql::Tx;
 pub(super) struct Subject<'a> {
     /// Who.
     pub(super) caller: &'a Caller,
-    /// Whose data.
-    pub(super) organization_id: OrganizationId,
+    /// Whose data; none of the platform's own.
+    pub(super) organization_id: Option<OrganizationId>,
     /// What.
     pub(super) resource: AuditResource,
     /// Which.
@@ -63,7 +63,7 @@ impl Subject<'_> {
     fn entry(&self, action: AuditAction) -> AuditEntry {
         AuditEntry {
             id: clock::new_id(),
-            organization_id: Some(self.organization_id),
+            organization_id: self.organization_id,
             actor_id: self.caller.id,
             actor_role: self.caller.role().map_or("system", Role::as_str).to_owned(),
             action,

@@ -40,6 +40,9 @@ pub enum OpError {
     /// Not possible from the present state.
     #[error("{0}")]
     Transition(String),
+    /// Strangers may not sign up.
+    #[error("sign-up is closed")]
+    SignUpClosed,
     /// The subscription allows no more.
     #[error("the plan allows {limit} {what}")]
     PlanLimit {

@@ -15,6 +15,8 @@ pub mod once;
 pub mod organizations;
 pub mod origin;
 pub mod position_history;
+pub mod sign_in;
+pub mod system_users;
 pub mod trackers;
 pub mod vehicles;
 

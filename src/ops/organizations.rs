@@ -98,7 +98,7 @@ pub async fn create_organization(
 }
 
 fn subject<'a>(caller: &'a Caller, organization: &Organization, at: Timestamp) -> Subject<'a> {
-    let (organization_id, id) = (organization.id, organization.id.into());
+    let (organization_id, id) = (Some(organization.id), organization.id.into());
     Subject { caller, organization_id, resource: AuditResource::Organization, id, at }
 }
 

@@ -60,7 +60,7 @@ impl Issued {
 }
 
 fn subject<'a>(caller: &'a Caller, tracker: &Tracker, at: Timestamp) -> Subject<'a> {
-    let (organization_id, id) = (tracker.organization_id, tracker.id.into());
+    let (organization_id, id) = (Some(tracker.organization_id), tracker.id.into());
     Subject { caller, organization_id, resource: AuditResource::Tracker, id, at }
 }
 

@@ -88,7 +88,7 @@ impl Created {
 }
 
 fn subject<'a>(caller: &'a Caller, vehicle: &Vehicle, at: Timestamp) -> Subject<'a> {
-    let (organization_id, id) = (vehicle.organization_id, vehicle.id.into());
+    let (organization_id, id) = (Some(vehicle.organization_id), vehicle.id.into());
     Subject { caller, organization_id, resource: AuditResource::Vehicle, id, at }
 }
 

@@ -83,8 +83,8 @@ pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
 }
 
 /// The account with an address.
-pub async fn find_by_email(db: &Db, email: &str) -> Result<Option<Account>> {
-    db.read().sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
+pub async fn find_by_email(on: On<'_>, email: &str) -> Result<Option<Account>> {
+    on.sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
 }
 
 /// An account.
@@ -106,6 +106,20 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option
         .push(")")
         .optional()
         .await
+}
+
+/// Gives an account a password; one that was invited is active then.
+pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
+    on.sql(
+        "update account set password_hash = $2, updated_at = $3, \
+         status = case when status = 'invited' then 'active' else status end where id = $1",
+    )
+    .bind(id)
+    .bind(hash)
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
 }
 
 /// Whether there is a superAdmin.

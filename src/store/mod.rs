@@ -13,6 +13,7 @@ pub mod lock;
 pub mod one_time_token;
 pub mod open;
 pub mod organization;
+pub mod outbox;
 mod page;
 pub mod partitions;
 pub mod position_history;

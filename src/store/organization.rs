@@ -8,6 +8,7 @@ use super::page::{Columns, paged};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::{Operator, OrgScope};
+use crate::domain::account::email_key;
 use crate::domain::fold::anywhere;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn, OrganizationStatus};
 use crate::domain::organization_settings::{Settings, Subscription, Usage};
@@ -99,6 +100,20 @@ pub async fn hold(on: On<'_>, scope: &OrgScope) -> Result<()> {
         .run()
         .await?;
     Ok(())
+}
+
+/// The newest organization with a contact address that waits for its activation: id, name, address.
+pub async fn find_pending_by_contact(
+    on: On<'_>,
+    contact_email: &str,
+) -> Result<Option<(Uuid, String, String)>> {
+    on.sql(
+        "select id, name, contact_email from organization \
+         where lower(contact_email) = $1 and status = 'pendingActivation' order by created_at desc limit 1",
+    )
+    .bind(email_key(contact_email))
+    .optional()
+    .await
 }
 
 /// A page of organizations: all of them for operators, the caller's own through `filter.only`.

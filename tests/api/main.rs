@@ -9,6 +9,7 @@ mod geofence_events;
 mod geofences;
 mod harness;
 mod inside;
+mod matrix;
 mod organizations;
 mod protocol;
 mod tracker_socket;

@@ -61,10 +61,11 @@ fn add_what_types_do_not_say(document: &mut Value) {
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
+        Access::Either => json!([{}, { "bearer": [] }]),
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
-    if route.method == "POST" && route.access == Access::SignedIn {
+    if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::Either) {
         add_parameter(operation, json!({ "name": "Idempotency-Key", "in": "header", "required": false,
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]*$" },
             "description": "Best a UUID. Within 24 hours the same key and request get the first one's answer, marked \
