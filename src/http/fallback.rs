@@ -9,6 +9,7 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer::Answer;
+use crate::domain::nearest::nearest;
 use super::code::Code;
 use super::problem::Problem;
 use super::routes::TABLE;
@@ -27,10 +28,24 @@ static PATHS: LazyLock<Vec<(ResourceDef, BTreeSet<&'static str>)>> = LazyLock::n
     paths.into_iter().map(|(path, methods)| (ResourceDef::new(path), methods)).collect()
 });
 
+/// The path of the table most like an unknown one: `/vehicles` or `/v1/vehicle` for `/v1/vehicles`.
+fn nearest_path(path: &str) -> Option<String> {
+    let versioned = format!("/v1{path}");
+    if PATHS.iter().any(|(known, _)| known.is_match(&versioned)) {
+        return Some(versioned);
+    }
+    let fixed = PATHS.iter().filter_map(|(known, _)| known.pattern()).filter(|known| !known.contains('{'));
+    nearest(path, fixed.filter(|known| known.len() > 1)).map(str::to_owned)
+}
+
 /// Answers what no route does.
 pub(super) async fn unrouted(request: HttpRequest) -> Answer {
     let Some((_, methods)) = PATHS.iter().find(|(path, _)| path.is_match(request.path())) else {
-        return Err(Problem::new(Code::NotFound));
+        let problem = Problem::new(Code::NotFound);
+        return Err(match nearest_path(request.path()) {
+            Some(path) => problem.detail(format!("there is no such path; did you mean {path}?")),
+            None => problem,
+        });
     };
     let mut allowed = methods.clone();
     allowed.insert("OPTIONS");

@@ -42,6 +42,9 @@ pub struct PathToken(pub String);
 #[derive(Debug)]
 pub struct Matching(pub IfMatch);
 
+/// What the tokens of trackers begin with.
+const TRACKER_TOKEN_PREFIX: &str = "wpt_";
+
 /// Lets everybody through, but whoever says who it is must be that.
 pub async fn known_or_stranger(
     context: Shared,
@@ -65,8 +68,13 @@ pub async fn signed_in(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let caller = match bearer(request.request()) {
         Some(token) => context.auth.caller(token).await.map_err(Problem::from),
-        None => Err(Problem::new(Code::Unauthenticated)),
+        None => Err(Problem::new(Code::Unauthenticated)
+            .detail("send Authorization: Bearer with an access token; POST /v1/auth/login gives one")),
     };
+    let is_tracker = bearer(request.request()).is_some_and(|token| token.starts_with(TRACKER_TOKEN_PREFIX));
+    let caller = caller.map_err(|problem| {
+        if is_tracker { problem.detail("this is a tracker's token: it reports at /v1/positions and nothing else") } else { problem }
+    });
     let counted = match &caller {
         Ok(caller) => limit::count_caller(&context, &request, caller.id).await,
         Err(_) => limit::count_stranger(&context, &request, Class::Requests).await,

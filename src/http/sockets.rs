@@ -109,7 +109,8 @@ pub(super) async fn tracker_credential(
         token.ok_or_else(|| Problem::new(Code::Unauthenticated).detail("a tracker's token is needed"))?;
     match find_tracker(&context.db, token).await {
         Ok(Some(credential)) => Ok(credential),
-        Ok(None) => Err(Problem::new(Code::InvalidToken)),
+        Ok(None) => Err(Problem::new(Code::InvalidToken)
+            .detail("this is no tracker's token; POST /v1/trackers/{id}/token gives a new one")),
         Err(TrackerRefused::Disabled) => Err(Problem::new(Code::TrackerDisabled)),
         Err(TrackerRefused::OrganizationInactive) => Err(Problem::new(Code::OrganizationInactive)),
         Err(TrackerRefused::Store(error)) => Err(crate::auth::AuthError::Store(error).into()),

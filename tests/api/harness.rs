@@ -21,7 +21,7 @@ use waypost::domain::account::{AccountStatus, Role};
 use waypost::store::account::{self, NewAccount};
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use crate::contract;
+use crate::{contract, watch};
 
 /// 2026-05-01T12:00:00Z.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
@@ -108,11 +108,15 @@ impl App {
     }
 
     pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
+        watch::log_lines();
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings {
             listen: "127.0.0.1:0".parse().unwrap(),
             data_dir: directory.path().to_owned(),
             workers: Some(1),
+            // All tests come from one address; those about limits set them.
+            rate_limit: None,
+            rate_limit_sign_in: None,
             ..Settings::default()
         };
         if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {
@@ -150,6 +154,7 @@ impl App {
             stop.send(()).ok();
             running.await.unwrap();
         }
+        watch::nothing_was_told();
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
@@ -179,6 +184,7 @@ impl App {
             bytes,
         };
         let content_type = headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| *value);
+        watch::learn(&said.body);
         contract::check(method_name, path, content_type, &sent, &said);
         said
     }

@@ -4,14 +4,22 @@
 
 mod auth;
 mod contract;
+mod conventions;
 mod description;
+mod audit;
 mod geofence_events;
+mod geofence_import;
 mod geofences;
 mod harness;
 mod inside;
+mod limits;
 mod matrix;
+mod mistakes;
+mod once;
 mod organizations;
+mod positions_history;
 mod protocol;
 mod tracker_socket;
 mod trackers;
 mod vehicles;
+mod watch;
