@@ -8,12 +8,12 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::keys_under_way::KeysUnderWay;
 use crate::mail::Post;
-use crate::ops::once::KeysUnderWay;
 use crate::rate_limit::RateLimits;
 use crate::sessions::Sessions;
 use crate::store::cache::CacheError;
-use crate::store::shared_limit::SharedLimits;
+use crate::store::redis_limit::RedisLimits;
 use crate::store::sql::Db;
 
 /// Why the parts could not be put together.
@@ -65,7 +65,7 @@ impl Context {
         let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
         let (mail, sessions) = (Arc::new(mail), Sessions::default());
         let shared = match &settings.redis_url {
-            Some(url) => Some(SharedLimits::open(url.reveal())?),
+            Some(url) => Some(RedisLimits::open(url.reveal())?),
             None => None,
         };
         let rate_limits = Arc::new(RateLimits::new(&settings, shared));

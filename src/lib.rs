@@ -12,6 +12,7 @@ pub mod feed;
 pub mod frames;
 pub mod http;
 pub mod ingest;
+pub mod keys_under_way;
 pub mod mail;
 pub mod ops;
 pub mod rate_limit;

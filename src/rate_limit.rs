@@ -15,7 +15,7 @@ use governor::state::keyed::DashMapStateStore;
 use governor::{Quota, RateLimiter};
 
 use crate::config::{Rate, Settings};
-use crate::store::shared_limit::SharedLimits;
+use crate::store::redis_limit::RedisLimits;
 
 /// What is counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,7 +67,7 @@ pub struct RateLimits {
     sign_in: Option<Bucket>,
     requests: Option<Bucket>,
     ingest: Option<Bucket>,
-    shared: Option<SharedLimits>,
+    shared: Option<RedisLimits>,
     away_until: Mutex<Option<Instant>>,
 }
 
@@ -81,7 +81,7 @@ struct Bucket {
 impl RateLimits {
     /// The limits of the settings, shared where there is a Redis.
     #[must_use]
-    pub fn new(settings: &Settings, shared: Option<SharedLimits>) -> Self {
+    pub fn new(settings: &Settings, shared: Option<RedisLimits>) -> Self {
         let bucket = |class, rate: Option<Rate>| rate.map(|rate| Bucket::new(class, rate));
         Self {
             sign_in: bucket(Class::SignIn, settings.rate_limit_sign_in),

@@ -12,8 +12,7 @@ use crate::clock;
 /// A code over some parts under a secret; equal for equal parts only. Parts are kept apart by their length.
 #[must_use]
 pub fn code_of(secret: &str, parts: &[&[u8]]) -> Vec<u8> {
-    let keyed =
-        Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of every length");
+    let keyed = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of every length");
     let with = |keyed: Hmac<Sha256>, part: &&[u8]| {
         keyed.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
     };

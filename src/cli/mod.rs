@@ -4,8 +4,8 @@
 
 mod config;
 mod demo;
-mod setting_flags;
 mod serve;
+mod setting_flags;
 pub mod simulate;
 
 use std::io::Write;

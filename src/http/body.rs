@@ -1,8 +1,8 @@
 //! Request bodies: unpacked, limited, parsed to JSON; what the JSON must say is the domain's business.
 
-use actix_web::web::{Bytes, BytesMut};
 use actix_web::dev::{Decompress, Payload};
 use actix_web::http::header::{self, HeaderMap};
+use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt};
@@ -123,7 +123,9 @@ pub async fn read_packed(mut payload: Payload, limit: usize) -> Result<Bytes, Pr
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|_| Problem::new(Code::MalformedRequest).detail("the body ends early"))?;
         if body.len() + chunk.len() > limit {
-            return Err(Problem::new(Code::PayloadTooLarge).detail(format!("no route takes {} KiB", limit / 1024)));
+            return Err(
+                Problem::new(Code::PayloadTooLarge).detail(format!("no route takes {} KiB", limit / 1024))
+            );
         }
         body.extend_from_slice(&chunk);
     }

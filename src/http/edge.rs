@@ -136,7 +136,9 @@ fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
     if !is_read || response.response().extensions().get::<AlwaysNew>().is_some() {
         return false;
     }
-    let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else { return false };
+    let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else {
+        return false;
+    };
     let known = response.request().headers().get_all(header::IF_NONE_MATCH);
     let mut known = known.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
     known.any(|given| matches!(given.trim(), "*") || given.trim().trim_start_matches("W/") == tag)

@@ -9,10 +9,10 @@ use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer::Answer;
-use crate::domain::nearest::nearest;
 use super::code::Code;
 use super::problem::Problem;
 use super::routes::TABLE;
+use crate::domain::nearest::nearest;
 
 /// Every path of the route table with its methods.
 static PATHS: LazyLock<Vec<(ResourceDef, BTreeSet<&'static str>)>> = LazyLock::new(|| {
@@ -28,6 +28,15 @@ static PATHS: LazyLock<Vec<(ResourceDef, BTreeSet<&'static str>)>> = LazyLock::n
     paths.into_iter().map(|(path, methods)| (ResourceDef::new(path), methods)).collect()
 });
 
+/// The refusal of an unknown path, with the one that may have been meant.
+pub(super) fn no_such_path(path: &str) -> Problem {
+    let problem = Problem::new(Code::NotFound);
+    match nearest_path(path) {
+        Some(path) => problem.detail(format!("there is no such path; did you mean {path}?")),
+        None => problem,
+    }
+}
+
 /// The path of the table most like an unknown one: `/vehicles` or `/v1/vehicle` for `/v1/vehicles`.
 fn nearest_path(path: &str) -> Option<String> {
     let versioned = format!("/v1{path}");
@@ -41,11 +50,7 @@ fn nearest_path(path: &str) -> Option<String> {
 /// Answers what no route does.
 pub(super) async fn unrouted(request: HttpRequest) -> Answer {
     let Some((_, methods)) = PATHS.iter().find(|(path, _)| path.is_match(request.path())) else {
-        let problem = Problem::new(Code::NotFound);
-        return Err(match nearest_path(request.path()) {
-            Some(path) => problem.detail(format!("there is no such path; did you mean {path}?")),
-            None => problem,
-        });
+        return Err(no_such_path(request.path()));
     };
     let mut allowed = methods.clone();
     allowed.insert("OPTIONS");

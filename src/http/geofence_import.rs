@@ -76,10 +76,13 @@ fn features(body: &Value) -> Result<&Vec<Value>, Problem> {
         return Err(invalid("/type", "must be FeatureCollection".to_owned()));
     }
     let known = ["type", "features", "bbox", "name", "crs", "pagination"];
-    if let Some(name) = body.as_object().and_then(|body| body.keys().find(|name| !known.contains(&name.as_str()))) {
+    if let Some(name) =
+        body.as_object().and_then(|body| body.keys().find(|name| !known.contains(&name.as_str())))
+    {
         return Err(invalid(&format!("/{name}"), "is not known".to_owned()));
     }
-    let features = body["features"].as_array().ok_or_else(|| invalid("/features", "must be a list".to_owned()))?;
+    let features =
+        body["features"].as_array().ok_or_else(|| invalid("/features", "must be a list".to_owned()))?;
     if features.len() > MAX_FEATURES {
         let detail = format!("must have at most {MAX_FEATURES} items, this one has {}", features.len());
         return Err(invalid("/features", detail));

@@ -73,7 +73,8 @@ fn key_of(request: &ServiceRequest) -> Result<Option<String>, Problem> {
     if (1..=MAX_KEY_CHARACTERS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(Some(text.to_owned()));
     }
-    let detail = format!("Idempotency-Key must be 1 to {MAX_KEY_CHARACTERS} visible ASCII characters, best a UUID");
+    let detail =
+        format!("Idempotency-Key must be 1 to {MAX_KEY_CHARACTERS} visible ASCII characters, best a UUID");
     Err(Problem::new(Code::MalformedRequest).detail(detail))
 }
 

@@ -32,7 +32,9 @@ pub async fn list_positions(
         from: query.one("from", instant),
         to: query.one("to", instant),
         with_quarantined: query.one("quarantined", flag).unwrap_or(false),
-        is_newest_first: query.one("sort", |text| orders(text.trim_start_matches([' ', '+']))).unwrap_or(false),
+        is_newest_first: query
+            .one("sort", |text| orders(text.trim_start_matches([' ', '+'])))
+            .unwrap_or(false),
     };
     let (slice, named) = (query.long_slice(), query.organization());
     query.finish()?;

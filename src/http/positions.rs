@@ -65,9 +65,15 @@ pub struct PositionIn {
 
 /// Text, or milliseconds; a number that looks like seconds is refused.
 fn instant_schema() -> Schema {
-    let text = Object::builder().schema_type(Type::String).format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    let text = Object::builder()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
     let millis = Object::builder().schema_type(Type::Integer).minimum(Some(100_000_000_000_i64));
-    OneOf::builder().item(text).item(millis).description(Some("RFC 3339 text, or milliseconds since 1970")).into()
+    OneOf::builder()
+        .item(text)
+        .item(millis)
+        .description(Some("RFC 3339 text, or milliseconds since 1970"))
+        .into()
 }
 
 /// What became of the items. All but the rejected ones are committed.

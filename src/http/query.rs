@@ -13,7 +13,8 @@ use super::problem::Problem;
 use crate::domain::field::FieldError;
 use crate::domain::nearest::nearest;
 use crate::domain::paging::{
-    DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT, PageRequest, SliceRequest, Sort, SortKey};
+    DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT, PageRequest, SliceRequest, Sort, SortKey,
+};
 
 /// The query of a request, being read. End with [`Query::finish`].
 #[derive(Debug, Default)]

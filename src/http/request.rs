@@ -12,8 +12,8 @@ use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
 
 use super::code::Code;
-use super::{limit, once};
 use super::problem::Problem;
+use super::{limit, once};
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::ops::etag::IfMatch;
@@ -73,7 +73,11 @@ pub async fn signed_in(
     };
     let is_tracker = bearer(request.request()).is_some_and(|token| token.starts_with(TRACKER_TOKEN_PREFIX));
     let caller = caller.map_err(|problem| {
-        if is_tracker { problem.detail("this is a tracker's token: it reports at /v1/positions and nothing else") } else { problem }
+        if is_tracker {
+            problem.detail("this is a tracker's token: it reports at /v1/positions and nothing else")
+        } else {
+            problem
+        }
     });
     let counted = match &caller {
         Ok(caller) => limit::count_caller(&context, &request, caller.id).await,

@@ -2,16 +2,16 @@
 
 use std::sync::LazyLock;
 
+use crate::rate_limit::Class;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
-use crate::rate_limit::Class;
 use utoipa::OpenApi;
 
 use super::request::{known_or_stranger, signed_in};
 use super::{
-    audit, auth, dispatcher, geofence_events, geofence_import, geofences, health, limit, links, organizations,
-    pages, position_history, positions, sockets, system_users, trackers, vehicles,
+    audit, auth, dispatcher, geofence_events, geofence_import, geofences, health, limit, links,
+    organizations, pages, position_history, positions, sockets, system_users, trackers, vehicles,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.

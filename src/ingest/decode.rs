@@ -100,9 +100,10 @@ fn read_item(text: &str) -> Result<Item, BadItem> {
 /// Members are camelCase: says so of one that is not.
 fn spelling_hint(item: &str) -> String {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(item).unwrap_or_default();
-    members.keys().find(|name| name.contains('_')).map_or_else(String::new, |name| {
-        format!("; {name} is not known: names are written like recordedAt")
-    })
+    members
+        .keys()
+        .find(|name| name.contains('_'))
+        .map_or_else(String::new, |name| format!("; {name} is not known: names are written like recordedAt"))
 }
 
 #[derive(Deserialize)]

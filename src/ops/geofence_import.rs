@@ -90,7 +90,8 @@ pub async fn import_geofences(
             }
             Err(OpError::PlanLimit { what, limit }) => {
                 let detail = format!("the plan allows {limit} {what}");
-                *item = Err(ImportProblem { code: "planLimitReached".to_owned(), detail, errors: Vec::new() });
+                *item =
+                    Err(ImportProblem { code: "planLimitReached".to_owned(), detail, errors: Vec::new() });
             }
             Err(error) => return Err(error),
         }
@@ -108,7 +109,8 @@ fn invalid(mut errors: Vec<FieldError>, place: impl Fn(&str) -> String) -> Impor
     for error in &mut errors {
         error.pointer = place(&error.pointer);
     }
-    let detail = errors.first().map(|error| format!("{} {}", error.pointer, error.detail)).unwrap_or_default();
+    let detail =
+        errors.first().map(|error| format!("{} {}", error.pointer, error.detail)).unwrap_or_default();
     ImportProblem { code: "validationFailed".to_owned(), detail, errors }
 }
 

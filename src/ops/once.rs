@@ -4,9 +4,6 @@
 //! crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
 //! from memory; the table's key holds even if two did.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex, PoisonError};
-
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use uuid::Uuid;
@@ -16,6 +13,7 @@ use super::origin;
 use crate::auth::locked;
 use crate::clock::Clock;
 use crate::context::Context;
+use crate::keys_under_way::Held;
 use crate::store::idempotency::{self, Kept};
 use crate::store::sql::{Tx, is_conflict};
 
@@ -45,23 +43,6 @@ pub struct KeptAnswer {
     pub is_bare: bool,
 }
 
-/// Keys of requests under way.
-#[derive(Clone, Debug, Default)]
-pub struct KeysUnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
-
-/// Holds a key while its request is under way.
-#[derive(Debug)]
-pub struct Held {
-    keys: KeysUnderWay,
-    key_hash: Vec<u8>,
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key_hash);
-    }
-}
-
 /// What is to be done with a request that carries a key.
 #[derive(Debug)]
 pub enum Found {
@@ -84,7 +65,7 @@ pub async fn look_up(
         clock: context.clock.clone(),
         key,
     };
-    let held = hold(&context.keys_under_way, &once.key_hash).ok_or(OpError::KeyUnderWay)?;
+    let held = context.keys_under_way.hold(&once.key_hash).ok_or(OpError::KeyUnderWay)?;
     match idempotency::find(context.db.read(), &once.key_hash, context.clock.now().into()).await? {
         None => {
             origin::set_once(once.clone());
@@ -94,14 +75,11 @@ pub async fn look_up(
         Some(kept) => {
             let plain = locked::unlock(&once.key, &kept.answer);
             let answer = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
-            answer.map(Found::Again).ok_or_else(|| OpError::Internal("a kept answer does not open".to_owned()))
+            answer
+                .map(Found::Again)
+                .ok_or_else(|| OpError::Internal("a kept answer does not open".to_owned()))
         }
     }
-}
-
-fn hold(keys: &KeysUnderWay, key_hash: &[u8]) -> Option<Held> {
-    let is_first = keys.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key_hash.to_vec());
-    is_first.then(|| Held { keys: keys.clone(), key_hash: key_hash.to_vec() })
 }
 
 /// Keeps what a transaction makes, if its request carries a key: answered with 201.

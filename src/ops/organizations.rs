@@ -5,8 +5,8 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::audit::Subject;
 use super::error::{OpError, Taken};
-use super::once;
 use super::etag::IfMatch;
+use super::once;
 use crate::auth::{Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;

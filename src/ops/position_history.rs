@@ -31,8 +31,7 @@ pub async fn list_positions(
             Some(after(&payload).ok_or(OpError::Cursor)?)
         }
     };
-    let mut items =
-        position_history::list(&context.db, &scope, id, asked, after, slice.limit + 1).await?;
+    let mut items = position_history::list(&context.db, &scope, id, asked, after, slice.limit + 1).await?;
     let has_next = items.len() as i64 > slice.limit;
     items.truncate(usize::try_from(slice.limit).unwrap_or(usize::MAX));
     let end_cursor = match items.last() {

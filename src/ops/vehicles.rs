@@ -4,9 +4,9 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::audit::Subject;
 use super::live_view::LiveVehicle;
 use super::{once, organizations, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
@@ -81,7 +81,8 @@ impl Created {
         let mut shown = json!(self.vehicle);
         if let Some(issued) = &self.tracker {
             let unique_id = &issued.tracker.said.unique_id;
-            shown["tracker"] = json!({ "id": issued.tracker.id, "uniqueId": unique_id, "token": issued.token });
+            shown["tracker"] =
+                json!({ "id": issued.tracker.id, "uniqueId": unique_id, "token": issued.token });
         }
         shown
     }

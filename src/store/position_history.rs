@@ -30,7 +30,8 @@ impl TryFrom<Row> for StoredPosition {
     type Error = SqlError;
 
     fn try_from(row: Row) -> Result<Self> {
-        let unknown = |word: String| SqlError::ColumnDecode { index: "quarantine".to_owned(), source: word.into() };
+        let unknown =
+            |word: String| SqlError::ColumnDecode { index: "quarantine".to_owned(), source: word.into() };
         let percent = row.fuel_percent.map(FuelReading::Percent);
         let liters = row.fuel_liters.map(FuelReading::Liters);
         Ok(Self {

@@ -9,8 +9,11 @@ fn a_change_is_remembered_with_who_what_when_and_the_request() {
     with_app(async |app| {
         let (org, other) = (app.org("careful").await, app.org("other").await);
         let bearer = format!("Bearer {}", org.org_admin);
-        let headers =
-            [("content-type", "application/json"), ("authorization", bearer.as_str()), ("x-request-id", "req-7")];
+        let headers = [
+            ("content-type", "application/json"),
+            ("authorization", bearer.as_str()),
+            ("x-request-id", "req-7"),
+        ];
         let made = app.send("POST", "/v1/geofences", &headers, circle("Depot").to_string()).await.ok(201);
         let path = format!("/v1/geofences/{}", text(&made["id"]));
         app.put(&path, &org.dispatcher, json!({ "name": "Yard" })).await.ok(200);
@@ -23,7 +26,10 @@ fn a_change_is_remembered_with_who_what_when_and_the_request() {
         let [deleted, updated, created] = &entries[..] else { panic!("three") };
         assert_eq!((&created["requestId"], &created["actorRole"]), (&json!("req-7"), &json!("orgAdmin")));
         assert_eq!((&created["before"], &created["after"]["name"]), (&json!(null), &json!("Depot")));
-        assert_eq!((&updated["before"]["name"], &updated["after"]["name"]), (&json!("Depot"), &json!("Yard")));
+        assert_eq!(
+            (&updated["before"]["name"], &updated["after"]["name"]),
+            (&json!("Depot"), &json!("Yard"))
+        );
         assert_eq!(updated["after"].get("shape"), None, "only what changed");
         assert_eq!((&deleted["before"]["name"], &deleted["after"]), (&json!("Yard"), &json!(null)));
         // Paged, and nobody else's.
@@ -41,7 +47,8 @@ fn a_change_is_remembered_with_who_what_when_and_the_request() {
 fn a_refused_change_is_not_remembered_and_no_row_can_be_changed() {
     with_app(async |app| {
         let org = app.org("strict").await;
-        let body = json!({ "name": "Bus", "plate": { "number": "A 1" }, "tracker": { "uniqueId": "imei-1" } });
+        let body =
+            json!({ "name": "Bus", "plate": { "number": "A 1" }, "tracker": { "uniqueId": "imei-1" } });
         app.post("/v1/vehicles", &org.org_admin, body.clone()).await.ok(201);
         app.post("/v1/vehicles", &org.org_admin, body).await.problem(409, "plateTaken");
         let entries = app.get("/v1/audit?resource=vehicle", &org.org_admin).await.ok(200);

@@ -33,12 +33,16 @@ pub(crate) fn check(method: &str, target: &str, content_type: Option<&str>, body
     if said.status < 400 && !is_bodiless && said.status != 101 {
         let kind = kind.unwrap_or_else(|| panic!("{place} without a type"));
         let content = format!("{at}/responses/{known}/content/{}", kind.replace('/', "~1"));
-        assert!(DOCUMENT.pointer(&content).is_some(), "{place} with {kind}, which {template} does not describe");
+        assert!(
+            DOCUMENT.pointer(&content).is_some(),
+            "{place} with {kind}, which {template} does not describe"
+        );
         if said.header("content-encoding").is_none() {
             valid(&format!("{content}/schema"), &said.body, &place);
         }
     }
     if (200..300).contains(&said.status)
+        && template != "/v1/positions" // a 200 may name items that it refused
         && let Ok(body) = serde_json::from_slice::<Value>(body)
         && let Some(kind) = content_type
     {
@@ -52,7 +56,8 @@ pub(crate) fn check(method: &str, target: &str, content_type: Option<&str>, body
 /// The described operation of a path: the template with most fixed words.
 fn operation(path: &str, method: &str) -> Option<(&'static str, &'static Value)> {
     let fits = |template: &str| {
-        let (mine, theirs): (Vec<&str>, Vec<&str>) = (path.split('/').collect(), template.split('/').collect());
+        let (mine, theirs): (Vec<&str>, Vec<&str>) =
+            (path.split('/').collect(), template.split('/').collect());
         mine.len() == theirs.len() && mine.iter().zip(&theirs).all(|(m, t)| t.starts_with('{') || m == t)
     };
     let paths = DOCUMENT["paths"].as_object().expect("a document");
@@ -64,9 +69,16 @@ fn operation(path: &str, method: &str) -> Option<(&'static str, &'static Value)>
 #[track_caller]
 fn valid(pointer: &str, value: &Value, place: &str) {
     let validator = validator(pointer);
-    let errors: Vec<String> =
-        validator.iter_errors(value).take(5).map(|error| format!("{} {error}", error.instance_path())).collect();
-    assert!(errors.is_empty(), "{place} {value}\nwhich is not as {pointer} describes:\n{}", errors.join("\n"));
+    let errors: Vec<String> = validator
+        .iter_errors(value)
+        .take(5)
+        .map(|error| format!("{} {error}", error.instance_path()))
+        .collect();
+    assert!(
+        errors.is_empty(),
+        "{place} {value}\nwhich is not as {pointer} describes:\n{}",
+        errors.join("\n")
+    );
 }
 
 fn validator(pointer: &str) -> Arc<Validator> {

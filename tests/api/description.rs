@@ -37,6 +37,20 @@ fn the_description_lists_exactly_the_mounted_routes() {
 }
 
 #[test]
+fn the_committed_description_is_the_one_served() {
+    let committed: Value = serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
+    let served = waypost::http::openapi::document();
+    let both =
+        committed["paths"].as_object().unwrap().keys().chain(served["paths"].as_object().unwrap().keys());
+    let differing: BTreeSet<&String> =
+        both.filter(|path| committed["paths"][*path] != served["paths"][*path]).collect();
+    assert!(
+        committed == served,
+        "the interface has changed, at {differing:?} or in its schemas; if it should: cargo run -- openapi > docs/openapi.json"
+    );
+}
+
+#[test]
 fn every_reference_of_the_description_leads_somewhere() {
     with_app(async |app| {
         let document = app.get("/openapi.json", "").await.ok(200);
@@ -97,7 +111,9 @@ fn routes_for_signed_in_callers_refuse_others_and_the_rest_does_not() {
             let said = app.send(route.method, &path.collect::<Vec<_>>().join("/"), &[], "").await;
             match route.access {
                 Access::SignedIn | Access::Tracker => drop(said.problem(401, "unauthenticated")),
-                Access::Open | Access::Either => assert_ne!(said.body["code"], "unauthenticated", "{}", route.path),
+                Access::Open | Access::Either => {
+                    assert_ne!(said.body["code"], "unauthenticated", "{}", route.path)
+                }
             }
         }
         app

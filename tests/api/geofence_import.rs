@@ -27,7 +27,9 @@ fn what_is_good_is_made_and_what_is_not_is_told_by_its_place() {
             "geometry": { "type": "Point", "coordinates": [8.0, 50.0] } });
         let line = json!({ "type": "Feature", "properties": { "name": "l" },
             "geometry": { "type": "LineString", "coordinates": [] } });
-        let said = import(&app, &org.dispatcher, vec![point("a", 50.0), broken, nameless, line, point("e", 51.0)]).await;
+        let said =
+            import(&app, &org.dispatcher, vec![point("a", 50.0), broken, nameless, line, point("e", 51.0)])
+                .await;
         let body = said.ok(200);
         assert_eq!((&body["created"], &body["failed"]), (&json!(2), &json!(3)));
         let pointers = |index: usize| -> Vec<String> {
@@ -39,7 +41,10 @@ fn what_is_good_is_made_and_what_is_not_is_told_by_its_place() {
         assert_eq!(pointers(3), ["/features/3/geometry/type"]);
         let path = format!("/v1/geofences/{}", text(&body["results"][4]["id"]));
         assert_eq!(app.get(&path, &org.viewer).await.ok(200)["name"], "e");
-        assert_eq!(app.get("/v1/geofences?category=stop", &org.viewer).await.ok(200)["pagination"]["totalItems"], 2);
+        assert_eq!(
+            app.get("/v1/geofences?category=stop", &org.viewer).await.ok(200)["pagination"]["totalItems"],
+            2
+        );
         app
     });
 }
@@ -51,7 +56,8 @@ fn the_plan_and_the_size_are_limits() {
         let path = format!("/v1/organizations/organization/{}", org.id);
         let limits = json!({ "subscription": { "limits": { "geofences": 2 } } });
         app.put(&path, &app.root, limits).await.ok(200);
-        let body = import(&app, &org.org_admin, (0..3).map(|i| point("p", f64::from(i))).collect()).await.ok(200);
+        let body =
+            import(&app, &org.org_admin, (0..3).map(|i| point("p", f64::from(i))).collect()).await.ok(200);
         assert_eq!(body["created"], 2);
         assert_eq!(body["results"][2]["problem"]["code"], "planLimitReached");
         let many = import(&app, &org.org_admin, (0..1001).map(|_| json!({})).collect()).await;

@@ -44,7 +44,10 @@ fn sign_ins_are_counted_by_address_and_told() {
         let wait: u64 = refused.header("retry-after").unwrap().parse().unwrap();
         assert!((1..=1200).contains(&wait), "{wait}");
         assert!(refused.header("ratelimit").unwrap().starts_with("\"signIn\";r=0;t="));
-        assert_eq!(refused.problem(429, "tooManyRequests")["detail"], "signIn allows 3 requests in 3600 seconds");
+        assert_eq!(
+            refused.problem(429, "tooManyRequests")["detail"],
+            "signIn allows 3 requests in 3600 seconds"
+        );
         login("192.0.2.2").await.ok(200);
         app.get("/healthz", "").await.ok(200);
         app.stop().await;

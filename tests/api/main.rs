@@ -2,11 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod audit;
 mod auth;
 mod contract;
 mod conventions;
 mod description;
-mod audit;
 mod geofence_events;
 mod geofence_import;
 mod geofences;

@@ -89,12 +89,19 @@ fn everybody_may_what_the_table_says_and_nothing_else() {
                         let Line { method, path, .. } = line;
                         let whose = if is_own { "own" } else { "foreign" };
                         let body = String::from_utf8_lossy(&said.bytes).chars().take(200).collect::<String>();
-                        wrong.push(format!("{method} {path}, {}, {whose}: {} and not {expected}: {body}", principal.name, said.status));
+                        wrong.push(format!(
+                            "{method} {path}, {}, {whose}: {} and not {expected}: {body}",
+                            principal.name, said.status
+                        ));
                     }
                     if said.status == 404 && line.who != "public" {
                         // As of something that is not there at all.
                         let keys: Vec<&String> = said.body.as_object().unwrap().keys().collect();
-                        assert!(!keys.iter().any(|key| ["detail", "errors"].contains(&key.as_str())), "{}", said.body);
+                        assert!(
+                            !keys.iter().any(|key| ["detail", "errors"].contains(&key.as_str())),
+                            "{}",
+                            said.body
+                        );
                     }
                 }
             }
@@ -116,10 +123,12 @@ fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
     let may = if is_role {
         line.who.contains(&principal.is)
     } else {
-        line.scope == "any" || line.scope == principal.is
+        ["any", "itself"].contains(&line.scope) || line.scope == principal.is
     };
     match (may, is_own || principal.is_operator || line.place == "none") {
         (false, _) => 403,
+        // It sees itself, and these are others.
+        (true, _) if line.scope == "itself" && !is_role => 404,
         (true, true) => line.allowed,
         (true, false) => 404,
     }
@@ -168,7 +177,8 @@ fn filled(path: &str, world: &World) -> String {
 /// One of everything. A new kind of resource is one line here.
 async fn world(app: &App, name: &str) -> World {
     let org = app.org(name).await;
-    let made = async |path: &str, body: Value| text(&app.post(path, &org.org_admin, body).await.ok(201)["id"]);
+    let made =
+        async |path: &str, body: Value| text(&app.post(path, &org.org_admin, body).await.ok(201)["id"]);
     let vehicle = made("/v1/vehicles", json!({ "name": "Bus" })).await;
     let geofence = made("/v1/geofences", circle("Depot")).await;
     let owned = BTreeMap::from([
@@ -203,22 +213,44 @@ async fn event(app: &App, organization: &str, vehicle: &str, geofence: &str) -> 
          ($1, $2, 'entry', 'active', 1, $1, $3, $4, $5, 1, $6, 0.5, $6, 'live', 'crossing', $7, 1.5, 2.5, $6, 1.5, 2.5)";
     let next = "select coalesce(max(sequence), 0) + 1 from geofence_event";
     let sequence: i64 = app.context.db.read().sql(next).scalar().await.unwrap();
-    app.context.db.write().sql(insert).bind(id).bind(sequence).bind(uuid(organization)).bind(uuid(vehicle))
-        .bind(uuid(geofence)).bind(Time(app.context.clock.now())).bind(false).run().await.unwrap();
+    app.context
+        .db
+        .write()
+        .sql(insert)
+        .bind(id)
+        .bind(sequence)
+        .bind(uuid(organization))
+        .bind(uuid(vehicle))
+        .bind(uuid(geofence))
+        .bind(Time(app.context.clock.now()))
+        .bind(false)
+        .run()
+        .await
+        .unwrap();
     id.to_string()
 }
 
 async fn principals(app: &App, own: &World) -> Vec<Principal> {
-    let mut principals = vec![Principal { name: "anonymous".into(), token: String::new(), is: String::new(), is_operator: false }];
-    for (role, letter) in
-        [(Role::SuperAdmin, "S"), (Role::Admin, "A"), (Role::OrgAdmin, "O"), (Role::Dispatcher, "D"), (Role::Viewer, "V")]
-    {
+    let mut principals = vec![Principal {
+        name: "anonymous".into(),
+        token: String::new(),
+        is: String::new(),
+        is_operator: false,
+    }];
+    for (role, letter) in [
+        (Role::SuperAdmin, "S"),
+        (Role::Admin, "A"),
+        (Role::OrgAdmin, "O"),
+        (Role::Dispatcher, "D"),
+        (Role::Viewer, "V"),
+    ] {
         let organization = (!role.is_operator()).then_some(own.organization.as_str());
         let token = app.sign_in(app.account(role, organization).await).await;
         let (name, is_operator) = (role.as_str().to_owned(), role.is_operator());
         principals.push(Principal { name, token, is: letter.to_owned(), is_operator });
     }
-    let scopes: BTreeSet<&str> = lines().iter().map(|line| line.scope).filter(|scope| scope.contains(':')).collect();
+    let scopes: BTreeSet<&str> =
+        lines().iter().map(|line| line.scope).filter(|scope| scope.contains(':')).collect();
     for scope in scopes.into_iter().chain(["none"]) {
         let given = if scope == "none" { "[]".to_owned() } else { json!([scope]).to_string() };
         let token = system_user(app, &own.organization, &given).await.1;

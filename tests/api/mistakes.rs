@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{App, Org, Said, START, circle, text, with_app};
+use crate::harness::{App, Org, START, Said, circle, text, with_app};
 
 struct Made {
     org: Org,
@@ -35,8 +35,20 @@ fn mistakes_with_addresses_and_tokens() {
     with_app(async |app| {
         let Made { org, vehicle, .. } = made(&app).await;
         let tracker = text(&vehicle["tracker"]["token"]);
-        told(&app.get("/vehicles", &org.viewer).await, 404, "notFound", None, &["did you mean /v1/vehicles?"]);
-        told(&app.get("/v1/vehicle", &org.viewer).await, 404, "notFound", None, &["did you mean /v1/vehicles?"]);
+        told(
+            &app.get("/vehicles", &org.viewer).await,
+            404,
+            "notFound",
+            None,
+            &["did you mean /v1/vehicles?"],
+        );
+        told(
+            &app.get("/v1/vehicle", &org.viewer).await,
+            404,
+            "notFound",
+            None,
+            &["did you mean /v1/vehicles?"],
+        );
         told(&app.get("/v1/vehicles/17", &org.viewer).await, 404, "notFound", None, &["malformed id"]);
         let patch = app.send("PATCH", "/v1/vehicles", &[], "").await;
         told(&patch, 405, "methodNotAllowed", None, &["Allow header"]);
@@ -44,7 +56,13 @@ fn mistakes_with_addresses_and_tokens() {
         told(&said, 401, "unauthenticated", None, &["Authorization: Bearer", "/v1/auth/login"]);
         let basic = app.send("GET", "/v1/vehicles", &[("authorization", "Basic YTpi")], "").await;
         told(&basic, 401, "unauthenticated", None, &["Authorization: Bearer"]);
-        told(&app.get("/v1/vehicles", &tracker).await, 401, "unauthenticated", None, &["tracker", "/v1/positions"]);
+        told(
+            &app.get("/v1/vehicles", &tracker).await,
+            401,
+            "unauthenticated",
+            None,
+            &["tracker", "/v1/positions"],
+        );
         let said = app.post("/v1/positions", &org.viewer, json!({ "items": [] })).await;
         told(&said, 401, "invalidToken", None, &["tracker"]);
         let said = app.post("/v1/vehicles", &org.viewer, json!({ "name": "x" })).await;
@@ -63,21 +81,64 @@ fn mistakes_with_queries_and_headers() {
     with_app(async |app| {
         let Made { org, fence, .. } = made(&app).await;
         let get = async |path: &str| app.get(path, &org.viewer).await;
-        told(&get("/v1/vehicles?pageSize=5").await, 400, "unknownParameter", Some("?pageSize"), &["is not known here"]);
-        told(&get("/v1/vehicles?stauts=active").await, 400, "unknownParameter", Some("?stauts"), &["did you mean status?"]);
+        told(
+            &get("/v1/vehicles?pageSize=5").await,
+            400,
+            "unknownParameter",
+            Some("?pageSize"),
+            &["is not known here"],
+        );
+        told(
+            &get("/v1/vehicles?stauts=active").await,
+            400,
+            "unknownParameter",
+            Some("?stauts"),
+            &["did you mean status?"],
+        );
         told(&get("/v1/vehicles?page=0").await, 400, "invalidParameter", Some("?page"), &["from 1"]);
-        told(&get("/v1/vehicles?sort=created_at").await, 400, "unknownSortKey", Some("?sort"), &["createdAt"]);
-        told(&get("/v1/geofence-events?from=1777636800").await, 400, "invalidParameter", Some("?from"), &["RFC 3339", "2026-"]);
-        told(&get("/v1/geofence-events?from=2026-05-01").await, 400, "invalidParameter", Some("?from"), &["with an offset"]);
-        told(&get("/v1/geofence-events?after=7").await, 400, "invalidCursor", None, &["Start again without it"]);
-        told(&get("/v1/geofences?bbox=30,-97").await, 400, "invalidParameter", Some("?bbox"), &["west,south,east,north"]);
+        told(
+            &get("/v1/vehicles?sort=created_at").await,
+            400,
+            "unknownSortKey",
+            Some("?sort"),
+            &["createdAt"],
+        );
+        told(
+            &get("/v1/geofence-events?from=1777636800").await,
+            400,
+            "invalidParameter",
+            Some("?from"),
+            &["RFC 3339", "2026-"],
+        );
+        told(
+            &get("/v1/geofence-events?from=2026-05-01").await,
+            400,
+            "invalidParameter",
+            Some("?from"),
+            &["with an offset"],
+        );
+        told(
+            &get("/v1/geofence-events?after=7").await,
+            400,
+            "invalidCursor",
+            None,
+            &["Start again without it"],
+        );
+        told(
+            &get("/v1/geofences?bbox=30,-97").await,
+            400,
+            "invalidParameter",
+            Some("?bbox"),
+            &["west,south,east,north"],
+        );
         let path = format!("/v1/geofences/{}", text(&fence["id"]));
         let bearer = format!("Bearer {}", org.org_admin);
         let typed = ("content-type", "application/json");
         let stale = [("authorization", bearer.as_str()), typed, ("if-match", "\"old\"")];
         let said = app.send("PUT", &path, &stale, r#"{"name":"x"}"#).await;
         told(&said, 412, "preconditionFailed", None, &["Read it again"]);
-        let form = [("authorization", bearer.as_str()), ("content-type", "application/x-www-form-urlencoded")];
+        let form =
+            [("authorization", bearer.as_str()), ("content-type", "application/x-www-form-urlencoded")];
         let said = app.send("POST", "/v1/vehicles", &form, "name=x").await;
         told(&said, 415, "unsupportedMediaType", None, &["x-www-form-urlencoded", "application/json"]);
         let said = app.send("POST", "/v1/vehicles", &[stale[0], typed], "{'name': 1}").await;
@@ -99,7 +160,13 @@ fn mistakes_with_bodies() {
         told(&said, 422, "validationFailed", Some("/category"), &["one of car, van, truck"]);
         let said = post("/v1/vehicles", json!({ "name": "x", "year": "2020" })).await;
         told(&said, 422, "validationFailed", Some("/year"), &["a whole number"]);
-        told(&post("/v1/vehicles", json!({ "name": "y", "plate": { "number": "a-1" } })).await, 409, "plateTaken", None, &["Another vehicle"]);
+        told(
+            &post("/v1/vehicles", json!({ "name": "y", "plate": { "number": "a-1" } })).await,
+            409,
+            "plateTaken",
+            None,
+            &["Another vehicle"],
+        );
         let mut swapped = circle("x");
         swapped["shape"]["center"] = json!({ "latitude": -97.74, "longitude": 30.27 });
         let said = post("/v1/geofences", swapped).await;
@@ -113,7 +180,8 @@ fn mistakes_with_bodies() {
         let said = post("/v1/geofences", late).await;
         told(&said, 422, "validationFailed", Some("/effectiveFrom"), &["RFC 3339"]);
         let path = format!("/v1/vehicles/{}", text(&vehicle["id"]));
-        let said = app.put(&path, &org.org_admin, json!({ "id": "01a1faea-5ddc-7008-8434-f2bff1d0b5a1" })).await;
+        let said =
+            app.put(&path, &org.org_admin, json!({ "id": "01a1faea-5ddc-7008-8434-f2bff1d0b5a1" })).await;
         told(&said, 422, "validationFailed", Some("/id"), &["cannot be changed"]);
         app
     });
@@ -130,16 +198,27 @@ fn mistakes_with_positions() {
             let first = &body["rejected"][0];
             (text(&first["code"]), text(&first["detail"]))
         };
-        let (code, detail) = rejected(json!({ "recordedAt": now / 1000, "latitude": 30.0, "longitude": -97.0 })).await;
+        let (code, detail) =
+            rejected(json!({ "recordedAt": now / 1000, "latitude": 30.0, "longitude": -97.0 })).await;
         assert_eq!(code, "invalidTime");
-        assert!(detail.contains("looks like seconds") && detail.contains(&format!("{}000", now / 1000)), "{detail}");
-        let (code, detail) = rejected(json!({ "recordedAt": now, "latitude": -97.0, "longitude": 30.0 })).await;
-        assert_eq!((code.as_str(), detail.contains("look swapped")), ("coordinatesOutOfRange", true), "{detail}");
-        let (code, detail) = rejected(json!({ "recorded_at": now, "latitude": 30.0, "longitude": -97.0 })).await;
+        assert!(
+            detail.contains("looks like seconds") && detail.contains(&format!("{}000", now / 1000)),
+            "{detail}"
+        );
+        let (code, detail) =
+            rejected(json!({ "recordedAt": now, "latitude": -97.0, "longitude": 30.0 })).await;
+        assert_eq!(
+            (code.as_str(), detail.contains("look swapped")),
+            ("coordinatesOutOfRange", true),
+            "{detail}"
+        );
+        let (code, detail) =
+            rejected(json!({ "recorded_at": now, "latitude": 30.0, "longitude": -97.0 })).await;
         assert_eq!((code.as_str(), detail.contains("recordedAt")), ("invalidItem", true), "{detail}");
         let (code, detail) = rejected(json!({ "recordedAt": now, "lat": 30.0, "lon": -97.0 })).await;
         assert_eq!((code.as_str(), detail.contains("`latitude`")), ("invalidItem", true), "{detail}");
-        let (code, detail) = rejected(json!({ "recordedAt": now, "latitude": "30.0", "longitude": -97.0 })).await;
+        let (code, detail) =
+            rejected(json!({ "recordedAt": now, "latitude": "30.0", "longitude": -97.0 })).await;
         assert_eq!((code.as_str(), detail.starts_with("latitude: ")), ("invalidItem", true), "{detail}");
         let (code, _) = rejected(json!({ "recordedAt": now, "latitude": 0, "longitude": 0 })).await;
         assert_eq!(code, "nullIsland");

@@ -30,19 +30,28 @@ fn the_same_key_and_body_get_the_first_answer_with_its_token() {
         assert_eq!(first.body, again.body);
         assert!(text(&again.body["tracker"]["token"]).starts_with("wpt_"));
         for header in ["location", "etag", "content-type"] {
-            assert!(first.header(header).is_some() && first.header(header) == again.header(header), "{header}");
+            assert!(
+                first.header(header).is_some() && first.header(header) == again.header(header),
+                "{header}"
+            );
         }
-        assert_eq!((first.header("idempotency-replayed"), again.header("idempotency-replayed")), (None, Some("true")));
+        assert_eq!(
+            (first.header("idempotency-replayed"), again.header("idempotency-replayed")),
+            (None, Some("true"))
+        );
         assert_eq!(count(&app, "select count(*) from vehicle").await, 1);
 
         let other = post(&app, "/v1/vehicles", &org.org_admin, "key-1", &json!({ "name": "Tram" })).await;
         other.problem(422, "idempotencyKeyReused");
         // Another path is another request; another principal has keys of its own.
-        post(&app, "/v1/geofences", &org.org_admin, "key-1", &circle("a")).await.problem(422, "idempotencyKeyReused");
+        post(&app, "/v1/geofences", &org.org_admin, "key-1", &circle("a"))
+            .await
+            .problem(422, "idempotencyKeyReused");
         post(&app, "/v1/geofences", &org.dispatcher, "key-1", &circle("a")).await.ok(201);
         // A day later the key is free.
         app.pass(24 * 3600 + 1);
-        let token = app.sign_in(app.account(waypost::domain::account::Role::OrgAdmin, Some(&org.id)).await).await;
+        let token =
+            app.sign_in(app.account(waypost::domain::account::Role::OrgAdmin, Some(&org.id)).await).await;
         post(&app, "/v1/geofences", &token, "key-1", &circle("b")).await.ok(201);
         assert_eq!(count(&app, "select count(*) from idempotency").await, 1);
         app
@@ -94,7 +103,8 @@ fn what_the_transaction_kept_is_answered_after_a_crash() {
         let body = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-9" } });
         let first = post(&app, "/v1/vehicles", &org.org_admin, "k", &body).await;
         // As it stands between the commit and the whole answer: only what the transaction wrote.
-        let answer: Vec<u8> = app.context.db.read().sql("select answer from idempotency").scalar().await.unwrap();
+        let answer: Vec<u8> =
+            app.context.db.read().sql("select answer from idempotency").scalar().await.unwrap();
         let plain = waypost::auth::locked::unlock("k", &answer).unwrap();
         let mut kept: Value = serde_json::from_slice(&plain).unwrap();
         (kept["headers"], kept["is_bare"]) = (json!([]), json!(true));
@@ -112,17 +122,25 @@ fn the_database_holds_neither_the_key_nor_the_token() {
     with_app(async |app| {
         let org = app.org("discreet").await;
         let key = Uuid::nil().to_string();
-        let made = post(&app, "/v1/trackers", &org.org_admin, &key, &json!({ "uniqueId": "imei-9" })).await.ok(201);
+        let made =
+            post(&app, "/v1/trackers", &org.org_admin, &key, &json!({ "uniqueId": "imei-9" })).await.ok(201);
         let sign_up = json!({ "name": "robot", "email": "robot@example.org", "password": PASSWORD });
         let signed_up = post(&app, "/v1/system-users", "", &key, &sign_up).await.ok(201);
         let again = post(&app, "/v1/system-users", "", &key, &sign_up).await;
         assert_eq!((again.status, &again.body), (201, &signed_up));
         let secrets = [text(&made["token"]), PASSWORD.to_owned(), key];
-        let rows: Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> =
-            app.context.db.read().sql("select key_hash, fingerprint, answer from idempotency").all().await.unwrap();
+        let rows: Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> = app
+            .context
+            .db
+            .read()
+            .sql("select key_hash, fingerprint, answer from idempotency")
+            .all()
+            .await
+            .unwrap();
         assert_eq!(rows.len(), 2);
         for part in rows.iter().flat_map(|(a, b, c)| [a, b, c]) {
-            let holds = |secret: &String| part.windows(secret.len()).any(|window| window == secret.as_bytes());
+            let holds =
+                |secret: &String| part.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!secrets.iter().any(holds));
         }
         app

@@ -16,12 +16,18 @@ fn the_history_is_paged_by_time_and_hides_what_is_doubtful() {
                 "speedKmh": 36.0, "accuracyMeters": accuracy, "fuel": { "percent": 40.0 } })
         };
         let items = [item(-40.0, 5.0), item(-30.0, 5.0), item(-20.0, 5e5), item(-10.0, 5.0)];
-        let sent = app.post("/v1/positions", &text(&made["tracker"]["token"]), json!({ "items": items })).await;
+        let sent =
+            app.post("/v1/positions", &text(&made["tracker"]["token"]), json!({ "items": items })).await;
         assert_eq!(sent.ok(200)["accepted"], 4);
         let path = format!("/v1/vehicles/{}/positions", text(&made["id"]));
         let get = async |query: &str| app.get(&format!("{path}{query}"), &org.viewer).await;
         let times = |body: &Value| -> Vec<String> {
-            body["data"].as_array().unwrap().iter().map(|fix| text(&fix["recordedAt"])[17..19].to_owned()).collect()
+            body["data"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|fix| text(&fix["recordedAt"])[17..19].to_owned())
+                .collect()
         };
         let all = get("").await.ok(200);
         assert_eq!(times(&all), ["20", "30", "50"]);
@@ -36,7 +42,10 @@ fn the_history_is_paged_by_time_and_hides_what_is_doubtful() {
         let cursor = text(&first.ok(200)["pagination"]["endCursor"]);
         assert!(first.header("link").unwrap().contains("rel=\"next\""));
         let rest = get(&format!("?after={cursor}")).await.ok(200);
-        assert_eq!((times(&rest), &rest["pagination"]["hasNextPage"]), (vec!["50".to_owned()], &json!(false)));
+        assert_eq!(
+            (times(&rest), &rest["pagination"]["hasNextPage"]),
+            (vec!["50".to_owned()], &json!(false))
+        );
         get(&format!("?after={cursor}&sort=-recordedAt")).await.problem(400, "invalidCursor");
         app.get(&path, &other.viewer).await.problem(404, "notFound");
         app.delete(&format!("/v1/vehicles/{}", text(&made["id"])), &org.org_admin).await.ok(204);

@@ -47,8 +47,11 @@ pub(crate) fn learn(answer: &Value) {
     match answer {
         Value::Object(members) => {
             for (name, value) in members {
-                match value.as_str().filter(|text| text.len() > 20 && SECRET_MEMBERS.contains(&name.as_str())) {
-                    Some(secret) => drop(SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned())),
+                match value.as_str().filter(|text| text.len() > 20 && SECRET_MEMBERS.contains(&name.as_str()))
+                {
+                    Some(secret) => {
+                        drop(SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned()))
+                    }
                     None => learn(value),
                 }
             }
@@ -67,11 +70,15 @@ pub(crate) fn nothing_was_told() {
 
 /// A prefix of ours, or a JWT's, with as many characters behind it as a secret has; or the password of these tests.
 fn looks_secret(line: &str) -> bool {
-    let long = |rest: &str| rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count() >= 20;
+    let long = |rest: &str| {
+        rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count() >= 20
+    };
     let prefixed = |prefix: &str| line.match_indices(prefix).any(|(at, _)| long(&line[at + prefix.len()..]));
     // In development the letters' links are written on purpose, where the person who starts the server looks.
     let is_mail_of_development = line.contains("mail saved");
-    !is_mail_of_development && (line.contains(PASSWORD) || ["wpt_", "wpr_", "wpl_", "wps_", "wpk_", "wpm_", "eyJ"].into_iter().any(prefixed))
+    !is_mail_of_development
+        && (line.contains(PASSWORD)
+            || ["wpt_", "wpr_", "wpl_", "wps_", "wpk_", "wpm_", "eyJ"].into_iter().any(prefixed))
 }
 
 #[test]
@@ -83,7 +90,8 @@ fn a_secret_in_a_line_is_seen() {
     ] {
         assert!(looks_secret(line), "{line}");
     }
-    for line in ["a token such as wpt_… is refused", "wpt_short", "key eyJ", "status=200 path=/v1/auth/login"] {
+    for line in ["a token such as wpt_… is refused", "wpt_short", "key eyJ", "status=200 path=/v1/auth/login"]
+    {
         assert!(!looks_secret(line), "{line}");
     }
 }

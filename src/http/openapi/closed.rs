@@ -20,7 +20,9 @@ pub(super) fn closed(schema: &Value, schemas: &Value) -> Value {
         *items = closed(items, schemas);
     }
     if let Some(properties) = members.get_mut("properties").and_then(Value::as_object_mut) {
-        properties.values_mut().for_each(|property| *property = nullable_if_it_has_a_default(closed(property, schemas)));
+        properties
+            .values_mut()
+            .for_each(|property| *property = nullable_if_it_has_a_default(closed(property, schemas)));
         members.insert("additionalProperties".to_owned(), json!(false));
     }
     let is_free_text = members.contains_key("minLength")
@@ -44,7 +46,8 @@ fn nullable_if_it_has_a_default(mut member: Value) -> Value {
 /// An object's schema without references and with its parts (`allOf`) put together; words and ids stay references.
 pub(super) fn resolved(schema: &Value, schemas: &Value) -> Value {
     if let Some(target) = reference(schema).map(|name| &schemas[name]) {
-        let is_object = ["properties", "allOf", "oneOf", "items"].iter().any(|part| target.get(part).is_some());
+        let is_object =
+            ["properties", "allOf", "oneOf", "items"].iter().any(|part| target.get(part).is_some());
         if !is_object {
             return schema.clone();
         }

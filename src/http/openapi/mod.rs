@@ -48,7 +48,8 @@ pub fn document() -> Value {
 /// Members that handlers add to a resource or leave out of it.
 fn add_what_types_do_not_say(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
-    schemas["Subscription"]["properties"]["usage"] = json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
+    schemas["Subscription"]["properties"]["usage"] =
+        json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
     // `geometry=none` leaves the shape out of a list.
     let mut listed = closed::resolved(&json!({ "$ref": "#/components/schemas/GeofenceOut" }), schemas);
     if let Some(required) = listed["required"].as_array_mut() {
@@ -66,15 +67,21 @@ fn describe(operation: &mut Value, route: &Route) {
         Access::Tracker => json!([{ "tracker": [] }]),
     };
     if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::Either) {
-        add_parameter(operation, json!({ "name": "Idempotency-Key", "in": "header", "required": false,
+        add_parameter(
+            operation,
+            json!({ "name": "Idempotency-Key", "in": "header", "required": false,
             "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]*$" },
             "description": "Best a UUID. Within 24 hours the same key and request get the first one's answer, marked \
-            Idempotency-Replayed; with another body it is 422, while the first is under way 409" }));
+            Idempotency-Replayed; with another body it is 422, while the first is under way 409" }),
+        );
     }
     if route.method == "GET" && route.path.ends_with('}') {
         operation["responses"]["304"] = json!({ "description": "As If-None-Match knows it" });
-        add_parameter(operation, json!({ "name": "If-None-Match", "in": "header", "required": false,
-            "schema": { "type": "string" }, "description": "An ETag; 304 while it holds" }));
+        add_parameter(
+            operation,
+            json!({ "name": "If-None-Match", "in": "header", "required": false,
+            "schema": { "type": "string" }, "description": "An ETag; 304 while it holds" }),
+        );
     }
     // Not by index, which would give an operation without parameters a null.
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);

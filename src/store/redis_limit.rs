@@ -23,7 +23,7 @@ redis.call('SET', KEYS[1], string.format('%.0f', full), 'PX', math.ceil((full - 
 return {1, math.floor(-wait / interval), full - now}";
 
 /// The counters in Redis: `waypost:rate:<class>:<who>`.
-pub struct SharedLimits {
+pub struct RedisLimits {
     connection: ConnectionManager,
 }
 
@@ -38,7 +38,7 @@ pub struct Counted {
     pub wait: Duration,
 }
 
-impl SharedLimits {
+impl RedisLimits {
     /// Names the server; it is reached when something is counted.
     pub fn open(url: &str) -> Result<Self, CacheError> {
         let client = redis::Client::open(url)?;
