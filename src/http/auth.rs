@@ -24,7 +24,7 @@ pub struct LoginIn {
     #[schema(min_length = 1, max_length = 1024)]
     pub email: String,
     /// Its password.
-    #[schema(min_length = 1, max_length = 1024)]
+    #[schema(format = Password, min_length = 1, max_length = 1024)]
     pub password: String,
 }
 
@@ -41,7 +41,7 @@ pub struct PasswordIn {
 #[serde(rename_all = "camelCase")]
 pub struct RefreshIn {
     /// The newest refresh token of the session.
-    #[schema(min_length = 1, max_length = 1024)]
+    #[schema(format = Password, min_length = 1, max_length = 1024)]
     pub refresh_token: String,
 }
 

@@ -49,7 +49,22 @@ fn nearest_path(path: &str) -> Option<String> {
 
 /// Answers what no route does.
 pub(super) async fn unrouted(request: HttpRequest) -> Answer {
-    let Some((_, methods)) = PATHS.iter().find(|(path, _)| path.is_match(request.path())) else {
+    answer(&request, |_| true)
+}
+
+/// The refusal of an id that is none: where a fixed word stands in its place (`/v1/geofences/import`), the method is wrong.
+pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
+    let is_fixed = |path: &ResourceDef| path.pattern().is_some_and(|pattern| !pattern.contains('{'));
+    match PATHS.iter().any(|(path, _)| is_fixed(path) && path.is_match(request.path())) {
+        true => answer(request, is_fixed).err().unwrap_or_else(|| Problem::new(Code::NotFound)),
+        false => Problem::new(Code::NotFound),
+    }
+}
+
+/// The answer of the first path that matches and is meant.
+fn answer(request: &HttpRequest, meant: impl Fn(&ResourceDef) -> bool) -> Answer {
+    let found = PATHS.iter().find(|(path, _)| meant(path) && path.is_match(request.path()));
+    let Some((_, methods)) = found else {
         return Err(no_such_path(request.path()));
     };
     let mut allowed = methods.clone();

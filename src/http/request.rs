@@ -12,6 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
 
 use super::code::Code;
+use super::fallback::no_such_id;
 use super::problem::Problem;
 use super::{limit, once};
 use crate::auth::Caller;
@@ -138,7 +139,7 @@ impl<T: From<Uuid>> FromRequest for PathId<T> {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let text = request.match_info().iter().last().map(|(_, text)| text);
         let id = text.and_then(|text| Uuid::try_parse(text).ok());
-        ready(id.map(|id| Self(T::from(id))).ok_or_else(|| Problem::new(Code::NotFound)))
+        ready(id.map(|id| Self(T::from(id))).ok_or_else(|| no_such_id(request)))
     }
 }
 

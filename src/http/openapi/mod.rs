@@ -114,11 +114,16 @@ fn bound(parameter: &mut Value) {
         Some("geometry") => json!({ "type": "string", "enum": ["full", "none"] }),
         Some("bbox") => json!({ "type": "string", "pattern": numbers(4) }),
         Some("near") => json!({ "type": "string", "pattern": numbers(3) }),
-        Some("sort") => match sort_keys(parameter) {
-            Some(pattern) => json!({ "type": "string", "pattern": pattern }),
-            None => return,
+        Some("sort") => match (sort_keys(parameter), parameter["description"].as_str()) {
+            (Some(pattern), _) => json!({ "type": "string", "pattern": pattern }),
+            (None, Some(words)) if words.contains("sequence") => {
+                json!({ "type": "string", "enum": ["-occurredAt", "occurredAt", "sequence"] })
+            }
+            (None, _) => json!({ "type": "string", "enum": ["recordedAt", "-recordedAt"] }),
         },
-        Some("limit") => json!({ "type": "integer", "minimum": 1, "default": DEFAULT_LIMIT }),
+        Some("limit") => {
+            json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": DEFAULT_LIMIT })
+        }
         _ => return,
     };
     parameter["schema"] = bounds;
