@@ -129,6 +129,11 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item, decode::BadItem>>
         let error = FieldError::new("/items", "invalid", detail.clone());
         Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])
     };
+    // serde would take a list for the members of a struct, in their order.
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first != Some(&b'{') && body::parse(bytes).is_ok() {
+        return Err(invalid("items is missing: the body is {\"items\": [\u{2026}]}".to_owned()));
+    }
     let body: Body<'_> = match serde_json::from_slice(bytes) {
         Ok(body) => body,
         // No JSON at all says so with its line; JSON of another form lacks the items.

@@ -50,7 +50,7 @@ pub(crate) fn learn(answer: &Value) {
                 match value.as_str().filter(|text| text.len() > 20 && SECRET_MEMBERS.contains(&name.as_str()))
                 {
                     Some(secret) => {
-                        drop(SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned()))
+                        SHOWN.lock().unwrap_or_else(PoisonError::into_inner).insert(secret.to_owned());
                     }
                     None => learn(value),
                 }
