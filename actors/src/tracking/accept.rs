@@ -131,7 +131,8 @@ mod tests {
     #[test]
     fn impossible_places_are_refused_each_by_its_name() {
         for (reported, refusal) in [
-            (at(91.0, 10.0), Refusal::Coordinates),
+            (at(91.0, 100.0), Refusal::Coordinates),
+            (at(91.0, 10.0), Refusal::Swapped),
             (at(45.0, -180.1), Refusal::Coordinates),
             (at(f64::NAN, 10.0), Refusal::Coordinates),
             (at(45.0, f64::INFINITY), Refusal::Coordinates),
