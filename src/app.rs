@@ -14,7 +14,7 @@ use waypost_actors::ports::{LiveCache, StoreError};
 use crate::auth::{AuthError, FirstStart, SetupError};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::context::Context;
+use crate::context::{Context, ContextError};
 use crate::mail::{MailError, Post, Transport};
 use crate::store::cache::{CacheError, RedisCache};
 use crate::store::lock::{self, ServerLock};
@@ -54,6 +54,9 @@ pub enum StartError {
     /// The signing keys could not be loaded or made.
     #[error(transparent)]
     Auth(#[from] AuthError),
+    /// What requests share could not be put together.
+    #[error(transparent)]
+    Context(#[from] ContextError),
     /// The first superAdmin could not be made.
     #[error(transparent)]
     Setup(#[from] SetupError),

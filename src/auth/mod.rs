@@ -10,6 +10,7 @@ mod fleet;
 mod holder;
 mod jwt_crypto;
 pub mod link;
+pub mod locked;
 mod password;
 pub mod permission;
 mod principal;

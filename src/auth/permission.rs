@@ -101,6 +101,8 @@ permissions! {
     ReadFuel           [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(FuelRead);
     /// See where a vehicle was.
     ReadPositions      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(PositionsRead);
+    /// See who changed what.
+    ReadAudit          [SuperAdmin Admin OrgAdmin] Never;
     /// Watch the live feed.
     WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(PositionsRead);
     /// Report positions for the trackers of an organization; a tracker reports its own by its own token.

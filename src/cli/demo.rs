@@ -8,7 +8,7 @@ use serde_json::json;
 use waypost_actors::model::{OrganizationId, Rules, Timestamp};
 use waypost_actors::tracking::Reported;
 
-use super::ServeArgs;
+use super::setting_flags::DemoArgs;
 use crate::app::{Application, stop_signal};
 use crate::auth::{Caller, Reports, find_tracker, secret};
 use crate::clock::Clock;
@@ -30,7 +30,7 @@ const EMAIL: &str = "demo@waypost.example";
 /// Between two looks at what is due.
 const TICK: Duration = Duration::from_millis(200);
 
-pub(super) async fn demo(args: ServeArgs) -> anyhow::Result<()> {
+pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
     let mut settings = args.settings()?;
     if settings.data_dir == Settings::default().data_dir {
         settings.data_dir = DATA_DIR.into();

@@ -133,9 +133,33 @@ impl Value for Duration {
     }
 }
 
+/// How often something may happen: so many times in so long, at once or spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many times, at least once.
+    pub count: u32,
+    /// In how long.
+    pub per: Duration,
+}
+
+impl Value for Rate {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let wrong = "a rate such as 5/s, 600/m or 1000/h, or off";
+        let (count, unit) = text.split_once('/').ok_or(wrong)?;
+        let per = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return Err(wrong),
+        };
+        let count = count.parse().ok().filter(|count| (1..=10_000_000).contains(count)).ok_or(wrong)?;
+        Ok(Self { count, per: Duration::from_secs(per) })
+    }
+}
+
 impl<T: Value> Value for Option<T> {
     fn read(text: &str) -> Result<Self, &'static str> {
-        if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
+        if text.is_empty() || text == "off" { Ok(None) } else { T::read(text).map(Some) }
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod activation;
 pub mod assignment;
+pub mod audit;
 pub mod day;
 pub mod driver;
 pub mod event;
@@ -18,6 +19,7 @@ pub mod nearest;
 pub mod organization;
 pub mod organization_settings;
 pub mod paging;
+pub mod position;
 pub mod rules;
 pub mod shape;
 pub mod system_user;

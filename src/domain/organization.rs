@@ -40,17 +40,21 @@ words!(
 #[serde(rename_all = "camelCase")]
 pub struct OrganizationIn {
     /// 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
     pub name: String,
     /// 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent.
-    #[schema(required = false)]
+    #[schema(pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", min_length = 2, max_length = 63, required = false)]
     pub slug: String,
     /// Where to reach it.
+    #[schema(format = Email, max_length = 254)]
     pub contact_email: String,
     /// Where to call it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 3, max_length = 40)]
     pub contact_phone: Option<String>,
     /// Where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 500)]
     pub address: Option<String>,
     /// What it sets for itself.
     #[schema(required = false)]

@@ -61,8 +61,10 @@ pub struct Settings {
     /// Rules that a new geofence starts with.
     pub geofence_defaults: Rules,
     /// A vehicle not heard of for so long is stale, seconds.
+    #[schema(minimum = 1, maximum = 604800)]
     pub stale_after_seconds: i64,
     /// A vehicle not heard of for so long is offline, seconds.
+    #[schema(minimum = 1, maximum = 2592000)]
     pub offline_after_seconds: i64,
     /// Who may drive what.
     pub assignment: AssignmentSettings,
@@ -77,6 +79,7 @@ pub struct AssignmentSettings {
     /// Whether a driver whose license is expired can be assigned.
     pub block_on_expired_license: bool,
     /// Vehicles one driver may hold at once; null = any number.
+    #[schema(minimum = 1, maximum = 1000)]
     pub max_open_vehicles_per_driver: Option<i64>,
 }
 
@@ -85,10 +88,13 @@ pub struct AssignmentSettings {
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
     /// Positions.
+    #[schema(minimum = 1, maximum = 36500)]
     pub positions_days: Option<i64>,
     /// Fuel logs.
+    #[schema(minimum = 1, maximum = 36500)]
     pub fuel_days: Option<i64>,
     /// Geofence events.
+    #[schema(minimum = 1, maximum = 36500)]
     pub events_days: Option<i64>,
 }
 
@@ -113,12 +119,16 @@ pub struct Subscription {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Limits {
     /// Vehicles.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub vehicles: Option<i64>,
     /// Drivers.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub drivers: Option<i64>,
     /// Users, but for those that are disabled.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub users: Option<i64>,
     /// Geofences.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub geofences: Option<i64>,
 }
 

@@ -4,6 +4,10 @@
 pub const DEFAULT_LIMIT: i64 = 50;
 /// Items per answer at most.
 pub const MAX_LIMIT: i64 = 200;
+/// Items per answer of a long list when the client does not say.
+pub const DEFAULT_LONG_LIMIT: i64 = 200;
+/// Items per answer of a long list at most.
+pub const MAX_LONG_LIMIT: i64 = 1_000;
 
 /// Which page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

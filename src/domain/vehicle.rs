@@ -82,9 +82,11 @@ words!(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Plate {
     /// As it is written, 1 to 20 characters.
+    #[schema(min_length = 1, max_length = 20)]
     pub number: String,
     /// ISO 3166-1 alpha-2, such as `DE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Z]{2}$")]
     pub country: Option<String>,
 }
 
@@ -108,9 +110,11 @@ pub struct VehicleFuel {
     pub kind: FuelKind,
     /// The tank in litres, 1 to 5,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 5000)]
     pub tank_capacity_liters: Option<f64>,
     /// What it should need, litres per 100 km.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.1, maximum = 500)]
     pub norm_liters_per_100_km: Option<f64>,
 }
 
@@ -122,14 +126,19 @@ pub struct Tracking {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker_id: Option<TrackerId>,
     /// How often the tracker should report in motion, seconds.
+    #[schema(minimum = 1, maximum = 3600)]
     pub interval_seconds: i64,
     /// How often it should report at rest, seconds.
+    #[schema(minimum = 1, maximum = 86400)]
     pub stopped_interval_seconds: i64,
     /// A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
+    #[schema(minimum = 1, maximum = 1500)]
     pub max_speed_kmh: Option<f64>,
     /// A fix less accurate than this is stored but not evaluated, metres; null = off.
+    #[schema(minimum = 1, maximum = 100000)]
     pub max_accuracy_meters: Option<f64>,
     /// From this speed on the vehicle is too fast, km/h; null = off.
+    #[schema(minimum = 1, maximum = 400)]
     pub overspeed_kmh: Option<f64>,
 }
 
@@ -138,24 +147,30 @@ pub struct Tracking {
 #[serde(rename_all = "camelCase")]
 pub struct VehicleIn {
     /// 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
     pub name: String,
     /// Its plate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plate: Option<Plate>,
     /// 17 letters and digits without I, O and Q; unique in the organization.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9A-HJ-NPR-Z]{17}$")]
     pub vin: Option<String>,
     /// Who made it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 60)]
     pub make: Option<String>,
     /// Which model.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 60)]
     pub model: Option<String>,
     /// Model year, 1900 to 2100.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1900, maximum = 2100)]
     pub year: Option<i64>,
     /// Its colour, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 40)]
     pub color: Option<String>,
     /// What kind of vehicle.
     #[schema(required = false)]

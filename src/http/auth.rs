@@ -21,8 +21,10 @@ use crate::ops::sign_in;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LoginIn {
     /// The account's address.
+    #[schema(min_length = 1, max_length = 1024)]
     pub email: String,
     /// Its password.
+    #[schema(format = Password, min_length = 1, max_length = 1024)]
     pub password: String,
 }
 
@@ -39,6 +41,7 @@ pub struct PasswordIn {
 #[serde(rename_all = "camelCase")]
 pub struct RefreshIn {
     /// The newest refresh token of the session.
+    #[schema(format = Password, min_length = 1, max_length = 1024)]
     pub refresh_token: String,
 }
 

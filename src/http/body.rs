@@ -2,6 +2,7 @@
 
 use actix_web::dev::{Decompress, Payload};
 use actix_web::http::header::{self, HeaderMap};
+use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt};
@@ -14,6 +15,8 @@ use super::problem::Problem;
 pub const SMALL_BYTES: usize = 64 * 1024;
 /// The largest body of a geofence, unpacked.
 pub const GEOFENCE_BYTES: usize = 4 * 1024 * 1024;
+/// The largest body of an import, unpacked.
+pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 /// The deepest nesting of a body.
 const MAX_DEPTH: usize = 32;
 
@@ -33,6 +36,10 @@ pub struct GeofenceBody {
     /// Whether it came as `application/geo+json`.
     pub is_geojson: bool,
 }
+
+/// A collection of geofences.
+#[derive(Debug)]
+pub struct CollectionBody(pub Value);
 
 impl<const LIMIT: usize> FromRequest for JsonBody<LIMIT> {
     type Error = Problem;
@@ -81,6 +88,20 @@ impl FromRequest for GeofenceBody {
     }
 }
 
+impl FromRequest for CollectionBody {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (headers, payload) = (request.headers().clone(), payload.take());
+        async move {
+            accept(&headers, &["application/geo+json", "application/json"])?;
+            Ok(Self(parse(&read(payload, &headers, IMPORT_BYTES).await?)?))
+        }
+        .boxed_local()
+    }
+}
+
 /// The body's media type, when it is one of `kinds`.
 pub fn accept(headers: &HeaderMap, kinds: &[&'static str]) -> Result<&'static str, Problem> {
     let given = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -116,6 +137,21 @@ pub async fn read(payload: Payload, headers: &HeaderMap, limit: usize) -> Result
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// Reads a whole body as it comes, packed or not, of at most `limit` bytes.
+pub async fn read_packed(mut payload: Payload, limit: usize) -> Result<Bytes, Problem> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Problem::new(Code::MalformedRequest).detail("the body ends early"))?;
+        if body.len() + chunk.len() > limit {
+            return Err(
+                Problem::new(Code::PayloadTooLarge).detail(format!("no route takes {} KiB", limit / 1024))
+            );
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
 }
 
 /// Parses JSON, naming line and column of what is wrong.

@@ -117,6 +117,8 @@ codes! {
         "Nobody else administers the platform: its last superAdmin cannot be demoted or disabled. Make another one first, who has accepted the invitation.";
     AlreadySetUp "alreadySetUp" 409 "Already set up"
         "There is a superAdmin already; a setup link makes only the first one.";
+    IdempotencyKeyInUse "idempotencyKeyInUse" 409 "The first request is under way"
+        "A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer.";
     LinkExpired "linkExpired" 410 "The link is too old"
         "A link of a mail works for 24 hours, and only until a newer one is sent. Ask for a new one.";
     LinkUsed "linkUsed" 410 "The link was used"
@@ -129,8 +131,12 @@ codes! {
         "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd.";
     ValidationFailed "validationFailed" 422 "The request has invalid members"
         "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
+    IdempotencyKeyReused "idempotencyKeyReused" 422 "The key belongs to another request"
+        "This Idempotency-Key came within the last 24 hours with another method, path or body. Use a new key for a new request.";
     OrganizationRequired "organizationRequired" 422 "Name an organization"
         "Platform operators belong to no organization and name the one they act in: organizationId in the body of a POST, or in the query.";
+    TooManyRequests "tooManyRequests" 429 "Too many requests"
+        "The rate limit named in RateLimit-Policy is used up. Wait as long as Retry-After says; RateLimit tells what is left.";
     TooManyAttempts "tooManyAttempts" 429 "Too many attempts"
         "Five sign-ins in a row failed for this address. Wait as long as Retry-After says.";
     Internal "internal" 500 "Unexpected error"

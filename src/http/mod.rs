@@ -5,6 +5,7 @@
 
 pub mod answer;
 pub mod assignments;
+pub mod audit;
 pub mod auth;
 pub mod body;
 pub mod code;
@@ -13,13 +14,17 @@ pub mod drivers;
 pub mod edge;
 pub mod fallback;
 pub mod geofence_events;
+pub mod geofence_import;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
+mod limit;
 pub mod links;
+mod once;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
+pub mod position_history;
 pub mod positions;
 pub mod problem;
 pub mod query;

@@ -36,10 +36,13 @@ pub struct OrganizationCreateIn {
 #[serde(rename_all = "camelCase")]
 pub struct FirstAdminIn {
     /// Unique on the platform.
+    #[schema(format = Email, max_length = 254)]
     pub email: String,
     /// Given name.
+    #[schema(min_length = 1, max_length = 80)]
     pub first_name: String,
     /// Family name.
+    #[schema(min_length = 1, max_length = 80)]
     pub last_name: String,
 }
 

@@ -56,6 +56,8 @@ impl From<OpError> for Problem {
             }
             OpError::SignUpClosed => Self::new(Code::SignUpClosed),
             OpError::Precondition => Self::new(Code::PreconditionFailed),
+            OpError::KeyUnderWay => Self::new(Code::IdempotencyKeyInUse).retry_after(RETRY_SECONDS),
+            OpError::KeyReused => Self::new(Code::IdempotencyKeyReused),
             OpError::Cursor => Self::new(Code::InvalidCursor),
             OpError::Unavailable(cause) => unavailable(&cause),
             OpError::Internal(cause) => internal(&cause),

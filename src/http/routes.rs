@@ -2,15 +2,17 @@
 
 use std::sync::LazyLock;
 
+use crate::rate_limit::Class;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
 use utoipa::OpenApi;
 
-use super::request::signed_in;
+use super::request::{known_or_stranger, signed_in};
 use super::{
-    assignments, auth, dispatcher, drivers, geofence_events, geofences, health, links, organizations, pages,
-    positions, sockets, system_users, trackers, users, vehicles, visits,
+    assignments, audit, auth, dispatcher, drivers, geofence_events, geofence_import, geofences, health,
+    limit, links, organizations, pages, position_history, positions, sockets, system_users, trackers, users,
+    vehicles, visits,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -124,6 +126,8 @@ routes! {
         SignedIn "PUT"    "/v1/vehicles/{id}"       vehicles::update_vehicle;
         SignedIn "DELETE" "/v1/vehicles/{id}"       vehicles::delete_vehicle;
 
+        SignedIn "GET"    "/v1/vehicles/{id}/positions" position_history::list_positions;
+
         SignedIn "GET"    "/v1/trackers"            trackers::list_trackers;
         SignedIn "POST"   "/v1/trackers"            trackers::create_tracker;
         SignedIn "GET"    "/v1/trackers/{id}"       trackers::find_tracker;
@@ -133,6 +137,7 @@ routes! {
 
         SignedIn "GET"    "/v1/geofences"           geofences::list_geofences;
         SignedIn "POST"   "/v1/geofences"           geofences::create_geofence;
+        SignedIn "POST"   "/v1/geofences/import"    geofence_import::import;
         SignedIn "GET"    "/v1/geofences/{id}"      geofences::find_geofence;
         SignedIn "PUT"    "/v1/geofences/{id}"      geofences::update_geofence;
         SignedIn "DELETE" "/v1/geofences/{id}"      geofences::delete_geofence;
@@ -145,6 +150,7 @@ routes! {
 
         SignedIn "GET" "/v1/visits"      visits::list_visits;
         SignedIn "GET" "/v1/visits/{id}" visits::find_visit;
+        SignedIn "GET" "/v1/audit" audit::list_audit;
 
         Tracker "POST" "/v1/positions"  positions::create_positions;
         Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;
@@ -187,9 +193,13 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");
         let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
-        match route.access {
-            Access::Open | Access::Either | Access::Tracker => config.service(resource),
-            Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
+        match (route.access, limit::class_of_open(route)) {
+            (Access::SignedIn, _) => config.service(resource.wrap(from_fn(signed_in))),
+            (Access::Tracker, _) => config.service(resource.wrap(from_fn(limit::ingest))),
+            (Access::Either, _) => config.service(resource.wrap(from_fn(known_or_stranger))),
+            (Access::Open, Some(Class::SignIn)) => config.service(resource.wrap(from_fn(limit::sign_ins))),
+            (Access::Open, Some(_)) => config.service(resource.wrap(from_fn(limit::strangers))),
+            (Access::Open, None) => config.service(resource),
         };
     }
 }

@@ -151,7 +151,8 @@ pub(super) async fn reporting(context: &Context, request: &HttpRequest) -> Resul
     }
     match find_tracker(&context.db, token).await {
         Ok(Some(credential)) => Ok(Reporting::Tracker(credential)),
-        Ok(None) => Err(Problem::new(Code::InvalidToken)),
+        Ok(None) => Err(Problem::new(Code::InvalidToken)
+            .detail("this is no tracker's token; POST /v1/trackers/{id}/token gives a new one")),
         Err(TrackerRefused::Disabled) => Err(Problem::new(Code::TrackerDisabled)),
         Err(TrackerRefused::OrganizationInactive) => Err(Problem::new(Code::OrganizationInactive)),
         Err(TrackerRefused::Store(error)) => Err(AuthError::Store(error).into()),

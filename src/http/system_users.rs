@@ -30,10 +30,10 @@ pub struct SystemUserCreateIn {
     #[schema(min_length = 1, max_length = 120)]
     pub name: String,
     /// Its address; a letter with a link goes there.
-    #[schema(max_length = 254)]
+    #[schema(format = Email, max_length = 254)]
     pub email: String,
     /// Its password.
-    #[schema(min_length = 12, max_length = 128)]
+    #[schema(format = Password, min_length = 12, max_length = 128)]
     pub password: String,
     /// What it may do; not for a sign-up.
     pub scopes: Option<Vec<Scope>>,
@@ -53,7 +53,7 @@ pub struct SystemUserChangeIn {
     /// `active` (also after it was locked) or `disabled`.
     pub status: SystemUserStatus,
     /// A new password, which ends its sessions.
-    #[schema(min_length = 12, max_length = 128)]
+    #[schema(format = Password, min_length = 12, max_length = 128)]
     pub password: String,
 }
 
@@ -61,7 +61,7 @@ pub struct SystemUserChangeIn {
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EmailIn {
     /// The address.
-    #[schema(max_length = 254)]
+    #[schema(format = Email, max_length = 254)]
     pub email: String,
 }
 

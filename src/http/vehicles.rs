@@ -38,6 +38,7 @@ pub struct VehicleCreateIn {
 #[serde(rename_all = "camelCase")]
 pub struct NewTrackerIn {
     /// The device's own id, unique on the platform.
+    #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
     pub unique_id: String,
 }
 
@@ -93,7 +94,10 @@ async fn shown(
 async fn answered(context: &Shared, scope: &OrgScope, vehicle: Vehicle, with_live: bool) -> Answer {
     let out = shown(context, scope, vec![vehicle], with_live).await?.pop();
     let out = out.ok_or_else(|| Problem::new(Code::NotFound))?;
-    Ok(answer::ok(&out.vehicle, &out))
+    let mut answer = answer::ok(&out.vehicle, &out);
+    // Who drives it and where it is stand beside what its ETag says.
+    answer.extensions_mut().insert(answer::AlwaysNew);
+    Ok(answer)
 }
 
 /// `include=live`; what it is when the client does not say depends on the route.

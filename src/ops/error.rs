@@ -85,6 +85,12 @@ pub enum OpError {
     /// The resource is not as the client thinks.
     #[error("changed in the meantime")]
     Precondition,
+    /// A request with the same Idempotency-Key is under way.
+    #[error("a request with this key is under way")]
+    KeyUnderWay,
+    /// The Idempotency-Key came before with another request.
+    #[error("the key came before with another request")]
+    KeyReused,
     /// The cursor was not made here for this list.
     #[error("invalid cursor")]
     Cursor,

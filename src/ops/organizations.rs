@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::{letters, life};
@@ -13,6 +14,7 @@ use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::activation::ActivationStatus;
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::fold;
 use crate::domain::members::{Members, email, text};
@@ -161,6 +163,11 @@ impl FirstAdmin {
     }
 }
 
+fn subject<'a>(caller: &'a Caller, organization: &Organization, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (Some(organization.id), organization.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Organization, id, at }
+}
+
 /// Takes `admin{email, firstName, lastName}` out of a body.
 fn take_admin(body: &mut Value) -> (Option<FirstAdmin>, Vec<FieldError>) {
     let given = body.as_object_mut().and_then(|members| members.remove("admin"));
@@ -226,6 +233,9 @@ pub async fn activate_organization(
     let now = context.clock.now();
     let found = life::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
     let usage = organization::usage(tx.on(), &scope).await?;
+    if found.status != current.status {
+        subject(caller, &found, now).updated(&mut tx, &current, &found).await?;
+    }
     tx.commit().await?;
     context.mail.wake();
     Ok((found, usage))
@@ -253,9 +263,13 @@ pub async fn update_organization(
         if_match.check(&current)?;
     }
     let now = context.clock.now();
+    let before = current.clone();
     let mut changed = said_anew(&mut tx, &scope, current, said, now).await?;
     if let Some(step) = step {
         changed = life::advance(&mut tx, &scope, &changed, step, now).await?;
+    }
+    if changed != before {
+        subject(caller, &changed, now).updated(&mut tx, &before, &changed).await?;
     }
     let usage = organization::usage(tx.on(), &scope).await?;
     tx.commit().await?;

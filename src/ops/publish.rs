@@ -49,6 +49,16 @@ enum Stored {
 /// Commits a change of a thing and tells the live core. After an error of the commit nobody knows
 /// whether it happened: the caller is told so, and the core gets what is stored once that can be read.
 pub(super) async fn commit(context: &Context, tx: Tx, scope: OrgScope, thing: Thing) -> Result<(), OpError> {
+    commit_all(context, tx, scope, vec![thing]).await
+}
+
+/// The same for one change of several things.
+pub(super) async fn commit_all(
+    context: &Context,
+    tx: Tx,
+    scope: OrgScope,
+    things: Vec<Thing>,
+) -> Result<(), OpError> {
     let context = context.clone();
     let (done, result) = oneshot::channel();
     tokio::spawn(async move {
@@ -59,15 +69,20 @@ pub(super) async fn commit(context: &Context, tx: Tx, scope: OrgScope, thing: Th
         if let Err(error) = tx.commit().await {
             answer(Err(error.into()));
         }
-        let _turn = context.turns.take(thing.id()).await;
-        let stored = loop {
-            match read(&context, &scope, thing).await {
-                Ok(stored) => break stored,
-                Err(error) => answer(Err(error.into())),
+        for thing in things {
+            let _turn = context.turns.take(thing.id()).await;
+            let stored = loop {
+                match read(&context, &scope, thing).await {
+                    Ok(stored) => break stored,
+                    Err(error) => answer(Err(error.into())),
+                }
+                tokio::time::sleep(AGAIN_AFTER).await;
+            };
+            if let Err(error) = tell(&context, stored).await {
+                answer(Err(error.into()));
             }
-            tokio::time::sleep(AGAIN_AFTER).await;
-        };
-        answer(tell(&context, stored).await.map_err(OpError::from));
+        }
+        answer(Ok(()));
     });
     result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".to_owned())))
 }

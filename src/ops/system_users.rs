@@ -2,17 +2,19 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::take_organization;
+use super::{once, take_organization};
 use crate::auth::link::Purpose;
 use crate::auth::{Action, Caller};
 use crate::clock;
 use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::new_password;
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::members::{Members, email, one_of};
 use crate::domain::merge::{all_problems, merged, writable};
@@ -80,9 +82,18 @@ pub async fn create_system_user(
         .await
         .map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::Email) } else { error.into() })?;
     outbox::put(&mut tx, &letter, now.into()).await?;
+    if let Some(caller) = caller {
+        subject(caller, &user, now).created(&mut tx, &user).await?;
+    }
+    once::keep_made(&mut tx, &user).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok(user)
+}
+
+fn subject<'a>(caller: &'a Caller, user: &SystemUser, at: Timestamp) -> Subject<'a> {
+    let resource = AuditResource::SystemUser;
+    Subject { caller, organization_id: user.organization_id, resource, id: user.id, at }
 }
 
 fn read_new(body: &mut Value, is_sign_up: bool) -> Result<New, OpError> {
@@ -170,6 +181,7 @@ pub async fn update_system_user(
     let stored = if status == SystemUserStatus::Locked { SystemUserStatus::Active } else { status };
     let changed = SystemUser { said, status: stored, updated_at: now, ..current.clone() };
     system_user::update(tx.on(), &scope, &changed).await?;
+    subject(caller, &changed, now).updated(&mut tx, &current, &changed).await?;
     if current.status == SystemUserStatus::Locked && status == SystemUserStatus::Active {
         session::forget_attempts(tx.on(), &system_user::attempts_key(&changed.email), now.into()).await?;
     }
@@ -236,6 +248,7 @@ pub async fn delete_system_user(
     if_match.check(&current.tagged())?;
     system_user::delete(tx.on(), &scope, id, now.into()).await?;
     session::revoke_all(tx.on(), HolderId::System(id), now.into()).await?;
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     context.sessions.end_of(id, End::Credential);
     Ok(())

@@ -6,15 +6,17 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
 use super::publish::{self, Thing};
-use super::{organizations, take_organization, trackers};
+use super::{once, organizations, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentDriver, EndReason};
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -71,9 +73,30 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
     keep_service(&mut tx, &scope, &vehicle).await?;
-    publish::commit(context, tx, scope, Thing::Vehicle(vehicle.id)).await?;
+    let created = Created { vehicle, tracker };
+    subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
+    once::keep_made(&mut tx, &created.shown()).await?;
+    publish::commit(context, tx, scope, Thing::Vehicle(created.vehicle.id)).await?;
     context.sessions.trackers_changed(scope.organization_id());
-    Ok(Created { vehicle, tracker })
+    Ok(created)
+}
+
+impl Created {
+    /// As the answer shows it.
+    fn shown(&self) -> Value {
+        let mut shown = json!(self.vehicle);
+        if let Some(issued) = &self.tracker {
+            let unique_id = &issued.tracker.said.unique_id;
+            shown["tracker"] =
+                json!({ "id": issued.tracker.id, "uniqueId": unique_id, "token": issued.token });
+        }
+        shown
+    }
+}
+
+fn subject<'a>(caller: &'a Caller, vehicle: &Vehicle, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (Some(vehicle.organization_id), vehicle.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Vehicle, id, at }
 }
 
 /// Takes `tracker{uniqueId}` out of a body.
@@ -156,10 +179,11 @@ pub async fn update_vehicle(
         return Ok((scope, current)); // it is as asked already, whatever the client thinks it was
     }
     if_match.check(&current)?;
-    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
+    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current.clone() };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
     keep_service(&mut tx, &scope, &vehicle).await?;
+    subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
     Ok((scope, vehicle))
 }
@@ -193,6 +217,7 @@ pub async fn delete_vehicle(
     tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };
     assignment::end(tx.on(), &scope, Open::OfVehicle(id), ending, now).await?;
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
     context.sessions.trackers_changed(scope.organization_id());
     Ok(())

@@ -23,6 +23,8 @@ use waypost::mail::{Mailbox, Transport};
 use waypost::store::account::{self, NewAccount};
 use waypost_actors::model::{OrganizationId, Timestamp};
 
+use crate::{contract, watch};
+
 /// 2026-05-01T12:00:00Z.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
 /// A password that works.
@@ -117,11 +119,15 @@ impl App {
     }
 
     pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
+        watch::log_lines();
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings {
             listen: "127.0.0.1:0".parse().unwrap(),
             data_dir: directory.path().to_owned(),
             workers: Some(1),
+            // All tests come from one address; those about limits set them.
+            rate_limit: None,
+            rate_limit_sign_in: None,
             ..Settings::default()
         };
         if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {
@@ -162,6 +168,7 @@ impl App {
             stop.send(()).ok();
             running.await.unwrap();
         }
+        watch::nothing_was_told();
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
@@ -170,25 +177,30 @@ impl App {
 
     pub(crate) async fn send(
         &self,
-        method: &str,
+        method_name: &str,
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Vec<u8>>,
     ) -> Said {
-        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let method = Method::from_bytes(method_name.as_bytes()).unwrap();
         let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
         for (name, value) in headers {
             request = request.insert_header((*name, *value));
         }
-        let mut answer = request.send_body(body.into()).await.unwrap();
+        let sent = body.into();
+        let mut answer = request.send_body(sent.clone()).await.unwrap();
         let bytes = answer.body().limit(16 << 20).await.unwrap().to_vec();
         let pairs = answer.headers().iter();
-        Said {
+        let said = Said {
             status: answer.status().as_u16(),
             headers: pairs.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned())).collect(),
             body: serde_json::from_slice(&bytes).unwrap_or_default(),
             bytes,
-        }
+        };
+        let content_type = headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| *value);
+        watch::learn(&said.body);
+        contract::check(method_name, path, content_type, &sent, &said);
+        said
     }
 
     async fn json(&self, method: &str, path: &str, token: &str, body: Value) -> Said {

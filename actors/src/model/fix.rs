@@ -11,8 +11,10 @@ use super::Timestamp;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Place {
     /// Degrees north, -90 to 90.
+    #[cfg_attr(feature = "schema", schema(minimum = -90, maximum = 90))]
     pub latitude: f64,
     /// Degrees east, -180 to 180.
+    #[cfg_attr(feature = "schema", schema(minimum = -180, maximum = 180))]
     pub longitude: f64,
 }
 
