@@ -8,6 +8,7 @@ pub mod assignment;
 pub mod cache;
 mod checkpoint;
 pub mod driver;
+mod drove;
 pub mod event_row;
 mod fence_row;
 mod filters;

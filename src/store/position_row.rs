@@ -206,11 +206,11 @@ macro_rules! merge_if {
     };
 }
 
-/// What records depend on changes; or a fix that never counts, since its first report was ahead of the
-/// clock, was reported once more and may have been judged this time.
+/// What records depend on changes; or a fix that does not count, since its first report was ahead of the
+/// clock or inaccurate, was reported once more without that and may have been judged this time.
 const JUDGED: &str = concat!(
     merge_if!(concat!(
-        "(position.quarantine = 'future' and excluded.quarantine is null)",
+        "(position.quarantine in ('future', 'accuracy') and excluded.quarantine is null)",
         changes!("speed_kmh", "heading_degrees", "accuracy_meters")
     )),
     " returning vehicle_id, recorded_at, latitude, longitude"

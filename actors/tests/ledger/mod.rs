@@ -79,8 +79,9 @@ impl Ledger {
         if row.standing == Standing::Fresh {
             self.wrong.push(format!("called new and is stored: {row:?}"));
         }
-        let ahead = stored.quarantine == Some(Quarantine::Future) && row.quarantine.is_none();
-        if stored.fix.merge(&row.fix) == Merged::Judged || ahead {
+        let doubtful = matches!(stored.quarantine, Some(Quarantine::Future | Quarantine::Accuracy));
+        let not_so_now = doubtful && row.quarantine.is_none();
+        if stored.fix.merge(&row.fix) == Merged::Judged || not_so_now {
             self.dirty(mark);
         }
     }
