@@ -5,7 +5,7 @@ use waypost_actors::ports::{Counts, TrackStore};
 use waypost_actors::tracking::{PositionRow, Quarantine, Standing};
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
-use crate::fleet::{VEHICLE, at, batch, fix, mark, marked, row, stand, write};
+use crate::fleet::{VEHICLE, at, batch, correcting, correction, fix, mark, marked, row, stand, write};
 
 for_each_engine!(
     the_outcome_does_not_depend_on_the_order,
@@ -151,9 +151,16 @@ async fn a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again(store: T
     let again = PositionRow { standing: RECHECK, ..poor.clone() };
     let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
     assert!(!committed[0].is_dirty);
-    // Without its accuracy it is judged, but what is stored still has it.
-    let committed = track.commit(&batch(vec![write(vec![row(fix(500), RECHECK)])])).await.expect("committed");
-    assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
+    // Without its accuracy it is judged, or waits to be, but what is stored still has it.
+    for quarantine in [None, Some(Quarantine::Speed)] {
+        let judged = PositionRow { quarantine, ..row(fix(500), RECHECK) };
+        let again = PositionRow { standing: RECHECK, ..poor.clone() };
+        let committed = track.commit(&batch(vec![write(vec![judged, again])])).await.expect("committed");
+        assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
+        let clean = correcting(correction(None, None, Vec::new()));
+        assert!(!track.commit(&batch(vec![clean])).await.expect("committed")[0].is_dirty);
+    }
+    track.commit(&batch(vec![write(vec![row(fix(500), RECHECK)])])).await.expect("committed");
     let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
     assert_eq!(slice.fixes.iter().map(|stored| stored.fix).collect::<Vec<_>>(), [poor.fix]);
 }

@@ -43,8 +43,8 @@ pub enum Standing {
     Fresh,
     /// It may be stored already; then the two are made one ([`Fix::merge`]), and if that changes what
     /// was judged, events from its instant on await a correction. So they do if the stored one is
-    /// quarantined as recorded in the future or as inaccurate and this one is not quarantined: made one
-    /// they may not count, but this one may have been judged.
+    /// quarantined as recorded in the future or as inaccurate and this one is not, or only for its
+    /// speed: made one they may not count, but this one may have been judged.
     Recheck {
         /// If it was not stored before, events from its instant on await a correction.
         late: bool,

@@ -80,7 +80,7 @@ impl Ledger {
             self.wrong.push(format!("called new and is stored: {row:?}"));
         }
         let doubtful = matches!(stored.quarantine, Some(Quarantine::Future | Quarantine::Accuracy));
-        let not_so_now = doubtful && row.quarantine.is_none();
+        let not_so_now = doubtful && matches!(row.quarantine, None | Some(Quarantine::Speed));
         if stored.fix.merge(&row.fix) == Merged::Judged || not_so_now {
             self.dirty(mark);
         }
