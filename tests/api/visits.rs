@@ -232,7 +232,8 @@ fn events_and_visits_are_found_by_who_drove() {
         let who = path.rsplit('/').next().unwrap();
         let wish = json!({ "vehicleId": fleet.vehicles[0].0, "startedAt": "2026-05-01T11:10:00Z" });
         app.post(&format!("{path}/assign-vehicle"), &fleet.org.dispatcher, wish).await.ok(200);
-        let back = [(900, 2.0, 36.0), (960, 1.0, 0.0), (1260, 1.0, 0.0), (1320, 1.1, 36.0), (1380, 2.0, 50.0)];
+        let back =
+            [(900, 2.0, 36.0), (960, 1.0, 0.0), (1260, 1.0, 0.0), (1320, 1.1, 36.0), (1380, 2.0, 50.0)];
         fleet.report(&app, 0, &back).await;
         let events = async || {
             let path = format!("/v1/geofence-events?driverId={who}&sort=occurredAt");
@@ -247,7 +248,7 @@ fn events_and_visits_are_found_by_who_drove() {
         assert_eq!((&visit["driverId"], &visit["entry"]["eventId"]), (&json!(who), &found[0]["id"]));
         assert_eq!(fleet.visits(&app, "").await.len(), 2, "nobody is known to have driven before");
         // A late fix moves the exit; it has its driver still.
-        fleet.report(&app, 0, &[(1350, 1.2, 40.0)]).await;
+        fleet.report(&app, 0, &[(1350, 1.12, 40.0)]).await;
         let corrected = async || events().await.pop().filter(|exit| exit["revision"] == 2);
         let exit = eventually(Duration::from_secs(30), corrected).await;
         assert_eq!((&exit["type"], &exit["driverId"]), (&json!("exit"), &json!(who)));
