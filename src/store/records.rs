@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 use waypost_actors::model::{Event, EventId, EventStatus, VehicleId};
 use waypost_actors::ports::VehicleWrite;
-use waypost_actors::tracking::{Correction, diff};
+use waypost_actors::tracking::{Correction, VisitRow, diff};
 
 use super::checkpoint::{insert_checkpoints, replace_checkpoints};
 use super::drove::Drivers;
@@ -61,18 +61,21 @@ async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &m
     if written < all.len() as u64 {
         *next = first;
         records = again(tx, records, drivers, next).await?;
+        // What was recorded before has its visit as well, and maybe a better one, by a correction.
+        let told: HashSet<EventId> = records.iter().map(|(_, event)| event.id).collect();
+        visits_of(writes, |visit| told.contains(&visit.record())).run(tx).await?;
+    } else {
+        visits_of(writes, |_| true).run(tx).await?;
     }
-    visits_of(writes).run(tx).await?;
     checkpoints_of(writes)?.run(tx).await?;
     let mut told = vec![Vec::new(); writes.len()];
     records.into_iter().for_each(|(index, event)| told[index].push(event));
     Ok(told)
 }
 
-fn visits_of(writes: &[VehicleWrite]) -> Insert<'static> {
-    insert_visits(
-        writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit))),
-    )
+fn visits_of(writes: &[VehicleWrite], is_told: impl Fn(&VisitRow) -> bool) -> Insert<'static> {
+    let all = writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit)));
+    insert_visits(all.filter(|(_, visit)| is_told(visit)))
 }
 
 fn checkpoints_of(writes: &[VehicleWrite]) -> Result<Insert<'static>> {

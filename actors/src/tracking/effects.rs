@@ -77,6 +77,14 @@ pub struct VisitRow {
     pub exit: Option<(EventId, Timestamp)>,
 }
 
+impl VisitRow {
+    /// The record that is made with it: the one that ended the stay, or began it.
+    #[must_use]
+    pub fn record(&self) -> EventId {
+        self.exit.map_or(self.entry_event_id, |(exit, _)| exit)
+    }
+}
+
 /// From when on a vehicle's records await a correction: its dirty mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {

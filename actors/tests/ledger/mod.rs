@@ -45,7 +45,8 @@ impl Ledger {
             self.set_quarantine(fix, None);
         }
         let mut told: Vec<Event> = effects.events.iter().filter_map(|event| self.first_time(event)).collect();
-        self.put_visits(&effects.visits);
+        let is_told = |visit: &&VisitRow| told.iter().any(|event| event.id == visit.record());
+        self.put_visits(&effects.visits.iter().filter(is_told).copied().collect::<Vec<_>>());
         for Checkpoint { at, state } in &effects.checkpoints {
             self.checkpoints.insert(*at, state.clone());
         }
