@@ -114,7 +114,8 @@ pub trait TrackStore: Send + Sync + 'static {
     /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; whatever is found late marks the
     ///   vehicle ([`Mark::of_fix`], merged with the stored mark). `effects.late` marks it always.
     /// - `events` get the next numbers in the batch's order. One whose id is stored and active is neither
-    ///   numbered nor written nor answered; one that is stored as retracted is active again, with this
+    ///   numbered nor written nor answered, nor is the row of `visits` that was made with it: a correction
+    ///   may know better than the live path when it happened. One that is stored as retracted is active again, with this
     ///   write's values, one revision on and a new number.
     /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle
     ///   with `confirmed_at` in its part and the stored records, whatever their status and instant, with

@@ -321,12 +321,33 @@ pub async fn drivers_at(tx: &mut Tx, asked: &[(VehicleId, Timestamp)]) -> Result
     Ok(found.into_iter().map(|id| id.map(DriverId)).collect())
 }
 
-const DRIVERS_AT_POSTGRES: &str = "select a.driver_id \
-     from unnest($1::uuid[], $2::timestamptz[]) with ordinality as asked (vehicle_id, at, place) \
-     left join assignment a on a.vehicle_id = asked.vehicle_id and a.started_at <= asked.at \
-     and (a.ended_at is null or a.ended_at > asked.at) order by asked.place";
+/// One look into the index per question, however long a vehicle's history: none overlap, so the newest one
+/// begun by then is the one, if it was not over. Those that lasted no time at all may lie within others.
+macro_rules! driver_at {
+    ($vehicle:literal, $at:literal) => {
+        concat!(
+            "(select case when a.ended_at is null or a.ended_at > ",
+            $at,
+            " then a.driver_id end \
+             from assignment a where a.vehicle_id = ",
+            $vehicle,
+            " and a.started_at <= ",
+            $at,
+            " and (a.ended_at is null or a.ended_at > a.started_at) order by a.started_at desc limit 1)",
+        )
+    };
+}
+
+const DRIVERS_AT_POSTGRES: &str = concat!(
+    "select ",
+    driver_at!("asked.vehicle_id", "asked.at"),
+    " from unnest($1::uuid[], $2::timestamptz[]) with ordinality as asked (vehicle_id, at, place) \
+     order by asked.place",
+);
 
 /// A statement takes no list there, but it takes JSON.
-const DRIVERS_AT_SQLITE: &str = "select a.driver_id from json_each($1) asked \
-     left join assignment a on a.vehicle_id = unhex(asked.value ->> 0) and a.started_at <= asked.value ->> 1 \
-     and (a.ended_at is null or a.ended_at > asked.value ->> 1) order by asked.key";
+const DRIVERS_AT_SQLITE: &str = concat!(
+    "select ",
+    driver_at!("unhex(asked.value ->> 0)", "asked.value ->> 1"),
+    " from json_each($1) asked order by asked.key",
+);

@@ -9,6 +9,7 @@ pub mod audit;
 pub mod cache;
 mod checkpoint;
 pub mod driver;
+mod drove;
 pub mod event_row;
 mod fence_row;
 mod filters;

@@ -40,6 +40,11 @@ struct Report {
 }
 
 impl Report {
+    /// Or it waits for the next fix to decide.
+    const fn may_be_judged(&self) -> bool {
+        matches!(self.quarantine, None | Some(Quarantine::Speed))
+    }
+
     fn key(&self) -> KeyBits {
         let place = self.fix.place;
         bits(self.vehicle.0, self.fix.recorded_at.as_micros(), place.latitude, place.longitude)
@@ -160,7 +165,9 @@ async fn recheck_positions(tx: &mut Tx, rows: &[(usize, Report, bool)], stored: 
         stored.counts[*write].duplicates += 1;
         let (last, known) = repeated.entry(report.key()).or_insert((*write, *report));
         known.fix.merge(&report.fix);
-        known.quarantine = known.quarantine.and(report.quarantine);
+        if report.may_be_judged() {
+            known.quarantine = report.quarantine;
+        }
         *last = *write;
     }
     let reports: Vec<Report> = repeated.values().map(|(_, report)| *report).collect();
@@ -206,11 +213,12 @@ macro_rules! merge_if {
     };
 }
 
-/// What records depend on changes; or a fix that never counts, since its first report was ahead of the
-/// clock, was reported once more and may have been judged this time.
+/// What records depend on changes; or a fix that does not count, since its first report was ahead of the
+/// clock or inaccurate, was reported once more without that and may have been judged this time
+/// ([`Report::may_be_judged`]).
 const JUDGED: &str = concat!(
     merge_if!(concat!(
-        "(position.quarantine = 'future' and excluded.quarantine is null)",
+        "(position.quarantine in ('future', 'accuracy') and coalesce(excluded.quarantine, 'speed') = 'speed')",
         changes!("speed_kmh", "heading_degrees", "accuracy_meters")
     )),
     " returning vehicle_id, recorded_at, latitude, longitude"

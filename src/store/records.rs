@@ -9,9 +9,10 @@ use std::collections::{HashMap, HashSet};
 use uuid::Uuid;
 use waypost_actors::model::{Event, EventId, EventStatus, VehicleId};
 use waypost_actors::ports::VehicleWrite;
-use waypost_actors::tracking::{Correction, diff};
+use waypost_actors::tracking::{Correction, VisitRow, diff};
 
 use super::checkpoint::{insert_checkpoints, replace_checkpoints};
+use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
 use super::rows::Insert;
 use super::sql::{On, Result, Stmt, Tx};
@@ -29,43 +30,52 @@ type Told = Vec<Vec<Event>>;
 
 /// Writes the timelines of a batch. `next`: the number of the next record; it is moved on. Answers for
 /// each write the records that are new or changed, as they are stored.
-pub(super) async fn store_timelines(tx: &mut Tx, writes: &[VehicleWrite], next: &mut i64) -> Result<Told> {
+pub(super) async fn store_timelines(
+    tx: &mut Tx,
+    writes: &[VehicleWrite],
+    drivers: &Drivers,
+    next: &mut i64,
+) -> Result<Told> {
     let is_plain = |write: &VehicleWrite| write.effects.correction.is_none();
     let mut told = Told::with_capacity(writes.len());
     for part in writes.chunk_by(|one, other| is_plain(one) && is_plain(other)) {
         match &part[0].effects.correction {
-            Some(correction) => told.push(correct(tx, &part[0], correction, next).await?),
-            None => told.extend(go_on(tx, part, next).await?),
+            Some(correction) => told.push(correct(tx, &part[0], correction, drivers, next).await?),
+            None => told.extend(go_on(tx, part, drivers, next).await?),
         }
     }
     Ok(told)
 }
 
 /// What vehicles did since, in order.
-async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], next: &mut i64) -> Result<Told> {
+async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &mut i64) -> Result<Told> {
     let first = *next;
     let mut records: Vec<(usize, Event)> = Vec::new();
     for (index, write) in writes.iter().enumerate() {
-        records.extend(write.effects.events.iter().map(|event| (index, event.clone())));
+        let driven = |event: &Event| Event { driver_id: drivers.of(event, None), ..event.clone() };
+        records.extend(write.effects.events.iter().map(|event| (index, driven(event))));
     }
     number(records.iter_mut().map(|(_, event)| event), next);
     let all: Vec<&Event> = records.iter().map(|(_, event)| event).collect();
     let written = insert_events(&all, "on conflict (id) do nothing").run(tx).await?;
     if written < all.len() as u64 {
         *next = first;
-        records = again(tx, records, next).await?;
+        records = again(tx, records, drivers, next).await?;
+        // What was recorded before has its visit as well, and maybe a better one, by a correction.
+        let told: HashSet<EventId> = records.iter().map(|(_, event)| event.id).collect();
+        visits_of(writes, |visit| told.contains(&visit.record())).run(tx).await?;
+    } else {
+        visits_of(writes, |_| true).run(tx).await?;
     }
-    visits_of(writes).run(tx).await?;
     checkpoints_of(writes)?.run(tx).await?;
     let mut told = vec![Vec::new(); writes.len()];
     records.into_iter().for_each(|(index, event)| told[index].push(event));
     Ok(told)
 }
 
-fn visits_of(writes: &[VehicleWrite]) -> Insert<'static> {
-    insert_visits(
-        writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit))),
-    )
+fn visits_of(writes: &[VehicleWrite], is_told: impl Fn(&VisitRow) -> bool) -> Insert<'static> {
+    let all = writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit)));
+    insert_visits(all.filter(|(_, visit)| is_told(visit)))
 }
 
 fn checkpoints_of(writes: &[VehicleWrite]) -> Result<Insert<'static>> {
@@ -84,7 +94,12 @@ fn number<'a>(records: impl Iterator<Item = &'a mut Event>, next: &mut i64) {
 
 /// Some of the records were there before, which is rare: writes the others, and those that had been
 /// taken back, with numbers that leave no gap.
-async fn again(tx: &mut Tx, mut records: Vec<(usize, Event)>, next: &mut i64) -> Result<Vec<(usize, Event)>> {
+async fn again(
+    tx: &mut Tx,
+    mut records: Vec<(usize, Event)>,
+    drivers: &Drivers,
+    next: &mut i64,
+) -> Result<Vec<(usize, Event)>> {
     // Nothing else has such numbers: they were given a moment ago.
     tx.on().sql("delete from geofence_event where sequence >= $1").bind(*next).run().await?;
     let ids: Vec<EventId> = records.iter().map(|(_, event)| event.id).collect();
@@ -94,6 +109,7 @@ async fn again(tx: &mut Tx, mut records: Vec<(usize, Event)>, next: &mut i64) ->
     records.retain_mut(|(_, event)| {
         let known = stored.get(&event.id);
         event.revision = known.map_or(event.revision, |known| known.revision + 1);
+        event.driver_id = drivers.of(event, known);
         known.is_none_or(|known| known.status == EventStatus::Retracted) && seen.insert(event.id)
     });
     number(records.iter_mut().map(|(_, event)| event), next);
@@ -106,6 +122,7 @@ async fn correct(
     tx: &mut Tx,
     write: &VehicleWrite,
     correction: &Correction,
+    drivers: &Drivers,
     next: &mut i64,
 ) -> Result<Vec<Event>> {
     let mut stored = in_part(tx, write.vehicle_id, correction).await?;
@@ -114,6 +131,10 @@ async fn correct(
         correction.events.iter().map(|event| event.id).filter(|id| !found.contains(id)).collect();
     stored.extend(with_ids(tx, &others).await?);
     let mut difference = diff(&stored, correction);
+    let stored: HashMap<EventId, Event> = stored.into_iter().map(|event| (event.id, event)).collect();
+    for event in &mut difference.told {
+        event.driver_id = drivers.of(event, stored.get(&event.id));
+    }
     number(difference.told.iter_mut(), next);
     put(tx, &difference.told.iter().collect::<Vec<_>>()).await?;
     let moved: Vec<&Event> = difference.moved.iter().collect();
@@ -125,12 +146,12 @@ async fn correct(
     Ok(difference.told)
 }
 
-/// Writes records in place of what is stored under their ids. Who drove stays known.
+/// Writes records in place of what is stored under their ids.
 async fn put(tx: &mut Tx, records: &[&Event]) -> Result<()> {
     let replace = "on conflict (id) do update set sequence = excluded.sequence, status = excluded.status, \
         revision = excluded.revision, visit_id = excluded.visit_id, \
         geofence_version = excluded.geofence_version, \
-        driver_id = coalesce(excluded.driver_id, geofence_event.driver_id), \
+        driver_id = excluded.driver_id, \
         occurred_at = excluded.occurred_at, time_uncertainty_seconds = excluded.time_uncertainty_seconds, \
         detected_at = excluded.detected_at, origin = excluded.origin, cause = excluded.cause, \
         inferred = excluded.inferred, latitude = excluded.latitude, longitude = excluded.longitude, \

@@ -13,6 +13,7 @@ use waypost_actors::ports::{Batch, Committed, EventLog, Reread, Seeds, Slice, St
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::Audience;
 
+use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS};
 use super::position_row::{store_positions, store_quarantines};
 use super::records::store_timelines;
@@ -42,13 +43,17 @@ impl Track {
         let writes = &batch.writes;
         let mut tx = self.writer.begin().await?;
         let expected: usize = writes.iter().map(|write| write.effects.events.len()).sum();
-        let Some(first) = self.take_numbers(&mut tx, expected as i64).await? else { return Ok(None) };
+        let Some((first, anybody_drove)) = self.take_numbers(&mut tx, expected as i64).await? else {
+            return Ok(None);
+        };
         let stored = store_positions(&mut tx, writes).await?;
         store_quarantines(&mut tx, writes).await?;
         let dirty: HashSet<VehicleId> =
             store_states(&mut tx, writes, &stored.late).await?.into_iter().collect();
         let mut next = first;
-        let told = store_timelines(&mut tx, writes, &mut next).await?;
+        let drivers =
+            if anybody_drove { Drivers::of_batch(&mut tx, writes).await? } else { Drivers::default() };
+        let told = store_timelines(&mut tx, writes, &drivers, &mut next).await?;
         if next != first + expected as i64 {
             self.put_next_number(&mut tx, next).await?;
         }
@@ -58,12 +63,13 @@ impl Track {
         Ok(Some(answers.map(|((is_dirty, counts), events)| Committed { counts, events, is_dirty }).collect()))
     }
 
-    /// Locks the row of numbers and takes as many as there should be new records; answers the first.
-    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<i64>> {
+    /// Locks the row of numbers and takes as many as there should be new records; answers the first, and
+    /// whether anybody ever drove anything.
+    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<(i64, bool)>> {
         let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' and epoch = $2 \
-            returning next_sequence";
-        let next: Option<(i64,)> = tx.on().sql(take).bind(count).bind(self.epoch).optional().await?;
-        Ok(next.map(|(next,)| next - count))
+            returning next_sequence, exists (select 1 from assignment)";
+        let next: Option<(i64, bool)> = tx.on().sql(take).bind(count).bind(self.epoch).optional().await?;
+        Ok(next.map(|(next, anybody_drove)| (next - count, anybody_drove)))
     }
 
     /// There were more new records than there should have been, by a correction, or fewer.

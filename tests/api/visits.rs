@@ -1,8 +1,12 @@
 //! Visits, their analytics, and who was inside at a past instant, with real fixes.
 
-use serde_json::{Value, json};
+use std::time::Duration;
 
-use crate::harness::{App, Org, circle, text, with_app};
+use serde_json::{Value, json};
+use waypost_test_support::eventually;
+
+use crate::drivers::{driver, made};
+use crate::harness::{App, Org, circle, on_each_engine, text, with_app};
 
 /// 2026-05-01T11:00:00Z, an hour before the clock starts.
 const ELEVEN: i64 = 1_777_633_200_000;
@@ -215,6 +219,39 @@ fn who_was_inside_at_a_past_instant() {
         app.get(&format!("{path}?asOf=2026-05-01T11:03:00Z"), &fleet.other.viewer)
             .await
             .problem(404, "notFound");
+        app
+    });
+}
+
+#[test]
+fn events_and_visits_are_found_by_who_drove() {
+    on_each_engine(async |app| {
+        let fleet = fleet(&app, &["bus"]).await;
+        fleet.report(&app, 0, &THROUGH).await;
+        let path = made(&app, &fleet.org.org_admin, driver("Ruiz", None)).await;
+        let who = path.rsplit('/').next().unwrap();
+        let wish = json!({ "vehicleId": fleet.vehicles[0].0, "startedAt": "2026-05-01T11:10:00Z" });
+        app.post(&format!("{path}/assign-vehicle"), &fleet.org.dispatcher, wish).await.ok(200);
+        let back =
+            [(900, 2.0, 36.0), (960, 1.0, 0.0), (1260, 1.0, 0.0), (1320, 1.1, 36.0), (1380, 2.0, 50.0)];
+        fleet.report(&app, 0, &back).await;
+        let events = async || {
+            let path = format!("/v1/geofence-events?driverId={who}&sort=occurredAt");
+            let body = app.get(&path, &fleet.org.viewer).await.ok(200);
+            body["data"].as_array().unwrap().clone()
+        };
+        let found = events().await;
+        let said: Vec<_> = found.iter().map(|e| (text(&e["type"]), text(&e["driverId"]))).collect();
+        assert_eq!(said, [("entry".to_owned(), who.to_owned()), ("exit".to_owned(), who.to_owned())]);
+        let visits = fleet.visits(&app, &format!("driverId={who}")).await;
+        let [visit] = &visits[..] else { panic!("{visits:?}") };
+        assert_eq!((&visit["driverId"], &visit["entry"]["eventId"]), (&json!(who), &found[0]["id"]));
+        assert_eq!(fleet.visits(&app, "").await.len(), 2, "nobody is known to have driven before");
+        // A late fix moves the exit; it has its driver still.
+        fleet.report(&app, 0, &[(1350, 1.12, 40.0)]).await;
+        let corrected = async || events().await.pop().filter(|exit| exit["revision"] == 2);
+        let exit = eventually(Duration::from_secs(30), corrected).await;
+        assert_eq!((&exit["type"], &exit["driverId"]), (&json!("exit"), &json!(who)));
         app
     });
 }

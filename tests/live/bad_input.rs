@@ -240,7 +240,8 @@ async fn unknown_revoked_and_disabled_trackers_are_refused(store: TestStore) {
         server.post("/v1/positions", token, json!({ "items": [] })).await.problem(status, code);
     };
     refused("wpt_unknown", 401, "invalidToken").await;
-    refused(&fleet.dispatcher, 401, "invalidToken").await;
+    // A credential, but not one that may report.
+    refused(&fleet.dispatcher, 403, "forbidden").await;
     let rotated = server.post(&format!("/v1/trackers/{}/token", bus.tracker), &fleet.admin, json!({})).await;
     let renewed = Bus { token: crate::server::text(&rotated.ok(200)["token"]), ..bus.clone() };
     refused(&bus.token, 401, "invalidToken").await;

@@ -21,6 +21,7 @@ for_each_engine!(
     a_part_is_compared_with_what_was_made_in_it,
     a_record_that_was_made_elsewhere_moves_in_silence,
     visits_follow_their_records,
+    what_was_recorded_before_leaves_its_visit_alone,
     marks_are_kept_in_the_batchs_order,
     a_batch_is_written_as_if_each_write_came_alone,
     checkpoints_are_left_and_replaced,
@@ -154,6 +155,22 @@ async fn visits_follow_their_records(store: TestStore) {
     // That end never was either, and nothing else is said of it.
     commit(&track, vec![correcting(correction(Some(28), None, Vec::new()))]).await;
     assert_eq!(visits(&store).await, [both[0], (3, Time(at(25)), None)]);
+}
+
+async fn what_was_recorded_before_leaves_its_visit_alone(store: TestStore) {
+    let track = stand(&store).await;
+    let events = [entry(1, 0), exit(2, 30)];
+    let early = Event { occurred_at: at(10), ..events[1].clone() };
+    let mut part = correction(None, None, vec![events[0].clone(), early.clone()]);
+    part.visits = vec![visit(1, &events[0], Some(&early))];
+    commit(&track, vec![correcting(part)]).await;
+    // The live path does not know of the correction yet, and believes that it left later; and it enters anew.
+    let mut live = recording(vec![events[1].clone(), entry(3, 40)]);
+    live.effects.visits = vec![visit(1, &events[0], Some(&events[1])), visit(2, &entry(3, 40), None)];
+    let committed = commit(&track, vec![live]).await;
+    assert_eq!(committed[0].events.len(), 1, "the exit is recorded already");
+    let expected = [(1, Time(at(0)), Some(Time(at(10)))), (2, Time(at(40)), None)];
+    assert_eq!(visits(&store).await, expected);
 }
 
 async fn marks_are_kept_in_the_batchs_order(store: TestStore) {

@@ -3,6 +3,7 @@
 mod assignment;
 mod cache;
 mod corrections;
+mod drove;
 mod fleet;
 mod merging;
 mod opening;

@@ -5,13 +5,14 @@ use waypost_actors::ports::{Counts, TrackStore};
 use waypost_actors::tracking::{PositionRow, Quarantine, Standing};
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
-use crate::fleet::{VEHICLE, at, batch, fix, mark, marked, row, stand, write};
+use crate::fleet::{VEHICLE, at, batch, correcting, correction, fix, mark, marked, row, stand, write};
 
 for_each_engine!(
     the_outcome_does_not_depend_on_the_order,
     only_what_changes_is_written,
     what_changes_the_judgement_marks_the_vehicle,
     a_fix_ahead_of_the_clock_never_counts,
+    a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again,
 );
 
 const RECHECK: Standing = Standing::Recheck { late: false };
@@ -140,4 +141,26 @@ async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {
     assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
     let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
     assert_eq!(slice.fixes.iter().map(|stored| stored.fix).collect::<Vec<_>>(), [fix(0)]);
+}
+
+async fn a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again(store: TestStore) {
+    let track = stand(&store).await;
+    let poor = Fix { accuracy_meters: Some(400.0), ..fix(500) };
+    let poor = PositionRow { quarantine: Some(Quarantine::Accuracy), ..row(poor, Standing::Fresh) };
+    track.commit(&batch(vec![write(vec![poor.clone()])])).await.expect("committed");
+    let again = PositionRow { standing: RECHECK, ..poor.clone() };
+    let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
+    assert!(!committed[0].is_dirty);
+    // Without its accuracy it is judged, or waits to be, but what is stored still has it.
+    for quarantine in [None, Some(Quarantine::Speed)] {
+        let judged = PositionRow { quarantine, ..row(fix(500), RECHECK) };
+        let again = PositionRow { standing: RECHECK, ..poor.clone() };
+        let committed = track.commit(&batch(vec![write(vec![judged, again])])).await.expect("committed");
+        assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
+        let clean = correcting(correction(None, None, Vec::new()));
+        assert!(!track.commit(&batch(vec![clean])).await.expect("committed")[0].is_dirty);
+    }
+    track.commit(&batch(vec![write(vec![row(fix(500), RECHECK)])])).await.expect("committed");
+    let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
+    assert_eq!(slice.fixes.iter().map(|stored| stored.fix).collect::<Vec<_>>(), [poor.fix]);
 }

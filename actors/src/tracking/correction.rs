@@ -169,7 +169,7 @@ impl<'a> Evaluation<'a> {
                 continue;
             }
             advance(&mut self.state, stored.at, self.context, &mut self.effects);
-            if self.state.agrees_with(&stored.state) {
+            if self.state.agrees_with(&stored.state) && self.is_decided_by_what_is_stored() {
                 // What comes next is told from here on by what is stored.
                 self.effects.checkpoints.retain(|checkpoint| checkpoint.at != stored.at);
                 self.effects.checkpoints.push(stored.clone());
@@ -178,6 +178,14 @@ impl<'a> Evaluation<'a> {
             }
         }
         None
+    }
+
+    /// Whether a fix that waits is stored as one that waited, or was believed later; not as one that was
+    /// no candidate at all, which must be put right from here on.
+    fn is_decided_by_what_is_stored(&self) -> bool {
+        let Some(waits) = self.state.suspect else { return true };
+        let stored = self.slice.fixes.iter().find(|stored| key(&stored.fix) == key(&waits));
+        stored.is_none_or(|stored| matches!(stored.quarantine, None | Some(Quarantine::Speed)))
     }
 
     /// Ends in the middle: the state is kept, and the next slice begins with it.

@@ -43,7 +43,8 @@ pub enum Standing {
     Fresh,
     /// It may be stored already; then the two are made one ([`Fix::merge`]), and if that changes what
     /// was judged, events from its instant on await a correction. So they do if the stored one is
-    /// quarantined as recorded in the future and this one is not quarantined: it never counts.
+    /// quarantined as recorded in the future or as inaccurate and this one is not, or only for its
+    /// speed: made one they may not count, but this one may have been judged.
     Recheck {
         /// If it was not stored before, events from its instant on await a correction.
         late: bool,
@@ -74,6 +75,14 @@ pub struct VisitRow {
     pub entered_at: Timestamp,
     /// The record that ended it, and when.
     pub exit: Option<(EventId, Timestamp)>,
+}
+
+impl VisitRow {
+    /// The record that is made with it: the one that ended the stay, or began it.
+    #[must_use]
+    pub fn record(&self) -> EventId {
+        self.exit.map_or(self.entry_event_id, |(exit, _)| exit)
+    }
 }
 
 /// From when on a vehicle's records await a correction: its dirty mark.

@@ -98,10 +98,10 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         store(state, fix, None, false, effects);
         count(state, fix, context, effects);
     } else if let Some(suspect) = suspect.filter(|suspect| plausible(Some(*suspect))) {
-        effects.confirmed.push(suspect);
         store(state, fix, None, false, effects);
         // A fence change may have come between them; what is recorded up to it stands.
         if suspect.recorded_at >= state.newest_entry {
+            effects.confirmed.push(suspect);
             count(state, suspect, context, effects);
         }
         count(state, fix, context, effects);

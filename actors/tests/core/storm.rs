@@ -30,6 +30,13 @@ impl Lots {
     }
 }
 
+/// What a report says beside place and instant; another one of the same fix may say something else.
+fn say(lots: &mut Lots, fix: &mut Fix) {
+    fix.accuracy_meters = [None, Some(8.0), Some(50.0), Some(300.0)][lots.draw(4) as usize];
+    fix.speed_kmh = [None, Some(0.0), Some(40.0), Some(130.0)][lots.draw(4) as usize];
+    fix.heading_degrees = [None, None, Some(90.0)][lots.draw(3) as usize];
+}
+
 /// A track with jitter, gaps, outliers, poor fixes and two places at one instant.
 fn track(lots: &mut Lots, fixes: usize) -> Vec<Fix> {
     let (mut seconds, mut place) = (0.0, INSIDE);
@@ -44,7 +51,7 @@ fn track(lots: &mut Lots, fixes: usize) -> Vec<Fix> {
         }
         let mut made = fix(seconds, place);
         made.received_at = at(0.0);
-        made.accuracy_meters = [None, Some(8.0), Some(50.0), Some(300.0)][lots.draw(4) as usize];
+        say(lots, &mut made);
         if lots.draw(15) == 0 {
             made.place = Place::new(1.0, 1.0);
         }
@@ -67,7 +74,9 @@ fn edits(lots: &mut Lots) -> Vec<Fence> {
     for number in 2..=7 {
         let from = [None, Some(at(lots.draw(4000) as f64)), Some(at(8_000.0))][lots.draw(3) as usize];
         let mut made = version(number, from, around(lots));
-        made.rules = [Rules::EXACT, Rules::default()][lots.draw(2) as usize];
+        let dwelling =
+            Rules { dwell_after_seconds: Some(60.0), speed_limit_kmh: Some(30.0), ..Rules::default() };
+        made.rules = [Rules::EXACT, Rules::default(), dwelling][lots.draw(3) as usize];
         made.active = lots.draw(4) > 0;
         (made.deleted, made.active) = (number == 7, made.active && number < 7);
         edits.push(fence_with(1, 1, made));
@@ -94,7 +103,8 @@ async fn storm(seed: u64, plan: &[Fault], restart: bool) {
     let tracks: Vec<Vec<Fix>> = (0..VEHICLES)
         .map(|_| {
             let mut fixes = track(&mut lots, 80);
-            let again: Vec<Fix> = fixes.iter().step_by(3).copied().collect();
+            let mut again: Vec<Fix> = fixes.iter().step_by(3).copied().collect();
+            again.iter_mut().skip(3).step_by(4).for_each(|fix| say(&mut lots, fix));
             fixes.extend(again);
             lots.shuffle(&mut fixes);
             fixes

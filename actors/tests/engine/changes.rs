@@ -50,9 +50,9 @@ fn a_late_fix_newer_than_all_stored_ones_marks_its_vehicle_too() {
 fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
     let mut script = Script::new(Rules::EXACT);
     script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(25.0), max_accuracy_meters: None };
-    // The suspect of 10 s is confirmed at 55 s, when the fence both are in is gone.
+    // The suspect of 10 s agrees with the fix of 55 s, but the fence both are in went in between.
     script.drive(&[(9.0, 1.0), (10.0, 9.0)]).change(deleted(2, 50.0)).drive(&[(55.0, 9.1)]);
-    assert_eq!(script.effects.confirmed.len(), 1);
+    assert_eq!(script.effects.confirmed, [], "what is not judged stays quarantined");
     assert_eq!(script.events(), ["entry@9", "exit@50"]);
     adds_up(&script.effects.events);
 }

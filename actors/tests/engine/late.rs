@@ -14,10 +14,11 @@ use waypost_actors::tracking::{
     settle_change,
 };
 
+use crate::fences::{any_rules, fences};
 use crate::ledger::Ledger;
-use crate::properties::{any_rules, fences, told};
+use crate::properties::told;
 use crate::script::at;
-use crate::timelines::{Dated, Drawn, Step, THE_END, changes, drawn, schedule};
+use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, drawn, schedule};
 
 /// A vehicle, its fences, and what is stored of it.
 struct Life {
@@ -207,8 +208,14 @@ fn prepared(fences: &[Fence]) -> FenceSet {
     FenceSet::new(fences.iter().map(|fence| FenceTimeline::prepare(fence).into()).collect())
 }
 
+/// More cases than usual; as many as `PROPTEST_CASES` says if that is more.
+fn thorough() -> ProptestConfig {
+    let usual = ProptestConfig::default();
+    ProptestConfig { cases: usual.cases.max(400), failure_persistence: None, ..usual }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(thorough())]
 
     #[test]
     fn what_holds_in_the_end_is_what_in_order_input_makes(
@@ -233,7 +240,10 @@ proptest! {
     ) {
         let on_time: Vec<Drawn> = track
             .iter()
-            .map(|drawn| Drawn { reports: drawn.reports.iter().map(|(_, speed)| (0, *speed)).collect(), ..drawn.clone() })
+            .map(|drawn| {
+                let reports = drawn.reports.iter().map(|told| Told { late: 0, ..told.clone() }).collect();
+                Drawn { reports, ..drawn.clone() }
+            })
             .collect();
         let mut reports: Vec<Fix> = schedule(&on_time, &[], 1)
             .into_iter()
@@ -277,9 +287,12 @@ fn corrections_are_told_as_new_records_revisions_and_retractions() {
     let (entry, exit) = (EventKind::Entry, EventKind::Exit);
     let told = report(vec![fix(0.0, -5.0), fix(20.0, 5.0), fix(40.0, 15.0)]);
     assert_eq!(told, [(10.0, entry, 1, "active", Origin::Live), (30.0, exit, 1, "active", Origin::Live)]);
-    // It was outside for longer: the same entry, later.
+    // It was outside for longer: the same entry, later, and an exit from a shorter visit.
     let told = report(vec![fix(15.0, -5.0)]);
-    assert_eq!(told, [(17.5, entry, 2, "active", Origin::Backfill)]);
+    assert_eq!(
+        told,
+        [(17.5, entry, 2, "active", Origin::Backfill), (30.0, exit, 2, "active", Origin::Backfill)]
+    );
     // And it was in before that; the entry at 17.5 stays.
     let told = report(vec![fix(5.0, 5.0)]);
     assert_eq!(
@@ -290,7 +303,11 @@ fn corrections_are_told_as_new_records_revisions_and_retractions() {
     let told = report(vec![fix(15.0, -5.0), fix(14.0, 5.0), fix(15.0, -6.0)]);
     assert_eq!(
         told,
-        [(14.455, exit, 2, "active", Origin::Backfill), (17.727, entry, 3, "active", Origin::Backfill)]
+        [
+            (14.455, exit, 2, "active", Origin::Backfill),
+            (17.727, entry, 3, "active", Origin::Backfill),
+            (30.0, exit, 3, "active", Origin::Backfill),
+        ]
     );
     // It was never in at all but for a moment.
     let told = report(vec![fix(19.0, -5.0), fix(21.0, -5.0)]);

@@ -2,6 +2,7 @@
 
 mod analytics;
 mod changes;
+mod fences;
 mod jitter;
 mod late;
 #[path = "../ledger/mod.rs"]

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use waypost_actors::model::{Fix, Rules, ShapeSpec, Timestamp};
 
-use crate::properties::{any_rules, grid, shapes};
+use crate::fences::{any_rules, grid, shapes};
 use crate::script::at;
 
 /// The server's clock when all is over.
@@ -17,9 +17,16 @@ pub(crate) struct Drawn {
     pub(crate) after: u32,
     pub(crate) step: (i32, i32),
     pub(crate) jump: Option<(i32, i32)>,
+    pub(crate) reports: Vec<Told>,
+}
+
+/// One report of a fix: how late it arrives, and what it says beside place and instant.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) late: u32,
     pub(crate) accuracy: Option<f64>,
-    /// Each report of it: how late it arrives, and what it says of the speed.
-    pub(crate) reports: Vec<(u32, Option<f64>)>,
+    pub(crate) speed: Option<f64>,
+    pub(crate) heading: Option<f64>,
 }
 
 /// From when a version is in force, seen from when it is made.
@@ -53,15 +60,45 @@ pub(crate) enum Step {
     },
 }
 
+fn told(late: impl Strategy<Value = u32>) -> impl Strategy<Value = Told> {
+    let accuracy = prop_oneof![
+        6 => Just(None),
+        2 => Just(Some(5.0)),
+        2 => Just(Some(15.0)),
+        2 => Just(Some(60.0)),
+        1 => Just(Some(150.0)),
+        1 => Just(Some(400.0)),
+    ];
+    let speed = prop_oneof![
+        3 => Just(None),
+        1 => Just(Some(0.0)),
+        1 => Just(Some(2.5)),
+        2 => Just(Some(30.0)),
+        1 => Just(Some(50.0)),
+        1 => Just(Some(130.0)),
+    ];
+    let heading = prop_oneof![4 => Just(None), 1 => Just(Some(90.0)), 1 => Just(Some(270.0))];
+    (late, accuracy, speed, heading).prop_map(|(late, accuracy, speed, heading)| Told {
+        late,
+        accuracy,
+        speed,
+        heading,
+    })
+}
+
+/// Driving, parked with jitter, or so fast that a fence lies between two fixes; often within seconds,
+/// sometimes behind a gap.
 pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
-    let accuracy =
-        prop_oneof![3 => Just(None), 2 => Just(Some(5.0)), 1 => Just(Some(60.0)), 1 => Just(Some(400.0))];
     let late = prop_oneof![3 => Just(0_u32), 2 => 0_u32..60, 2 => 0_u32..1500];
-    let speed = prop_oneof![Just(None), Just(Some(30.0)), Just(Some(50.0))];
     let place = prop_oneof![8 => Just(None), 1 => (-70..70, -70..70).prop_map(Some)];
-    let after = prop_oneof![1 => Just(0_u32), 8 => 1_u32..60, 1 => 1_u32..900];
-    (after, (-14..15, -14..15), place, accuracy, vec((late, speed), 1..3))
-        .prop_map(|(after, step, jump, accuracy, reports)| Drawn { after, step, jump, accuracy, reports })
+    let step = prop_oneof![3 => (-14..15, -14..15), 2 => (-1..2, -1..2), 2 => (-60..61, -60..61)];
+    let after = prop_oneof![1 => Just(0_u32), 8 => 1_u32..60, 1 => 1_u32..900, 1 => 600_u32..1500];
+    (after, step, place, vec(told(late), 1..3)).prop_map(|(after, step, jump, reports)| Drawn {
+        after,
+        step,
+        jump,
+        reports,
+    })
 }
 
 pub(crate) fn changes() -> impl Strategy<Value = Vec<(u32, Step)>> {
@@ -92,11 +129,13 @@ pub(crate) fn schedule(track: &[Drawn], changes: &[(u32, Step)], together: usize
     let mut reports: Vec<(f64, Fix)> = Vec::new();
     for drawn in track {
         seconds += f64::from(drawn.after);
-        place = drawn.jump.unwrap_or((place.0 + drawn.step.0, place.1 + drawn.step.1));
-        for (late, speed) in &drawn.reports {
+        let near = |to: i32| to.clamp(-90, 90);
+        place = drawn.jump.unwrap_or((near(place.0 + drawn.step.0), near(place.1 + drawn.step.1)));
+        for told in &drawn.reports {
             let mut fix = Fix::new(at(seconds), at(THE_END), grid(place.0, place.1));
-            (fix.accuracy_meters, fix.speed_kmh) = (drawn.accuracy, *speed);
-            reports.push((seconds + f64::from(*late), fix));
+            (fix.accuracy_meters, fix.speed_kmh, fix.heading_degrees) =
+                (told.accuracy, told.speed, told.heading);
+            reports.push((seconds + f64::from(told.late), fix));
         }
     }
     reports.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -45,7 +45,8 @@ impl Ledger {
             self.set_quarantine(fix, None);
         }
         let mut told: Vec<Event> = effects.events.iter().filter_map(|event| self.first_time(event)).collect();
-        self.put_visits(&effects.visits);
+        let is_told = |visit: &&VisitRow| told.iter().any(|event| event.id == visit.record());
+        self.put_visits(&effects.visits.iter().filter(is_told).copied().collect::<Vec<_>>());
         for Checkpoint { at, state } in &effects.checkpoints {
             self.checkpoints.insert(*at, state.clone());
         }
@@ -79,8 +80,9 @@ impl Ledger {
         if row.standing == Standing::Fresh {
             self.wrong.push(format!("called new and is stored: {row:?}"));
         }
-        let ahead = stored.quarantine == Some(Quarantine::Future) && row.quarantine.is_none();
-        if stored.fix.merge(&row.fix) == Merged::Judged || ahead {
+        let doubtful = matches!(stored.quarantine, Some(Quarantine::Future | Quarantine::Accuracy));
+        let not_so_now = doubtful && matches!(row.quarantine, None | Some(Quarantine::Speed));
+        if stored.fix.merge(&row.fix) == Merged::Judged || not_so_now {
             self.dirty(mark);
         }
     }
