@@ -75,7 +75,7 @@ pub(super) async fn new_geofence(
 
 pub(super) fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
     let (organization_id, id) = (Some(geofence.organization_id), geofence.id.into());
-    Subject { caller, organization_id, resource: AuditResource::Geofence, id, at }
+    Subject { caller: Some(caller), organization_id, resource: AuditResource::Geofence, id, at }
 }
 
 /// A page of geofences.
