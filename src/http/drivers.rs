@@ -40,6 +40,7 @@ pub struct LockIn {
     /// For whom; operators name it.
     pub organization_id: Option<OrganizationId>,
     /// What for, 1 to 500 characters.
+    #[schema(min_length = 1, max_length = 500)]
     pub reason: Option<String>,
 }
 

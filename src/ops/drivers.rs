@@ -238,12 +238,7 @@ pub(super) async fn view(
     })
 }
 
-async fn shown(
-    on: On<'_>,
-    scope: &OrgScope,
-    driver: Driver,
-    today: Day,
-) -> Result<KeptDriver, OpError> {
+async fn shown(on: On<'_>, scope: &OrgScope, driver: Driver, today: Day) -> Result<KeptDriver, OpError> {
     let mut shown = with_derived(on, scope, vec![driver], today).await?;
     shown.pop().ok_or(OpError::NotFound)
 }

@@ -38,11 +38,10 @@ const DERIVED: &[&str] = &["lastLoginAt"];
 /// Makes a user, who is invited: at once, or when the organization becomes active.
 pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) -> Result<User, OpError> {
     let named = take_organization(&mut body)?;
-    caller.may(Action::WriteUsers)?;
+    let scope = caller.accounts(&context.db, Action::WriteUsers, named).await?;
     let starting = json!({ "email": null, "firstName": null, "lastName": null, "role": null });
     let said = UserIn::read(&merged(starting, &body, &[]))?;
     caller.may(writing(said.role))?;
-    let scope = caller.accounts(&context.db, writing(said.role), named).await?;
     match (&scope, said.role.is_operator()) {
         (AccountScope::Operators(_), false) => return Err(AuthError::OrganizationRequired.into()),
         (AccountScope::Organization(_), true) => return Err(wrong_role(said.role)),
@@ -81,7 +80,7 @@ pub async fn list_users(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<User>, OpError> {
-    let scope = caller.accounts(&context.db, Action::ReadUsers, named).await?;
+    let scope = caller.accounts(&context.db, Action::ListUsers, named).await?;
     Ok(user::list(&context.db, &scope, filter, sort, page, context.clock.now().into()).await?)
 }
 
