@@ -89,7 +89,7 @@ permissions! {
     ReadVehicles       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]);
     /// Make, change and delete vehicles.
     WriteVehicles      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]);
-    /// See trackers, never their tokens.
+    /// See trackers, never their tokens: equipment of vehicles, so by their scope.
     ReadTrackers       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]);
     /// Make, change and delete trackers, and their tokens.
     WriteTrackers      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]);
@@ -105,7 +105,7 @@ permissions! {
     ReadPositions      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead]);
     /// See who changed what.
     ReadAudit          [SuperAdmin Admin OrgAdmin] Never;
-    /// Watch the live feed.
+    /// Watch the live feed: positions of all vehicles as they come.
     WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead]);
     /// Report positions for the trackers of an organization; a tracker reports its own by its own token.
     IngestPositions    [] With(&[PositionsIngest]);

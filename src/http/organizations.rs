@@ -61,8 +61,8 @@ pub struct OrganizationVerified {
 /// Which link to send once more.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ResendActivationIn {
-    /// The contact address of an organization that waits for its activation.
-    #[schema(format = Email)]
+    /// The contact address of an organization that waits for its activation; blanks around it do no harm.
+    #[schema(pattern = r"^\s*[^\s@]+@[^\s@]+\s*$", max_length = 1024)]
     pub email: String,
 }
 

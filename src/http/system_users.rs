@@ -60,8 +60,8 @@ pub struct SystemUserChangeIn {
 /// An address to write to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EmailIn {
-    /// The address.
-    #[schema(format = Email, max_length = 254)]
+    /// The address; blanks around it do no harm.
+    #[schema(pattern = r"^\s*[^\s@]+@[^\s@]+\s*$", max_length = 1024)]
     pub email: String,
 }
 

@@ -1,6 +1,4 @@
 //! What holds for any track through any fences, whatever their rules and however they change.
-//!
-//! Coordinates are multiples of 1/4096°, so that a move by whole degrees is exact.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,7 +13,7 @@ use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_cha
 
 use crate::script::at;
 
-/// Grid steps in a degree; one is 27 m on the equator.
+/// Grid steps in a degree, so that a move by whole degrees is exact; one is 27 m on the equator.
 const STEPS: f64 = 4096.0;
 
 pub(crate) fn grid(north: i32, east: i32) -> Place {
