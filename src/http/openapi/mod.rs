@@ -140,8 +140,13 @@ fn bound(parameter: &mut Value) {
             (None, Some(words)) if words.contains("sequence") => {
                 json!({ "type": "string", "enum": ["-occurredAt", "occurredAt", "sequence"] })
             }
-            (None, _) => json!({ "type": "string", "enum": ["recordedAt", "-recordedAt"] }),
+            (None, words) => {
+                let words: Vec<&str> = words.unwrap_or_default().split(" (default) or ").collect();
+                json!({ "type": "string", "enum": words })
+            }
         },
+        Some("licenseNumber") => json!({ "type": "string", "maxLength": 32, "pattern": "[A-Za-z0-9]" }),
+        Some("country") => json!({ "type": "string", "pattern": "^[A-Za-z]{2}$" }),
         Some("limit") => {
             json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": DEFAULT_LIMIT })
         }
