@@ -20,7 +20,7 @@ use crate::store::redis_limit::RedisLimits;
 /// What is counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Signing in and up, and whatever sends mail: by address.
+    /// Signing in and up, and whatever sends mail or guesses: by address, or by account with one.
     SignIn,
     /// Everything else of people and programs: by account, or by address without one.
     Requests,

@@ -78,7 +78,7 @@ impl Caller {
             (Grant::Person(role), _) => action.allows(*role),
             (Grant::Program(_), Program::Never) => false,
             (Grant::Program(_), Program::Any) => true,
-            (Grant::Program(scopes), Program::With(scope)) => scopes.contains(scope),
+            (Grant::Program(scopes), Program::With(any)) => any.iter().any(|scope| scopes.contains(*scope)),
         };
         if allowed { Ok(()) } else { Err(AuthError::Forbidden(action)) }
     }

@@ -19,6 +19,16 @@ words!(
         Delete = "delete",
         /// It got a new secret.
         RotateToken = "rotateToken",
+        /// An organization took a driver for itself.
+        Lock = "lock",
+        /// An organization gave a driver free.
+        Unlock = "unlock",
+        /// A driver was given a vehicle.
+        Assign = "assign",
+        /// A vehicle was taken from a driver.
+        Unassign = "unassign",
+        /// A user was sent another invitation.
+        Invite = "invite",
     }
 );
 
@@ -50,9 +60,9 @@ pub struct AuditEntry {
     pub id: Uuid,
     /// Whose data; null for the platform's own.
     pub organization_id: Option<OrganizationId>,
-    /// Who; nil for the console and the demo.
+    /// Who; nil for the console and the demo, and for whoever was not signed in.
     pub actor_id: Uuid,
-    /// What that was at the time.
+    /// What that was at the time: a role, `system`, or `anonymous` for a sign-up or the link of a letter.
     pub actor_role: String,
     /// What was done.
     pub action: AuditAction,

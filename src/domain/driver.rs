@@ -63,6 +63,7 @@ pub struct Document {
     #[serde(rename = "type")]
     pub kind: DocumentType,
     /// Its number, 1 to 64 characters.
+    #[schema(min_length = 1, max_length = 64)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub number: Option<String>,
     /// Since when.
@@ -72,6 +73,7 @@ pub struct Document {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Day>,
     /// Whatever else, 1 to 500 characters.
+    #[schema(min_length = 1, max_length = 500)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
@@ -81,16 +83,21 @@ pub struct Document {
 #[serde(rename_all = "camelCase")]
 pub struct DriverIn {
     /// Given name, 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
     pub first_name: String,
     /// Family name, 1 to 100 characters.
+    #[schema(min_length = 1, max_length = 100)]
     pub last_name: String,
     /// Where to write.
+    #[schema(format = Email, max_length = 254)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub email: Option<String>,
-    /// Where to call.
+    /// Where to call, 3 to 40 characters.
+    #[schema(min_length = 3, max_length = 40)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
     /// What the keeper calls them, 1 to 40 characters.
+    #[schema(min_length = 1, max_length = 40)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub employee_code: Option<String>,
     /// When they were born.
@@ -100,7 +107,7 @@ pub struct DriverIn {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub license: Option<License>,
     /// Their papers, at most 50. Sending the list replaces it; one without an id is new.
-    #[schema(required = false)]
+    #[schema(required = false, max_items = 50)]
     pub documents: Vec<Document>,
     /// Whether they drive.
     #[schema(required = false)]

@@ -33,13 +33,15 @@ words!(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct License {
-    /// As it is written, 1 to 32 characters.
+    /// As it is written, 1 to 32 characters, one of them a letter or digit.
+    #[schema(min_length = 1, max_length = 32)]
     pub number: String,
     /// ISO 3166-1 alpha-2 of the country that issued it, such as `DE`.
+    #[schema(pattern = "^[A-Z]{2}$")]
     pub country: String,
     /// What it allows to drive, such as `B`, `CE` or a national class; at most 30.
     #[serde(default)]
-    #[schema(required = false)]
+    #[schema(required = false, max_items = 30)]
     pub categories: Vec<String>,
     /// Since when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,7 +49,8 @@ pub struct License {
     /// Its last day; absent = it does not end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Day>,
-    /// Who issued it.
+    /// Who issued it, 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub issuing_authority: Option<String>,
 }

@@ -26,7 +26,7 @@ words!(
         GeofencesRead = "geofences:read",
         /// Make, change and import geofences.
         GeofencesWrite = "geofences:write",
-        /// Read geofence events, visits and who is inside.
+        /// Read geofence events, visits, who is inside, and the history of positions.
         EventsRead = "events:read",
         /// Read fuel logs.
         FuelRead = "fuel:read",

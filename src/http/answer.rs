@@ -57,11 +57,18 @@ pub struct SliceOf<T> {
 
 /// Marks an answer with members that change without the resource: it is never told as unchanged.
 #[derive(Clone, Copy, Debug)]
-pub struct AlwaysNew;
+pub(super) struct AlwaysNew;
 
 /// 200 with a resource; `tagged` is the part of it that is not derived.
 pub fn ok(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
     with_etag(HttpResponse::Ok(), tagged).json(body)
+}
+
+/// 200 with a resource some of whose members change without it.
+pub fn with_derived(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
+    let mut answer = ok(tagged, body);
+    answer.extensions_mut().insert(AlwaysNew);
+    answer
 }
 
 /// 201 with a resource and where it is.

@@ -40,6 +40,7 @@ pub struct LockIn {
     /// For whom; operators name it.
     pub organization_id: Option<OrganizationId>,
     /// What for, 1 to 500 characters.
+    #[schema(min_length = 1, max_length = 500)]
     pub reason: Option<String>,
 }
 
@@ -53,7 +54,7 @@ pub struct UnlockIn {
 
 fn shown(view: &DriverView) -> HttpResponse {
     match view {
-        DriverView::Kept(kept) => answer::ok(&kept.driver, kept),
+        DriverView::Kept(kept) => answer::with_derived(&kept.driver, kept),
         DriverView::Stub(stub) => answer::ok(stub, stub),
     }
 }
@@ -166,7 +167,7 @@ pub async fn update_driver(
     let named = query.organization();
     query.finish()?;
     let kept = ops::update_driver(&context, &caller, named, id, &if_match, body).await?;
-    Ok(answer::ok(&kept.driver, &kept))
+    Ok(answer::with_derived(&kept.driver, &kept))
 }
 
 /// Delete a driver. What they drive ends now; their history is kept, their licence may be entered anew.

@@ -102,6 +102,8 @@ fn single(
     if as_feature {
         answer.content_type(MEDIA_TYPE);
     }
+    // How many are inside changes without the geofence.
+    answer.extensions_mut().insert(answer::AlwaysNew);
     answer.json(out.shown(as_feature, true))
 }
 

@@ -21,13 +21,19 @@ use crate::rate_limit::{Class, Standing};
 const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
 const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
+/// Routes of signed-in callers that guess at a licence number or send mail.
+const STRICT: [&str; 2] = ["/v1/drivers/search", "/v1/users/{id}/invitation"];
+
 /// Counts a request of a signed-in caller.
 pub(super) async fn count_caller(
     context: &Context,
     request: &ServiceRequest,
     principal: uuid::Uuid,
 ) -> Result<(), Problem> {
-    count(context, request, Class::Requests, &principal.to_string()).await
+    let pattern = request.match_pattern();
+    let is_strict = pattern.is_some_and(|pattern| STRICT.contains(&pattern.as_str()));
+    let class = if is_strict { Class::SignIn } else { Class::Requests };
+    count(context, request, class, &principal.to_string()).await
 }
 
 /// Counts a request that nobody is signed in for, by its address.

@@ -61,8 +61,8 @@ pub struct OrganizationVerified {
 /// Which link to send once more.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ResendActivationIn {
-    /// The contact address of an organization that waits for its activation.
-    #[schema(format = Email)]
+    /// The contact address of an organization that waits for its activation; blanks around it do no harm.
+    #[schema(pattern = r"^\s*[^\s@]+@[^\s@]+\s*$", max_length = 1024)]
     pub email: String,
 }
 
@@ -198,7 +198,7 @@ pub async fn activate_organization(
 ) -> Answer {
     query.finish()?;
     let (found, usage) = ops::activate_organization(&context, &caller, id).await?;
-    Ok(answer::ok(&found, &shown(&found, usage)))
+    Ok(answer::with_derived(&found, &shown(&found, usage)))
 }
 
 /// Get an organization, with what it uses of its plan.
@@ -213,7 +213,7 @@ pub async fn find_organization(
 ) -> Answer {
     query.finish()?;
     let (found, usage) = ops::find_organization(&context, &caller, id).await?;
-    Ok(answer::ok(&found, &shown(&found, usage)))
+    Ok(answer::with_derived(&found, &shown(&found, usage)))
 }
 
 /// Change an organization. Status and subscription are the operators' to change.
@@ -230,7 +230,7 @@ pub async fn update_organization(
 ) -> Answer {
     query.finish()?;
     let (found, usage) = ops::update_organization(&context, &caller, id, &if_match, body).await?;
-    Ok(answer::ok(&found, &shown(&found, usage)))
+    Ok(answer::with_derived(&found, &shown(&found, usage)))
 }
 
 /// Delete an organization. Its people and system users cannot sign in any more, its trackers are refused.

@@ -60,8 +60,8 @@ pub struct SystemUserChangeIn {
 /// An address to write to.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EmailIn {
-    /// The address.
-    #[schema(format = Email, max_length = 254)]
+    /// The address; blanks around it do no harm.
+    #[schema(pattern = r"^\s*[^\s@]+@[^\s@]+\s*$", max_length = 1024)]
     pub email: String,
 }
 
@@ -161,7 +161,7 @@ pub async fn find_system_user(
     let named = query.organization();
     query.finish()?;
     let found = ops::find_system_user(&context, &caller, named, id).await?;
-    Ok(answer::ok(&found.tagged(), &found))
+    Ok(answer::with_derived(&found.tagged(), &found))
 }
 
 /// Change a system user. Being disabled or given a new password ends its sessions.
@@ -180,7 +180,7 @@ pub async fn update_system_user(
     let named = query.organization();
     query.finish()?;
     let changed = ops::update_system_user(&context, &caller, named, id, &if_match, body).await?;
-    Ok(answer::ok(&changed.tagged(), &changed))
+    Ok(answer::with_derived(&changed.tagged(), &changed))
 }
 
 /// Delete a system user, with its sessions and sockets.

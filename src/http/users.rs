@@ -97,7 +97,7 @@ pub async fn find_user(
     let named = query.organization();
     query.finish()?;
     let found = ops::find_user(&context, &caller, named, id).await?;
-    Ok(answer::ok(&found.settled(), &found))
+    Ok(answer::with_derived(&found.settled(), &found))
 }
 
 /// Change a user.
@@ -121,7 +121,7 @@ pub async fn update_user(
     let named = query.organization();
     query.finish()?;
     let changed = ops::update_user(&context, &caller, named, id, &if_match, body).await?;
-    Ok(answer::ok(&changed.settled(), &changed))
+    Ok(answer::with_derived(&changed.settled(), &changed))
 }
 
 /// Send an invitation once more. The link sent before is good no longer.
@@ -138,5 +138,5 @@ pub async fn invite_user_again(
     let named = query.organization();
     query.finish()?;
     let found = ops::invite_again(&context, &caller, named, id).await?;
-    Ok(answer::ok(&found.settled(), &found))
+    Ok(answer::with_derived(&found.settled(), &found))
 }

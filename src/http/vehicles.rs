@@ -94,10 +94,7 @@ async fn shown(
 async fn answered(context: &Shared, scope: &OrgScope, vehicle: Vehicle, with_live: bool) -> Answer {
     let out = shown(context, scope, vec![vehicle], with_live).await?.pop();
     let out = out.ok_or_else(|| Problem::new(Code::NotFound))?;
-    let mut answer = answer::ok(&out.vehicle, &out);
-    // Who drives it and where it is stand beside what its ETag says.
-    answer.extensions_mut().insert(answer::AlwaysNew);
-    Ok(answer)
+    Ok(answer::with_derived(&out.vehicle, &out))
 }
 
 /// `include=live`; what it is when the client does not say depends on the route.

@@ -71,10 +71,11 @@ impl Transport {
                 .map(drop)
                 .map_err(|error| NotSent { reason: error.to_string(), is_transient: !error.is_permanent() }),
             Self::Folder(folder) => {
-                let file = folder.join(format!("{id}.eml"));
+                let (file, part) = (folder.join(format!("{id}.eml")), folder.join(format!("{id}.part")));
                 let written = async {
                     tokio::fs::create_dir_all(folder).await?;
-                    tokio::fs::write(&file, message.formatted()).await
+                    tokio::fs::write(&part, message.formatted()).await?;
+                    tokio::fs::rename(&part, &file).await // so that whoever watches the folder finds whole ones
                 };
                 written.await.map_err(|error| NotSent { reason: error.to_string(), is_transient: true })?;
                 let (link, file) = (letter.link.as_str(), file.display());

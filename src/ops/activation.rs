@@ -30,6 +30,7 @@ pub async fn verify_email(context: &Context, token: &str) -> Result<Verified, Op
         return Ok(Verified { organization: current, already_verified: true });
     }
     let organization = life::advance(&mut tx, &scope, &current, OrganizationStep::VerifyEmail, now).await?;
+    organizations::subject(None, &organization, now).updated(&mut tx, &current, &organization).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok(Verified { organization, already_verified: false })

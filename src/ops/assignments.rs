@@ -1,16 +1,17 @@
 //! Who drives what: giving a driver a vehicle, taking it away, and the history of both.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
-use super::drivers::hold_kept;
+use super::drivers::{hold_kept, subject};
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
-use super::{organizations, take_organization};
+use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{AssignIn, AssignedVehicle, Assignment, AssignmentState, EndReason};
+use crate::domain::audit::AuditAction;
 use crate::domain::day::Day;
 use crate::domain::driver::{Driver, DriverStatus};
 use crate::domain::license::LicenseStatus;
@@ -41,6 +42,8 @@ pub async fn assign_vehicle(
     let vehicle = vehicle::find(tx.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
     let present = assignment::find_open(tx.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
     if let Some(present) = present.as_ref().filter(|present| present.driver_id == id) {
+        once::keep_done(&mut tx, present).await?;
+        tx.commit().await?;
         return Ok(present.clone());
     }
     if vehicle.said.status != VehicleStatus::Active {
@@ -69,6 +72,9 @@ pub async fn assign_vehicle(
     };
     // The rows are held, so this is a second look: the table itself refuses a second driver.
     conflict(assignment::insert(tx.on(), &scope, &assignment).await)?;
+    let (action, nothing) = (AuditAction::Assign, json!({}));
+    subject(caller, &scope, id, now).done(&mut tx, action, &nothing, &assignment).await?;
+    once::keep_done(&mut tx, &assignment).await?;
     tx.commit().await?;
     Ok(assignment)
 }
@@ -124,6 +130,8 @@ pub async fn unassign_vehicle(
     let now = context.clock.now();
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::Unassigned };
     assignment::end(tx.on(), &scope, which, ending, now).await?;
+    let (action, nothing) = (AuditAction::Unassign, json!({}));
+    subject(caller, &scope, id, now).done(&mut tx, action, &present, &nothing).await?;
     tx.commit().await?;
     Ok(())
 }

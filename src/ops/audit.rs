@@ -20,8 +20,8 @@ use crate::store::sql::Tx;
 
 /// The resource a change is about, and who makes it when.
 pub(super) struct Subject<'a> {
-    /// Who.
-    pub(super) caller: &'a Caller,
+    /// Who; nobody for a sign-up or the link of a letter.
+    pub(super) caller: Option<&'a Caller>,
     /// Whose data; none of the platform's own.
     pub(super) organization_id: Option<OrganizationId>,
     /// What.
@@ -45,9 +45,7 @@ impl Subject<'_> {
         before: &impl Serialize,
         after: &impl Serialize,
     ) -> Result<(), OpError> {
-        let (before, after) = changed_members(&json!(before), &json!(after));
-        let entry = self.entry(AuditAction::Update);
-        self.add(tx, AuditEntry { before: Some(before), after: Some(after), ..entry }).await
+        self.done(tx, AuditAction::Update, before, after).await
     }
 
     /// Remembers that it was deleted, and what it was.
@@ -55,17 +53,29 @@ impl Subject<'_> {
         self.add(tx, AuditEntry { before: Some(json!(before)), ..self.entry(AuditAction::Delete) }).await
     }
 
-    /// Remembers that it got a new secret; never the secret.
-    pub(super) async fn rotated(&self, tx: &mut Tx) -> Result<(), OpError> {
-        self.add(tx, self.entry(AuditAction::RotateToken)).await
+    /// Remembers something that was done to it, in which members changed.
+    pub(super) async fn done(
+        &self,
+        tx: &mut Tx,
+        action: AuditAction,
+        before: &impl Serialize,
+        after: &impl Serialize,
+    ) -> Result<(), OpError> {
+        let (before, after) = changed_members(&json!(before), &json!(after));
+        self.add(tx, AuditEntry { before: Some(before), after: Some(after), ..self.entry(action) }).await
+    }
+
+    /// Remembers something that was done to it without a member to show, such as a new secret.
+    pub(super) async fn noted(&self, tx: &mut Tx, action: AuditAction) -> Result<(), OpError> {
+        self.add(tx, self.entry(action)).await
     }
 
     fn entry(&self, action: AuditAction) -> AuditEntry {
         AuditEntry {
             id: clock::new_id(),
             organization_id: self.organization_id,
-            actor_id: self.caller.id,
-            actor_role: self.caller.role().map_or("system", Role::as_str).to_owned(),
+            actor_id: self.caller.map_or(Uuid::nil(), |caller| caller.id),
+            actor_role: self.caller.map_or("anonymous", actor_role).to_owned(),
             action,
             resource: self.resource,
             resource_id: self.id,
@@ -79,6 +89,10 @@ impl Subject<'_> {
     async fn add(&self, tx: &mut Tx, entry: AuditEntry) -> Result<(), OpError> {
         Ok(audit::insert(tx.on(), &entry).await?)
     }
+}
+
+fn actor_role(caller: &Caller) -> &'static str {
+    caller.role().map_or("system", Role::as_str)
 }
 
 /// Entries of an organization, newest first.

@@ -3,15 +3,17 @@
 //! Both changes run in one transaction that holds the driver's row, so that of two organizations that lock at
 //! once one gets the driver and the other hears that it is locked.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use waypost_actors::model::{DriverId, Timestamp};
 
-use super::drivers::{DriverView, hold_kept, view};
+use super::drivers::{DriverView, hold_kept, subject, today, view};
 use super::error::{Blocked, OpError};
-use super::{organizations, take_organization};
+use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::EndReason;
+use crate::domain::audit::AuditAction;
+use crate::domain::day::Day;
 use crate::domain::driver::{Driver, Lock, Seen};
 use crate::domain::members::{Members, text};
 use crate::store::assignment::{self, Ending, Open};
@@ -31,6 +33,7 @@ pub async fn lock_driver(
     let reason = members.optional("reason", text(1..=500));
     let reason = members.finish(|| Some(reason))?;
     let own = Some(scope.organization_id());
+    let (now, today) = (context.clock.now(), today(context, &scope).await?);
     let mut tx = context.db.begin().await?;
     // Always in this order, or two requests could wait for each other: organization, driver, vehicle.
     organization::hold(tx.on(), &scope).await?;
@@ -45,14 +48,15 @@ pub async fn lock_driver(
                 organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
             }
             // The row is held, so this is a second look.
-            if !driver::lock(tx.on(), &scope, id, reason.as_deref(), context.clock.now().into()).await? {
+            if !driver::lock(tx.on(), &scope, id, reason.as_deref(), now.into()).await? {
                 return Err(OpError::Blocked(Blocked::DriverLocked));
             }
+            let lock = json!({ "reason": reason });
+            subject(caller, &scope, id, now).done(&mut tx, AuditAction::Lock, &json!({}), &lock).await?;
         }
     }
     let seen = driver::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    tx.commit().await?;
-    view(context, &scope, seen).await
+    answer(tx, &scope, seen, today).await
 }
 
 /// Gives a driver whom the organization holds free; what they drive for it ends now. Whoever did not make
@@ -66,21 +70,29 @@ pub async fn unlock_driver(
     let named = take_organization(&mut body)?;
     let scope = caller.scope(&context.db, Action::LockDrivers, named).await?;
     Members::of(&body).finish(|| Some(()))?;
+    let (now, today) = (context.clock.now(), today(context, &scope).await?);
     let mut tx = context.db.begin().await?;
     let current = hold_kept(&mut tx, &scope, id).await?;
     if !current.lock.locked {
-        drop(tx);
-        return view(context, &scope, Seen::Whole(Box::new(current))).await;
+        return answer(tx, &scope, Seen::Whole(Box::new(current)), today).await;
     }
-    let now = context.clock.now();
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverUnlocked };
     assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
     driver::unlock(tx.on(), &scope, id, now.into()).await?;
+    let lock = json!({ "reason": current.lock.reason });
+    subject(caller, &scope, id, now).done(&mut tx, AuditAction::Unlock, &lock, &json!({})).await?;
     // Who only held it finds it no more, and sees it as anybody does.
     let freed = Driver { lock: Lock::NONE, ..current };
     let seen = driver::find(tx.on(), &scope, id).await?.unwrap_or_else(|| Seen::Masked(freed.stub()));
+    answer(tx, &scope, seen, today).await
+}
+
+/// Commits, and answers with the driver as the caller may see it.
+async fn answer(mut tx: Tx, scope: &OrgScope, seen: Seen, today: Day) -> Result<DriverView, OpError> {
+    let shown = view(tx.on(), scope, seen, today).await?;
+    once::keep_done(&mut tx, &shown).await?;
     tx.commit().await?;
-    view(context, &scope, seen).await
+    Ok(shown)
 }
 
 /// Gives every driver whom an organization holds free, and ends what it lets anybody drive: it is being

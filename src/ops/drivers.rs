@@ -6,15 +6,17 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::{DriverId, OrganizationId};
+use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
+use super::audit::Subject;
 use super::error::{Blocked, OpError, Taken};
 use super::etag::IfMatch;
-use super::{organizations, take_organization};
+use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentVehicle, EndReason};
+use crate::domain::audit::AuditResource;
 use crate::domain::day::Day;
 use crate::domain::driver::{Document, Driver, DriverIn, DriverStatus, DriverStub, Lock, Seen};
 use crate::domain::field::FieldError;
@@ -91,8 +93,11 @@ pub async fn create_driver(
     let mut tx = context.db.begin().await?;
     organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
     conflict(driver::insert(tx.on(), &scope, &driver).await)?;
+    subject(caller, &scope, id, now).created(&mut tx, &driver).await?;
+    let kept = shown(tx.on(), &scope, driver, today).await?;
+    once::keep_made(&mut tx, &kept).await?;
     tx.commit().await?;
-    shown(context, &scope, driver, today).await
+    Ok(kept)
 }
 
 /// A page of the drivers whom the organization keeps.
@@ -123,12 +128,13 @@ pub async fn search_drivers(
     page: PageRequest,
 ) -> Result<Page<DriverView>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let today = today(context, &scope).await?;
     let found = driver::search(context.db.read(), &scope, &compact(license_number), country).await?;
     let (total, mut items) = (found.len() as i64, Vec::new());
     // One per country at most: so few that they are cut into pages here.
     let (before, limit) = (usize::try_from(page.offset()), usize::try_from(page.limit));
     for seen in found.into_iter().skip(before.unwrap_or(usize::MAX)).take(limit.unwrap_or(usize::MAX)) {
-        items.push(view(context, &scope, seen).await?);
+        items.push(view(context.db.read(), &scope, seen, today).await?);
     }
     Ok(Page { items, total })
 }
@@ -142,7 +148,7 @@ pub async fn find_driver(
 ) -> Result<DriverView, OpError> {
     let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
     let seen = driver::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    view(context, &scope, seen).await
+    view(context.db.read(), &scope, seen, today(context, &scope).await?).await
 }
 
 /// Changes a driver whom the organization keeps.
@@ -164,14 +170,15 @@ pub async fn update_driver(
     let read = DriverIn::read(&merged(json!(current.said), &body, &[]), today);
     let said = all_problems(problems, read)?;
     if said == current.said {
-        drop(tx);
-        return shown(context, &scope, current, today).await; // it is as asked already
+        return shown(tx.on(), &scope, current, today).await; // it is as asked already
     }
     if_match.check(&current)?;
-    let driver = Driver { said, updated_at: context.clock.now(), ..current };
+    let driver = Driver { said, updated_at: context.clock.now(), ..current.clone() };
     conflict(driver::update(tx.on(), &scope, &driver).await)?;
+    subject(caller, &scope, id, driver.updated_at).updated(&mut tx, &current, &driver).await?;
+    let kept = shown(tx.on(), &scope, driver, today).await?;
     tx.commit().await?;
-    shown(context, &scope, driver, today).await
+    Ok(kept)
 }
 
 /// Deletes a driver whom the organization keeps: what they drive ends now, their history stays.
@@ -190,6 +197,7 @@ pub async fn delete_driver(
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverDeleted };
     assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
     driver::delete(tx.on(), &scope, id, now.into()).await?;
+    subject(caller, &scope, id, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     Ok(())
 }
@@ -205,30 +213,33 @@ pub(super) async fn hold_kept(tx: &mut Tx, scope: &OrgScope, id: DriverId) -> Re
     }
 }
 
+/// Drivers belong to nobody: what an organization does to one is in its own audit.
+pub(super) fn subject<'a>(caller: &'a Caller, scope: &OrgScope, id: DriverId, at: Timestamp) -> Subject<'a> {
+    let organization_id = Some(scope.organization_id());
+    Subject { caller: Some(caller), organization_id, resource: AuditResource::Driver, id: id.into(), at }
+}
+
 /// The date where the organization is.
-async fn today(context: &Context, scope: &OrgScope) -> Result<Day, OpError> {
+pub(super) async fn today(context: &Context, scope: &OrgScope) -> Result<Day, OpError> {
     let settings = organizations::settings_of(context, scope).await?;
     Ok(Day::of(context.clock.now(), &settings.timezone))
 }
 
 /// A driver as an organization may see it, with what the server finds out.
-pub(super) async fn view(context: &Context, scope: &OrgScope, seen: Seen) -> Result<DriverView, OpError> {
+pub(super) async fn view(
+    on: On<'_>,
+    scope: &OrgScope,
+    seen: Seen,
+    today: Day,
+) -> Result<DriverView, OpError> {
     Ok(match seen {
-        Seen::Whole(driver) => {
-            let today = today(context, scope).await?;
-            DriverView::Kept(Box::new(shown(context, scope, *driver, today).await?))
-        }
+        Seen::Whole(driver) => DriverView::Kept(Box::new(shown(on, scope, *driver, today).await?)),
         Seen::Masked(stub) => DriverView::Stub(stub),
     })
 }
 
-async fn shown(
-    context: &Context,
-    scope: &OrgScope,
-    driver: Driver,
-    today: Day,
-) -> Result<KeptDriver, OpError> {
-    let mut shown = with_derived(context.db.read(), scope, vec![driver], today).await?;
+async fn shown(on: On<'_>, scope: &OrgScope, driver: Driver, today: Day) -> Result<KeptDriver, OpError> {
+    let mut shown = with_derived(on, scope, vec![driver], today).await?;
     shown.pop().ok_or(OpError::NotFound)
 }
 

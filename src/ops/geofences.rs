@@ -45,7 +45,9 @@ pub async fn create_geofence(
     organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
     geofence::insert(&mut tx, &scope, &geofence).await?;
     subject(caller, &geofence, now).created(&mut tx, &geofence).await?;
-    once::keep_made(&mut tx, &geofence).await?;
+    let mut shown = json!(geofence);
+    shown["insideCount"] = json!(0); // nobody is inside before the commit
+    once::keep_made(&mut tx, &shown).await?;
     publish::commit(context, tx, scope, Thing::Geofence(geofence.id)).await?;
     Ok(geofence)
 }
@@ -75,7 +77,7 @@ pub(super) async fn new_geofence(
 
 pub(super) fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
     let (organization_id, id) = (Some(geofence.organization_id), geofence.id.into());
-    Subject { caller, organization_id, resource: AuditResource::Geofence, id, at }
+    Subject { caller: Some(caller), organization_id, resource: AuditResource::Geofence, id, at }
 }
 
 /// A page of geofences.

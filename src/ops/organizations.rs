@@ -7,7 +7,8 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{letters, life};
+use super::users::subject as subject_of_user;
+use super::{letters, life, once};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::config::SignUp;
@@ -108,10 +109,8 @@ pub async fn create_organization(
     };
     let mut tx = context.db.begin().await?;
     conflict(organization::insert(tx.on(), &scope, &organization).await, Taken::Slug)?;
-    conflict(
-        user::insert(&mut tx, &AccountScope::Organization(scope), &admin.user(&scope, now)).await,
-        Taken::Email,
-    )?;
+    let admin = admin.user(&scope, now);
+    conflict(user::insert(&mut tx, &AccountScope::Organization(scope), &admin).await, Taken::Email)?;
     if let Founder::SystemUser(id) = founder
         && !founder::found(tx.on(), &scope, id, now.into()).await?
     {
@@ -120,6 +119,9 @@ pub async fn create_organization(
         return Err(OpError::Transition(detail.to_owned()));
     }
     letters::activate(&mut tx, &scope, &organization, now).await?;
+    subject(caller, &organization, now).created(&mut tx, &organization).await?;
+    subject_of_user(caller, &admin, now).created(&mut tx, &admin).await?;
+    once::keep_made(&mut tx, &organization).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok(organization)
@@ -163,7 +165,11 @@ impl FirstAdmin {
     }
 }
 
-fn subject<'a>(caller: &'a Caller, organization: &Organization, at: Timestamp) -> Subject<'a> {
+pub(super) fn subject<'a>(
+    caller: Option<&'a Caller>,
+    organization: &Organization,
+    at: Timestamp,
+) -> Subject<'a> {
     let (organization_id, id) = (Some(organization.id), organization.id.into());
     Subject { caller, organization_id, resource: AuditResource::Organization, id, at }
 }
@@ -234,7 +240,7 @@ pub async fn activate_organization(
     let found = life::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
     let usage = organization::usage(tx.on(), &scope).await?;
     if found.status != current.status {
-        subject(caller, &found, now).updated(&mut tx, &current, &found).await?;
+        subject(Some(caller), &found, now).updated(&mut tx, &current, &found).await?;
     }
     tx.commit().await?;
     context.mail.wake();
@@ -269,7 +275,7 @@ pub async fn update_organization(
         changed = life::advance(&mut tx, &scope, &changed, step, now).await?;
     }
     if changed != before {
-        subject(caller, &changed, now).updated(&mut tx, &before, &changed).await?;
+        subject(Some(caller), &changed, now).updated(&mut tx, &before, &changed).await?;
     }
     let usage = organization::usage(tx.on(), &scope).await?;
     tx.commit().await?;
@@ -319,6 +325,7 @@ pub async fn delete_organization(
     if_match.check(&current)?;
     let now = context.clock.now();
     let deleted = life::advance(&mut tx, &scope, &current, OrganizationStep::Delete, now).await?;
+    subject(Some(caller), &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     life::told(context, id, deleted.status);
     Ok(())

@@ -82,16 +82,14 @@ pub async fn create_system_user(
         .await
         .map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::Email) } else { error.into() })?;
     outbox::put(&mut tx, &letter, now.into()).await?;
-    if let Some(caller) = caller {
-        subject(caller, &user, now).created(&mut tx, &user).await?;
-    }
+    subject(caller, &user, now).created(&mut tx, &user).await?;
     once::keep_made(&mut tx, &user).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok(user)
 }
 
-fn subject<'a>(caller: &'a Caller, user: &SystemUser, at: Timestamp) -> Subject<'a> {
+fn subject<'a>(caller: Option<&'a Caller>, user: &SystemUser, at: Timestamp) -> Subject<'a> {
     let resource = AuditResource::SystemUser;
     Subject { caller, organization_id: user.organization_id, resource, id: user.id, at }
 }
@@ -181,7 +179,7 @@ pub async fn update_system_user(
     let stored = if status == SystemUserStatus::Locked { SystemUserStatus::Active } else { status };
     let changed = SystemUser { said, status: stored, updated_at: now, ..current.clone() };
     system_user::update(tx.on(), &scope, &changed).await?;
-    subject(caller, &changed, now).updated(&mut tx, &current, &changed).await?;
+    subject(Some(caller), &changed, now).updated(&mut tx, &current, &changed).await?;
     if current.status == SystemUserStatus::Locked && status == SystemUserStatus::Active {
         session::forget_attempts(tx.on(), &system_user::attempts_key(&changed.email), now.into()).await?;
     }
@@ -248,7 +246,7 @@ pub async fn delete_system_user(
     if_match.check(&current.tagged())?;
     system_user::delete(tx.on(), &scope, id, now.into()).await?;
     session::revoke_all(tx.on(), HolderId::System(id), now.into()).await?;
-    subject(caller, &current, now).deleted(&mut tx, &current).await?;
+    subject(Some(caller), &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     context.sessions.end_of(id, End::Credential);
     Ok(())

@@ -10,7 +10,7 @@ use super::{once, take_organization};
 use crate::auth::{Action, Caller, OrgScope, secret};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::audit::AuditResource;
+use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -62,7 +62,7 @@ impl Issued {
 
 fn subject<'a>(caller: &'a Caller, tracker: &Tracker, at: Timestamp) -> Subject<'a> {
     let (organization_id, id) = (Some(tracker.organization_id), tracker.id.into());
-    Subject { caller, organization_id, resource: AuditResource::Tracker, id, at }
+    Subject { caller: Some(caller), organization_id, resource: AuditResource::Tracker, id, at }
 }
 
 /// Makes a tracker for a vehicle that is being made.
@@ -165,7 +165,7 @@ pub async fn rotate_token(
     }
     let tracker = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
     let issued = Issued { tracker, token };
-    subject(caller, &issued.tracker, now).rotated(&mut tx).await?;
+    subject(caller, &issued.tracker, now).noted(&mut tx, AuditAction::RotateToken).await?;
     once::keep_done(&mut tx, &issued.shown()).await?;
     tx.commit().await?;
     context.sessions.end(id, End::Credential);

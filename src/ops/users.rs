@@ -5,16 +5,18 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::organizations::{self, Counted, conflict};
-use super::{letters, take_organization};
+use super::{letters, once, take_organization};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
+use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::field::FieldError;
 use crate::domain::members::one_of;
 use crate::domain::merge::{all_problems, merged, writable};
@@ -36,11 +38,10 @@ const DERIVED: &[&str] = &["lastLoginAt"];
 /// Makes a user, who is invited: at once, or when the organization becomes active.
 pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) -> Result<User, OpError> {
     let named = take_organization(&mut body)?;
-    caller.may(Action::WriteUsers)?;
+    let scope = caller.accounts(&context.db, Action::WriteUsers, named).await?;
     let starting = json!({ "email": null, "firstName": null, "lastName": null, "role": null });
     let said = UserIn::read(&merged(starting, &body, &[]))?;
     caller.may(writing(said.role))?;
-    let scope = caller.accounts(&context.db, writing(said.role), named).await?;
     match (&scope, said.role.is_operator()) {
         (AccountScope::Operators(_), false) => return Err(AuthError::OrganizationRequired.into()),
         (AccountScope::Organization(_), true) => return Err(wrong_role(said.role)),
@@ -60,8 +61,14 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
     held.require_room().await?;
     conflict(user::insert(&mut held.tx, &scope, &user).await, Taken::Email)?;
     held.invite(context, &user).await?;
+    subject(Some(caller), &user, now).created(&mut held.tx, &user).await?;
+    once::keep_made(&mut held.tx, &user).await?;
     held.commit(context).await?;
     Ok(user)
+}
+
+pub(super) fn subject<'a>(caller: Option<&'a Caller>, user: &User, at: Timestamp) -> Subject<'a> {
+    Subject { caller, organization_id: user.organization_id, resource: AuditResource::User, id: user.id, at }
 }
 
 /// A page of users: of an organization, or of the platform's operators.
@@ -73,7 +80,7 @@ pub async fn list_users(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<User>, OpError> {
-    let scope = caller.accounts(&context.db, Action::ReadUsers, named).await?;
+    let scope = caller.accounts(&context.db, Action::ListUsers, named).await?;
     Ok(user::list(&context.db, &scope, filter, sort, page, context.clock.now().into()).await?)
 }
 
@@ -120,6 +127,7 @@ pub async fn update_user(
     }
     conflict(user::update(held.tx.on(), &scope, &changed).await, Taken::Email)?;
     held.follow(context, caller, &current, &changed).await?;
+    subject(Some(caller), &changed, changed.updated_at).updated(&mut held.tx, &current, &changed).await?;
     held.commit(context).await?;
     if current.said.role != changed.said.role || changed.status == AccountStatus::Disabled {
         context.sessions.end_of(id, End::Credential);
@@ -145,6 +153,8 @@ pub async fn invite_again(
     if !held.invite(context, &found).await? {
         return Err(OpError::Transition("the organization is not active: it invites once it is".to_owned()));
     }
+    subject(Some(caller), &found, context.clock.now()).noted(&mut held.tx, AuditAction::Invite).await?;
+    once::keep_done(&mut held.tx, &found).await?;
     held.commit(context).await?;
     Ok(found)
 }

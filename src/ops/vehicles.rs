@@ -96,7 +96,7 @@ impl Created {
 
 fn subject<'a>(caller: &'a Caller, vehicle: &Vehicle, at: Timestamp) -> Subject<'a> {
     let (organization_id, id) = (Some(vehicle.organization_id), vehicle.id.into());
-    Subject { caller, organization_id, resource: AuditResource::Vehicle, id, at }
+    Subject { caller: Some(caller), organization_id, resource: AuditResource::Vehicle, id, at }
 }
 
 /// Takes `tracker{uniqueId}` out of a body.

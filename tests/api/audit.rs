@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{circle, text, with_app};
+use crate::harness::{App, circle, organization, text, with_app};
 
 #[test]
 fn a_change_is_remembered_with_who_what_when_and_the_request() {
@@ -56,6 +56,74 @@ fn a_refused_change_is_not_remembered_and_no_row_can_be_changed() {
         assert!(!entries.to_string().contains("wpt_"));
         let changed = app.context.db.write().sql("update audit set actor_role = 'nobody'").run().await;
         assert!(changed.unwrap_err().to_string().contains("never changed"));
+        app
+    });
+}
+
+/// The entries of a resource, newest first: action and role.
+async fn entries(app: &App, token: &str, query: &str) -> Vec<(String, String)> {
+    let found = app.get(&format!("/v1/audit?{query}"), token).await.ok(200);
+    let entries = found["data"].as_array().unwrap();
+    entries.iter().map(|entry| (text(&entry["action"]), text(&entry["actorRole"]))).collect()
+}
+
+fn by(role: &str, actions: &[&str]) -> Vec<(String, String)> {
+    actions.iter().map(|action| ((*action).to_owned(), role.to_owned())).collect()
+}
+
+#[test]
+fn what_is_done_to_drivers_and_people_is_remembered() {
+    with_app(async |app| {
+        let org = app.org("careful").await;
+        let token = &org.org_admin;
+        let bus = app.post("/v1/vehicles", token, json!({ "name": "Bus" })).await.ok(201);
+        let person = json!({ "firstName": "Ana", "lastName": "Ruiz" });
+        let id = text(&app.post("/v1/drivers", token, person).await.ok(201)["id"]);
+        let path = format!("/v1/drivers/{id}");
+        app.put(&path, token, json!({ "firstName": "Eva" })).await.ok(200);
+        for _ in 0..2 {
+            // The second changes nothing.
+            app.post(&format!("{path}/lock"), token, json!({ "reason": "hired" })).await.ok(200);
+            let wish = json!({ "vehicleId": bus["id"] });
+            app.post(&format!("{path}/assign-vehicle"), token, wish).await.ok(200);
+        }
+        app.delete(&format!("{path}/vehicles/{}", text(&bus["id"])), token).await.ok(204);
+        app.post(&format!("{path}/unlock"), token, json!({})).await.ok(200);
+        app.delete(&path, token).await.ok(204);
+        let told = entries(&app, token, &format!("resource=driver&resourceId={id}")).await;
+        let actions = ["delete", "unlock", "unassign", "assign", "lock", "update", "create"];
+        assert_eq!(told, by("orgAdmin", &actions));
+
+        let person =
+            json!({ "email": "eva@example.org", "firstName": "Eva", "lastName": "Ruiz", "role": "viewer" });
+        let id = text(&app.post("/v1/users", token, person).await.ok(201)["id"]);
+        app.put(&format!("/v1/users/{id}"), token, json!({ "role": "dispatcher" })).await.ok(200);
+        app.post(&format!("/v1/users/{id}/invitation"), token, json!(null)).await.ok(200);
+        let told = entries(&app, token, &format!("resource=user&resourceId={id}")).await;
+        assert_eq!(told, by("orgAdmin", &["invite", "update", "create"]));
+        app
+    });
+}
+
+#[test]
+fn a_sign_up_is_remembered_without_an_actor() {
+    with_app(async |app| {
+        let made = app.post("/v1/organizations", "", organization("strangers")).await.ok(201);
+        let page = app.link("strangers@example.org", 1).await;
+        app.post(&page.replace("/activate/", "/v1/organizations/verify-email/"), "", json!(null))
+            .await
+            .ok(200);
+        let named = format!("organizationId={}", text(&made["id"]));
+        let told = entries(&app, &app.root, &format!("resource=organization&{named}")).await;
+        assert_eq!(told, by("anonymous", &["update", "create"]));
+        // Its first orgAdmin came with it.
+        let told = entries(&app, &app.root, &format!("resource=user&{named}")).await;
+        assert_eq!(told, by("anonymous", &["create"]));
+        let path = format!("/v1/organizations/organization/{}", text(&made["id"]));
+        app.put(&path, &app.root, json!({ "status": "inactive" })).await.ok(200);
+        app.put(&path, &app.root, json!({ "status": "active" })).await.ok(200);
+        let told = entries(&app, &app.root, &format!("resource=organization&action=update&{named}")).await;
+        assert_eq!(told[..2], by("superAdmin", &["update", "update"]));
         app
     });
 }

@@ -146,15 +146,15 @@ fn a_resource_that_is_as_known_is_not_sent_again() {
         let vehicle = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "Bus" })).await.ok(201);
         let tracker = app.post("/v1/trackers", &org.org_admin, json!({ "uniqueId": "i" })).await.ok(201);
         let fence = app.post("/v1/geofences", &org.org_admin, circle("Depot")).await.ok(201);
+        let body = json!({ "firstName": "Ana", "lastName": "Ruiz" });
+        let driver = app.post("/v1/drivers", &org.org_admin, body).await.ok(201);
         let bearer = format!("Bearer {}", org.viewer);
         let get = async |path: &str, known: &str| {
             app.send("GET", path, &[("authorization", &bearer), ("if-none-match", known)], "").await
         };
         for path in [
-            format!("/v1/vehicles/{}?include=none", text(&vehicle["id"])),
             format!("/v1/trackers/{}", text(&tracker["id"])),
-            format!("/v1/geofences/{}", text(&fence["id"])),
-            format!("/v1/organizations/organization/{}", org.id),
+            format!("/v1/trackers/{}?organizationId={}", text(&tracker["id"]), org.id),
         ] {
             let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
             for known in [tag.clone(), format!("\"x\", W/{tag}"), "*".to_owned()] {
@@ -167,10 +167,19 @@ fn a_resource_that_is_as_known_is_not_sent_again() {
             }
             assert_eq!(get(&path, "\"other\"").await.status, 200);
         }
-        // Where it is now changes without the vehicle.
-        let path = format!("/v1/vehicles/{}", text(&vehicle["id"]));
-        let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
-        assert_eq!(get(&path, &tag).await.status, 200);
+        // Where it is, who drives it, how many are inside and how many there are change without the resource.
+        let me = app.get("/v1/auth/me", &org.viewer).await.ok(200);
+        for path in [
+            format!("/v1/vehicles/{}", text(&vehicle["id"])),
+            format!("/v1/vehicles/{}?include=none", text(&vehicle["id"])),
+            format!("/v1/drivers/{}", text(&driver["id"])),
+            format!("/v1/geofences/{}", text(&fence["id"])),
+            format!("/v1/organizations/organization/{}", org.id),
+            format!("/v1/users/{}", text(&me["id"])),
+        ] {
+            let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
+            assert_eq!(get(&path, &tag).await.status, 200, "{path}");
+        }
         app
     });
 }

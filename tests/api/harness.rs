@@ -118,7 +118,19 @@ impl App {
         app
     }
 
+    /// By these settings, with a mailbox in memory.
     pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
+        let mail = Mailbox::default();
+        let transport = Transport::Memory(mail.clone());
+        Self { mail, ..Self::build(set, Some(transport)).await }
+    }
+
+    /// With letters leaving the way the settings say.
+    pub(crate) async fn start_with_post(set: impl FnOnce(&mut Settings)) -> Self {
+        Self::build(set, None).await
+    }
+
+    async fn build(set: impl FnOnce(&mut Settings), transport: Option<Transport>) -> Self {
         watch::log_lines();
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings {
@@ -138,15 +150,13 @@ impl App {
         let told = Arc::clone(&now_micros);
         // Each look at the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
-        let mail = Mailbox::default();
-        let transport = Transport::Memory(mail.clone());
-        let application = Application::build_with(settings, clock, Some(transport)).await.unwrap();
+        let application = Application::build_with(settings, clock, transport).await.unwrap();
         let app = Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             url: format!("http://{}", application.address),
             root: String::new(),
-            mail,
+            mail: Mailbox::default(),
             now_micros,
             client: Client::builder().disable_redirects().no_default_headers().finish(),
             running: RefCell::new(None),

@@ -26,6 +26,7 @@ mod organization_life;
 mod organizations;
 mod plan_limits;
 mod positions_history;
+mod post;
 mod protocol;
 mod publishing;
 mod sockets_end;

@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
+use tokio_tungstenite::connect_async;
+use tokio_tungstenite::tungstenite::Error;
+use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use uuid::Uuid;
 use waypost::clock::new_id;
 use waypost::domain::account::Role;
@@ -11,16 +14,6 @@ use waypost::store::time::Time;
 use crate::harness::{App, PASSWORD, Said, circle, text, with_app};
 
 const TABLE: &str = include_str!("matrix.txt");
-/// Routes that do not speak JSON with an access token, or belong to everybody: tested by themselves.
-const BY_THEMSELVES: [&str; 7] = [
-    "POST /v1/positions",
-    "GET /v1/ws/tracker",
-    "GET /v1/ws/live",
-    "GET /healthz",
-    "GET /readyz",
-    "GET /openapi.json",
-    "POST /v1/system-users",
-];
 
 /// A line of the table.
 struct Line {
@@ -47,7 +40,7 @@ fn lines() -> Vec<Line> {
 struct Principal {
     name: String,
     token: String,
-    /// The letter of its role, or its scope; nothing for those who are never let in.
+    /// The letter of its role, T for a tracker, N for nobody; or its scope.
     is: String,
     is_operator: bool,
 }
@@ -67,8 +60,7 @@ fn every_described_route_has_a_line() {
             missing.insert(format!("{} {path}", method.to_uppercase()));
         }
     }
-    let known = lines().into_iter().map(|line| format!("{} {}", line.method, line.path));
-    for known in known.chain(BY_THEMSELVES.map(str::to_owned)) {
+    for known in lines().into_iter().map(|line| format!("{} {}", line.method, line.path)) {
         assert!(missing.remove(&known), "{known} is in the table but not in the description");
     }
     assert!(missing.is_empty(), "without a line in tests/api/matrix.txt: {missing:#?}");
@@ -84,7 +76,10 @@ fn everybody_may_what_the_table_says_and_nothing_else() {
             for principal in &principals {
                 for (world, is_own) in [(&own, true), (&foreign, false)] {
                     let expected = expected(&line, principal, is_own);
-                    let said = call(&app, &line, principal, world).await;
+                    let said = match line.path.starts_with("/v1/ws/") {
+                        true => shaken(&app, &line, principal).await,
+                        false => call(&app, &line, principal, world).await,
+                    };
                     if said.status != expected {
                         let Line { method, path, .. } = line;
                         let whose = if is_own { "own" } else { "foreign" };
@@ -116,14 +111,14 @@ fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
     if line.who == "public" {
         return line.allowed;
     }
-    if principal.is.is_empty() {
-        return 401;
+    if ["N", "T"].contains(&principal.is.as_str()) {
+        return if line.who.contains(&principal.is) { line.allowed } else { 401 };
     }
     let is_role = principal.is.len() == 1;
     let may = if is_role {
         line.who.contains(&principal.is)
     } else {
-        ["any", "itself"].contains(&line.scope) || line.scope == principal.is
+        ["any", "itself"].contains(&line.scope) || line.scope.split('|').any(|scope| scope == principal.is)
     };
     match (may, is_own || principal.is_operator || line.place == "none") {
         (false, _) => 403,
@@ -136,17 +131,25 @@ fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
 
 async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> Said {
     let mut path = filled(line.path, world);
-    let names_it = match line.place {
-        "query" => true,
-        "path" => principal.is_operator,
-        _ => false,
+    let (in_query, in_body) = match line.place {
+        "query" => (true, false),
+        "path" => (principal.is_operator, false),
+        "body" => (false, true),
+        "both" => (false, principal.is_operator),
+        _ => (false, false),
     };
-    if names_it {
+    if in_query {
         path.push_str(&format!("?organizationId={}", world.organization));
     }
+    if line.path.ends_with("/drivers/search") {
+        path.push_str("&licenseNumber=L1");
+    }
     let mut body = json!({});
-    if line.place == "body" {
+    if in_body {
         body["organizationId"] = json!(world.organization);
+    }
+    if line.path.ends_with("/assign-vehicle") {
+        body["vehicleId"] = json!(world.owned["vehicles"]);
     }
     if line.path.ends_with("/import") {
         body = json!({ "type": "FeatureCollection", "features": [] });
@@ -158,6 +161,24 @@ async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> S
     }
     let body = if matches!(line.method, "POST" | "PUT") { body.to_string() } else { String::new() };
     app.send(line.method, &path, &headers, body).await
+}
+
+/// The answer to the handshake of a socket.
+async fn shaken(app: &App, line: &Line, principal: &Principal) -> Said {
+    let url = format!("{}{}", app.url.replace("http", "ws"), line.path);
+    let mut request = ClientRequestBuilder::new(url.parse().unwrap());
+    if !principal.token.is_empty() {
+        request = request.with_header("authorization", format!("Bearer {}", principal.token));
+    }
+    if line.path.ends_with("/tracker") {
+        request = request.with_header("sec-websocket-protocol", "waypost.tracker.v1");
+    }
+    let (status, bytes) = match connect_async(request).await {
+        Ok((_, answer)) => (answer.status().as_u16(), Vec::new()),
+        Err(Error::Http(answer)) => (answer.status().as_u16(), answer.into_body().unwrap_or_default()),
+        Err(error) => panic!("{error}"),
+    };
+    Said { status, headers: Vec::new(), body: serde_json::from_slice(&bytes).unwrap_or_default(), bytes }
 }
 
 /// A path with the ids of what a world owns.
@@ -181,11 +202,17 @@ async fn world(app: &App, name: &str) -> World {
         async |path: &str, body: Value| text(&app.post(path, &org.org_admin, body).await.ok(201)["id"]);
     let vehicle = made("/v1/vehicles", json!({ "name": "Bus" })).await;
     let geofence = made("/v1/geofences", circle("Depot")).await;
+    let person = json!({ "email": format!("guest-{name}@example.org"), "firstName": "A", "lastName": "B",
+        "role": "viewer" });
+    let event = event(app, &org.id, &vehicle, &geofence).await;
     let owned = BTreeMap::from([
         ("organizations", org.id.clone()),
         ("trackers", made("/v1/trackers", json!({ "uniqueId": format!("imei-{name}") })).await),
         ("system-users", system_user(app, &org.id, "[]").await.0),
-        ("geofence-events", event(app, &org.id, &vehicle, &geofence).await),
+        ("users", made("/v1/users", person).await),
+        ("drivers", made("/v1/drivers", json!({ "firstName": "Ana", "lastName": "Ruiz" })).await),
+        ("visits", visit(app, &org.id, &vehicle, &geofence, &event).await),
+        ("geofence-events", event),
         ("vehicles", vehicle),
         ("geofences", geofence),
     ]);
@@ -230,11 +257,31 @@ async fn event(app: &App, organization: &str, vehicle: &str, geofence: &str) -> 
     id.to_string()
 }
 
+/// The stay that an event begins; one id for both.
+async fn visit(app: &App, organization: &str, vehicle: &str, geofence: &str, event: &str) -> String {
+    let uuid = |text: &str| text.parse::<Uuid>().unwrap();
+    let insert = "insert into visit (id, organization_id, vehicle_id, geofence_id, entry_event_id, entered_at) \
+         values ($1, $2, $3, $4, $1, $5)";
+    app.context
+        .db
+        .write()
+        .sql(insert)
+        .bind(uuid(event))
+        .bind(uuid(organization))
+        .bind(uuid(vehicle))
+        .bind(uuid(geofence))
+        .bind(Time(app.context.clock.now()))
+        .run()
+        .await
+        .unwrap();
+    event.to_owned()
+}
+
 async fn principals(app: &App, own: &World) -> Vec<Principal> {
     let mut principals = vec![Principal {
         name: "anonymous".into(),
         token: String::new(),
-        is: String::new(),
+        is: "N".into(),
         is_operator: false,
     }];
     for (role, letter) in [
@@ -250,7 +297,7 @@ async fn principals(app: &App, own: &World) -> Vec<Principal> {
         principals.push(Principal { name, token, is: letter.to_owned(), is_operator });
     }
     let scopes: BTreeSet<&str> =
-        lines().iter().map(|line| line.scope).filter(|scope| scope.contains(':')).collect();
+        lines().iter().flat_map(|line| line.scope.split('|')).filter(|scope| scope.contains(':')).collect();
     for scope in scopes.into_iter().chain(["none"]) {
         let given = if scope == "none" { "[]".to_owned() } else { json!([scope]).to_string() };
         let token = system_user(app, &own.organization, &given).await.1;
@@ -260,6 +307,6 @@ async fn principals(app: &App, own: &World) -> Vec<Principal> {
     let body = json!({ "uniqueId": "imei-caller", "organizationId": own.organization });
     let made = app.post("/v1/trackers", &app.root, body).await.ok(201);
     let token = text(&made["token"]);
-    principals.push(Principal { name: "tracker".into(), token, is: String::new(), is_operator: false });
+    principals.push(Principal { name: "tracker".into(), token, is: "T".into(), is_operator: false });
     principals
 }

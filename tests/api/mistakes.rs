@@ -64,7 +64,7 @@ fn mistakes_with_addresses_and_tokens() {
             &["tracker", "/v1/positions"],
         );
         let said = app.post("/v1/positions", &org.viewer, json!({ "items": [] })).await;
-        told(&said, 401, "invalidToken", None, &["tracker"]);
+        told(&said, 403, "forbidden", None, &["positions:ingest"]);
         let said = app.post("/v1/vehicles", &org.viewer, json!({ "name": "x" })).await;
         told(&said, 403, "forbidden", None, &["orgAdmin"]);
         let said = app.post("/v1/vehicles", &app.root, json!({ "name": "x" })).await;

@@ -3,8 +3,9 @@
 use futures_util::future::join;
 use serde_json::{Value, json};
 use uuid::Uuid;
+use waypost::store::sql::Engine;
 
-use crate::harness::{App, PASSWORD, Said, circle, text, with_app};
+use crate::harness::{App, PASSWORD, Said, circle, organization, text, with_app};
 
 async fn post(app: &App, path: &str, token: &str, key: &str, body: &Value) -> Said {
     let bearer = format!("Bearer {token}");
@@ -142,6 +143,50 @@ fn the_database_holds_neither_the_key_nor_the_token() {
             let holds =
                 |secret: &String| part.windows(secret.len()).any(|window| window == secret.as_bytes());
             assert!(!secrets.iter().any(holds));
+        }
+        app
+    });
+}
+
+/// Every POST that makes something keeps what it made in its transaction, with where it is.
+#[test]
+fn whatever_is_made_is_kept_with_it() {
+    with_app(async |app| {
+        if app.context.db.engine() != Engine::Sqlite {
+            return app; // the trigger is written for the other
+        }
+        let org = app.org("thorough").await;
+        let bus = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "Bus" })).await.ok(201);
+        let ana = json!({ "firstName": "Ana", "lastName": "Ruiz" });
+        let driver = app.post("/v1/drivers", &org.org_admin, ana.clone()).await.ok(201);
+        let path = format!("/v1/drivers/{}", text(&driver["id"]));
+        // The whole answer is lost, as if the server ended right after the commit.
+        let lose = "create trigger lose before update on idempotency begin select raise(abort, 'lost'); end";
+        app.context.db.write().sql(lose).run().await.unwrap();
+        let user = json!({ "email": "ana@example.org", "firstName": "A", "lastName": "R", "role": "viewer" });
+        let robot =
+            json!({ "name": "robot", "email": "robot@example.org", "password": PASSWORD, "scopes": [] });
+        let requests = [
+            ("/v1/organizations", &app.root, organization("another")),
+            ("/v1/users", &org.org_admin, user),
+            ("/v1/system-users", &org.org_admin, robot),
+            ("/v1/drivers", &org.org_admin, ana),
+            ("/v1/vehicles", &org.org_admin, json!({ "name": "Tram" })),
+            ("/v1/trackers", &org.org_admin, json!({ "uniqueId": "imei-8" })),
+            ("/v1/geofences", &org.org_admin, circle("Depot")),
+            (&format!("{path}/lock"), &org.org_admin, json!({ "reason": "hired" })),
+            (&format!("{path}/assign-vehicle"), &org.org_admin, json!({ "vehicleId": bus["id"] })),
+            (&format!("{path}/unlock"), &org.org_admin, json!({})),
+        ];
+        for (path, token, body) in requests {
+            let first = post(&app, path, token, path, &body).await;
+            let again = post(&app, path, token, path, &body).await;
+            assert!(first.status < 300, "{path}: {}", first.body);
+            assert_eq!(again.header("idempotency-replayed"), Some("true"), "{path}: {}", again.body);
+            let told = |said: &Said| {
+                (said.status, said.header("location").map(str::to_owned), said.body["id"].clone())
+            };
+            assert_eq!(told(&first), told(&again), "{path}");
         }
         app
     });

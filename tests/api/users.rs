@@ -173,9 +173,10 @@ fn each_sees_whom_it_may() {
         let (own, other) = (app.org("own").await, app.org("other").await);
         let (viewer, foreign) = (own_path(&app, &own.viewer).await, own_path(&app, &other.viewer).await);
         let root = own_path(&app, &app.root).await;
-        for token in [&own.org_admin, &own.dispatcher, &own.viewer, &app.root] {
+        for token in [&own.org_admin, &own.viewer, &app.root] {
             app.get(&viewer, token).await.ok(200);
         }
+        app.get(&viewer, &own.dispatcher).await.problem(403, "forbidden"); // it lists, and sees itself
         let named = format!("{viewer}?organizationId={}", own.id);
         app.get(&named, &app.root).await.ok(200);
         app.get(&named, &own.viewer).await.ok(200);

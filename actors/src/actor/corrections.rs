@@ -16,8 +16,8 @@ use super::vehicle::{Correct, Outcome};
 use crate::live::LiveError;
 use crate::model::VehicleId;
 
-/// Steps on their way at once, over all vehicles.
-const STEPS_TOGETHER: usize = 2;
+/// Steps on their way at once, over all vehicles: they mostly wait for the store, and share its commits.
+const STEPS_TOGETHER: usize = 8;
 /// A step that keeps failing is tried no more seldom than this.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 

@@ -88,7 +88,14 @@ fn lenient_member(member: &Value, schemas: &Value) -> Value {
     match reference(member) {
         Some(name) if name.ends_with("In") => member.clone(),
         Some(_) => lenient(member, schemas, false),
-        None => member.clone(),
+        None => {
+            let mut member = member.clone();
+            // An object that may be null.
+            if let Some(parts) = member.get_mut("oneOf").and_then(Value::as_array_mut) {
+                parts.iter_mut().for_each(|part| *part = lenient_member(part, schemas));
+            }
+            member
+        }
     }
 }
 

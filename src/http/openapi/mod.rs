@@ -15,6 +15,16 @@ use crate::domain::paging::DEFAULT_LIMIT;
 mod bodies;
 mod closed;
 
+/// Resources with members that change without them: a GET of one is never told as unchanged.
+const WITH_DERIVED: [&str; 6] = [
+    "/v1/drivers/",
+    "/v1/geofences/",
+    "/v1/organizations/",
+    "/v1/system-users/",
+    "/v1/users/",
+    "/v1/vehicles/",
+];
+
 /// The description, as it is served.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
@@ -52,6 +62,14 @@ fn add_what_types_do_not_say(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
     schemas["Subscription"]["properties"]["usage"] =
         json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
+    // Which of the two a driver is shown as.
+    for (name, masked) in [("KeptDriver", false), ("DriverStub", true)] {
+        let parts = schemas[name].get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
+        let pointer = if parts == 0 { String::new() } else { format!("/allOf/{}", parts - 1) };
+        if let Some(member) = schemas[name].pointer_mut(&format!("{pointer}/properties/masked")) {
+            member["const"] = json!(masked);
+        }
+    }
     // `geometry=none` leaves the shape out of a list.
     let mut listed = closed::resolved(&json!({ "$ref": "#/components/schemas/GeofenceOut" }), schemas);
     if let Some(required) = listed["required"].as_array_mut() {
@@ -77,7 +95,8 @@ fn describe(operation: &mut Value, route: &Route) {
             Idempotency-Replayed; with another body it is 422, while the first is under way 409" }),
         );
     }
-    if route.method == "GET" && route.path.ends_with('}') {
+    let has_steady_tag = !WITH_DERIVED.iter().any(|path| route.path.starts_with(path));
+    if route.method == "GET" && route.path.ends_with('}') && has_steady_tag {
         operation["responses"]["304"] = json!({ "description": "As If-None-Match knows it" });
         add_parameter(
             operation,
@@ -121,8 +140,13 @@ fn bound(parameter: &mut Value) {
             (None, Some(words)) if words.contains("sequence") => {
                 json!({ "type": "string", "enum": ["-occurredAt", "occurredAt", "sequence"] })
             }
-            (None, _) => json!({ "type": "string", "enum": ["recordedAt", "-recordedAt"] }),
+            (None, words) => {
+                let words: Vec<&str> = words.unwrap_or_default().split(" (default) or ").collect();
+                json!({ "type": "string", "enum": words })
+            }
         },
+        Some("licenseNumber") => json!({ "type": "string", "maxLength": 32, "pattern": "[A-Za-z0-9]" }),
+        Some("country") => json!({ "type": "string", "pattern": "^[A-Za-z]{2}$" }),
         Some("limit") => {
             json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": DEFAULT_LIMIT })
         }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Once;
+use std::time::Duration;
 
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
@@ -115,7 +116,13 @@ where
 
 /// Runs a statement about databases, which takes no parameters and no transaction.
 pub(crate) async fn administer(url: &str, text: &str) {
-    let admin = open(&Options { connections: 1, ..Options::new(Location::Postgres(url.to_owned())) }).await;
+    let admin = open(&Options {
+        connections: 1,
+        // A server that is busy takes its time to make and drop databases.
+        statement_timeout: Duration::from_secs(60),
+        ..Options::new(Location::Postgres(url.to_owned()))
+    })
+    .await;
     let admin = admin.expect("the private PostgreSQL answers");
     let done = admin.write().sql(AssertSqlSafe(text)).run().await;
     done.unwrap_or_else(|error| panic!("{text}: {error}"));
