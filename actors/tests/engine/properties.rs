@@ -14,16 +14,6 @@ use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_cha
 use crate::fences::{any_rules, fences, grid, shapes};
 use crate::script::at;
 
-<<<<<<< HEAD
-=======
-/// Grid steps in a degree, so that a move by whole degrees is exact; one is 27 m on the equator.
-const STEPS: f64 = 4096.0;
-
-pub(crate) fn grid(north: i32, east: i32) -> Place {
-    Place::new(f64::from(north) / STEPS, f64::from(east) / STEPS)
-}
-
->>>>>>> join
 /// What happens to a vehicle, in the order in which the server hears of it.
 #[derive(Clone, Debug)]
 enum Step {
