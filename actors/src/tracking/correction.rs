@@ -228,8 +228,10 @@ impl<'a> Evaluation<'a> {
             found.remove(&key(&fix));
         }
         let stored = self.slice.fixes.iter().map(|stored| (stored.fix, Some(stored.quarantine)));
-        let all =
-            stored.chain(waited.into_iter().chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
+        // The live path may have believed the newest one that waits since the slice was read.
+        let newest = self.slice.fixes.iter().rfind(|stored| stored.quarantine == Some(Quarantine::Speed));
+        let unknown = waited.into_iter().chain(newest.map(|stored| stored.fix));
+        let all = stored.chain(unknown.chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
         all.filter_map(|(fix, known)| {
             let now = *found.get(&key(&fix))?;
             (known != Some(now)).then_some((fix, now))
