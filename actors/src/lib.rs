@@ -6,6 +6,7 @@
 
 mod actor;
 pub mod clock;
+pub mod fuel;
 pub mod geofence;
 pub mod live;
 pub mod model;
