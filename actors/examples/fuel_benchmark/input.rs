@@ -126,8 +126,11 @@ impl Row<'_> {
 
 fn for_each_row(path: &str, mut take: impl FnMut(&Row<'_>) -> Result<(), Failure>) -> Result<(), Failure> {
     let file = File::open(path).map_err(|error| format!("{path}: {error}"))?;
-    let text: Box<dyn Read> =
-        if path.ends_with(".gz") { Box::new(flate2::read::MultiGzDecoder::new(file)) } else { Box::new(file) };
+    let text: Box<dyn Read> = if path.ends_with(".gz") {
+        Box::new(flate2::read::MultiGzDecoder::new(file))
+    } else {
+        Box::new(file)
+    };
     let mut table = csv::Reader::from_reader(text);
     let names = table.headers()?.clone();
     for (line, values) in table.records().enumerate() {

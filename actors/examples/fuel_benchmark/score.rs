@@ -17,7 +17,9 @@ pub(crate) fn detect(readings: &[Reading], tank_liters: f64) -> Vec<FuelEvent> {
     let mut found: Vec<FuelEvent> =
         readings.iter().flat_map(|reading| step(&mut state, reading, &tank, vehicle)).collect();
     // The log ends; the tank does not: the last level is taken to stay.
-    let Some(last) = readings.iter().rev().find(|reading| reading.level_liters.is_some()) else { return found };
+    let Some(last) = readings.iter().rev().find(|reading| reading.level_liters.is_some()) else {
+        return found;
+    };
     let level = state.level_liters(&tank).or(last.level_liters);
     for second in (20..AFTERMATH_SECONDS).step_by(20) {
         let reading = Reading {
@@ -51,7 +53,11 @@ impl Score {
                 Some(liters) => ("right", format!("labelled {liters:6.2} l")),
                 None => ("FALSE", String::new()),
             };
-            if of_it.is_some() { self.right += 1 } else { self.not_expected += 1 }
+            if of_it.is_some() {
+                self.right += 1
+            } else {
+                self.not_expected += 1
+            }
             println!("  {word}   {} {labelled}", described(event, arguments.tank_liters));
         }
         self.missed += open.len() as u32;

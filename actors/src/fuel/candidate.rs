@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::edges::{MIN_CELLS, Run, Windows, least_change};
+use super::edges::{MIN_CELLS, Run, SIGNIFICANT_ERRORS, Windows, least_change};
 use super::event::{FuelEvent, FuelEventKind, FuelMotion, event_id};
 use super::smoothing::Robust;
 use super::state::Tank;
+use super::wander::Wander;
 use crate::model::{Place, Timestamp, VehicleId};
 
 /// The old level lasts until a cell is off it by this share of the whole change, or by
@@ -71,9 +72,9 @@ impl Candidate {
 }
 
 /// The change behind a run of edges.
-pub(super) fn candidate(windows: &Windows<'_>, run: &Run, tank: &Tank) -> Option<Candidate> {
+pub(super) fn candidate(windows: &Windows<'_>, run: &Run, wander: Wander, tank: &Tank) -> Option<Candidate> {
     let (start, end) = locate(windows, run)?;
-    let slope = Slope::new(windows, start, end)?;
+    let slope = Slope::new(windows, start, end, wander)?;
     let change = slope.new.level - slope.old.level;
     let verdict = if change > 0.0 { slope.refuel(tank) } else { slope.drain(tank) };
     Some(Candidate {
@@ -127,12 +128,34 @@ struct Slope<'a, 'w> {
 }
 
 impl<'a, 'w> Slope<'a, 'w> {
-    fn new(windows: &'a Windows<'w>, start: usize, end: usize) -> Option<Self> {
+    fn new(windows: &'a Windows<'w>, start: usize, end: usize, wander: Wander) -> Option<Self> {
         let before = standing_end(windows, windows.before(start + 1));
         let after = standing_start(windows, windows.after(end).0);
         let (old, new) = windows.middle(before.clone()).zip(windows.middle(after.clone()))?;
-        let noise = windows.noise(&[(before, old), (after, new)]);
-        Some(Self { windows, start, end, old, new, noise })
+        let mut slope = Self { windows, start, end, old, new, noise: 0.0 };
+        let mut variance = windows.variance(before.clone(), old) + windows.variance(after.clone(), new);
+        if !slope.in_one_place() {
+            variance = slope.lean(before, old, wander) + slope.lean(after, new, wander);
+        }
+        slope.noise = SIGNIFICANT_ERRORS * variance.sqrt();
+        Some(slope)
+    }
+
+    /// The variance of a plateau compared with one of another place, where the tank leans differently.
+    fn lean(&self, cells: Range<usize>, found: Robust, wander: Wander) -> f64 {
+        let drove = self.windows.cells[cells.clone()].iter().any(|cell| cell.way.moved);
+        if drove {
+            let deviation = found.deviation.max(wander.driving_liters());
+            self.windows.variance(cells, Robust { deviation, ..found })
+        } else {
+            self.windows.variance(cells, found) + wander.parked_liters().powi(2)
+        }
+    }
+
+    /// Whether the vehicle is known not to have moved, or nothing is known of its motion at all.
+    fn in_one_place(&self) -> bool {
+        let stayed = self.meters().is_some_and(|meters| meters < SAME_PLACE_METERS);
+        !self.moved() && (stayed || !self.is_silent())
     }
 
     /// The cells of the slope, each with the way to it.
@@ -187,8 +210,11 @@ impl<'a, 'w> Slope<'a, 'w> {
 
     fn motion(&self) -> FuelMotion {
         let known = self.windows.cells[self.between()].iter().all(|cell| cell.way.known);
-        let watched = !self.is_silent() || self.meters().is_some_and(|meters| meters < SAME_PLACE_METERS);
-        if known && watched { FuelMotion::Stopped } else { FuelMotion::Unknown }
+        if known && (self.in_one_place() || !self.is_silent()) {
+            FuelMotion::Stopped
+        } else {
+            FuelMotion::Unknown
+        }
     }
 
     fn motion_factor(&self) -> f64 {

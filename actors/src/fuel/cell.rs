@@ -38,7 +38,13 @@ impl Default for Way {
 
 impl Way {
     /// The way on from a reading to the next.
-    pub(super) fn proceed(&mut self, from: Option<bool>, to: Option<bool>, seconds: f64, meters: Option<f64>) {
+    pub(super) fn proceed(
+        &mut self,
+        from: Option<bool>,
+        to: Option<bool>,
+        seconds: f64,
+        meters: Option<f64>,
+    ) {
         let moving = Some(true);
         if !(from == moving && to == moving && seconds < MAY_HIDE_A_STOP_SECONDS) {
             self.still_seconds += seconds;

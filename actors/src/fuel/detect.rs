@@ -4,9 +4,11 @@
 //! state was kept and loaded in between, so a replay corrects what a late reading changed.
 
 use super::candidate::{Candidate, candidate};
-use super::edges::{Run, Windows};
+use super::cell::{CELL_SECONDS, Cell};
+use super::edges::{MIN_CELLS, Run, Windows};
 use super::event::FuelEvent;
 use super::reading::Reading;
+use super::smoothing::robust;
 use super::state::{FuelState, Tank};
 use crate::model::VehicleId;
 
@@ -16,6 +18,9 @@ const JOIN_SECONDS: f64 = 600.0;
 const RETURN_SECONDS: f64 = 900.0;
 /// It returned if the level is back to within this share of the change.
 const RETURN_SHARE: f64 = 0.3;
+/// Of a change so much must be left after that: the rest may have been burnt (a lorry uphill, in a quarter
+/// of an hour: 7 l).
+const STAYING_SHARE: f64 = 0.5;
 /// A run that goes on for longer is no refuel but a sensor adrift; it is judged as it stands. Cells.
 const MAX_RUN_CELLS: usize = 180;
 
@@ -28,9 +33,9 @@ pub fn step(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: Vehi
         state.restart(tank.version);
     }
     if let Some(cell) = state.take(reading) {
-        state.cells.push(cell);
+        state.push(cell);
         judge(state, tank, &mut certain);
-        release(state, &mut certain);
+        release(state, tank, &mut certain);
         forget(state, tank);
     }
     certain.iter().filter_map(|candidate| candidate.event(vehicle)).collect()
@@ -45,7 +50,7 @@ fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
         let edge = state.next;
         let goes_on = state.run.filter(|run| run.change * change > 0.0 && edge - run.first < MAX_RUN_CELLS);
         let ended = if goes_on.is_none() { state.run.take() } else { None };
-        let found = ended.and_then(|run| candidate(&windows, &run, tank));
+        let found = ended.and_then(|run| candidate(&windows, &run, state.wander, tank));
         if change != 0.0 {
             let run = goes_on.unwrap_or(Run { first: edge, last: edge, peak: edge, change });
             state.run = Some(longer(run, edge, change));
@@ -96,20 +101,36 @@ fn joined(first: &Candidate, second: &Candidate) -> Candidate {
     }
 }
 
-/// What is held is certain once everything that could undo it is judged.
-fn release(state: &mut FuelState, certain: &mut Vec<Candidate>) {
+/// What is held is certain once everything that could undo it is judged and the level has stayed.
+fn release(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
     let Some(held) = state.held else { return };
     let judged_until = state.run.map_or(state.next, |run| run.first).saturating_sub(1);
     let newest = state.cells.get(judged_until);
     if newest.is_some_and(|cell| cell.from.seconds_since(held.ended_at) > RETURN_SECONDS) {
-        certain.push(held);
         state.held = None;
+        certain.extend(has_stayed(&held, &state.cells, tank).then_some(held));
     }
+}
+
+/// Whether the level was still the new one when the quarter of an hour was over; if nothing was read
+/// then, it is taken to have been.
+fn has_stayed(held: &Candidate, cells: &[Cell], tank: &Tank) -> bool {
+    let then = RETURN_SECONDS - tank.window_seconds.min(RETURN_SECONDS)..=RETURN_SECONDS;
+    let levels: Vec<f64> = cells
+        .iter()
+        .filter(|cell| then.contains(&cell.from.seconds_since(held.ended_at)))
+        .map(|cell| cell.liters)
+        .collect();
+    if levels.len() < MIN_CELLS {
+        return true;
+    }
+    let left = robust(levels).map_or(held.change(), |then| then.level - held.before_liters);
+    left / held.change() >= STAYING_SHARE
 }
 
 /// Drops the cells no window can reach any more.
 fn forget(state: &mut FuelState, tank: &Tank) {
-    let window_cells = (tank.window_seconds / super::cell::CELL_SECONDS).ceil() as usize;
+    let window_cells = (tank.window_seconds / CELL_SECONDS).ceil() as usize;
     let needed = state.run.map_or(state.next, |run| run.first).saturating_sub(2 * window_cells + 3);
     state.cells.drain(..needed);
     state.next -= needed;

@@ -17,9 +17,9 @@ pub(super) const MIN_CELLS: usize = 3;
 /// this repeat each other. Seconds.
 const INDEPENDENT_SECONDS: f64 = 60.0;
 /// The standard error of a median is so many times that of a mean: √(π/2).
-const MEDIAN_ERROR: f64 = 1.2533;
+pub(super) const MEDIAN_ERROR: f64 = 1.2533;
 /// A change counts from so many standard errors on.
-const SIGNIFICANT_ERRORS: f64 = 3.0;
+pub(super) const SIGNIFICANT_ERRORS: f64 = 3.0;
 /// The smallest change that counts, in litres, and as a share of the tank (docs/fuel.md §4).
 const MIN_CHANGE_LITERS: f64 = 5.0;
 const MIN_CHANGE_SHARE: f64 = 0.03;
@@ -84,7 +84,7 @@ impl Windows<'_> {
             return Some(0.0);
         };
         let change = new.level - old.level;
-        let noise = self.noise(&[(before, old), (after, new)]);
+        let noise = SIGNIFICANT_ERRORS * (self.variance(before, old) + self.variance(after, new)).sqrt();
         Some(if change.abs() >= least_change(tank).max(noise) { change } else { 0.0 })
     }
 
@@ -93,14 +93,14 @@ impl Windows<'_> {
         robust(self.cells[cells].iter().map(|cell| cell.liters))
     }
 
-    /// Litres by which the middles of these windows differ by chance alone, once in some hundreds.
-    pub(super) fn noise(&self, sides: &[(Range<usize>, Robust)]) -> f64 {
-        let variance = sides.iter().map(|(cells, found)| {
-            let independent: f64 =
-                cells.clone().map(|cell| (self.step(cell) / INDEPENDENT_SECONDS).min(1.0)).sum();
-            (MEDIAN_ERROR * found.deviation).powi(2) / independent.max(1.0)
-        });
-        SIGNIFICANT_ERRORS * variance.sum::<f64>().sqrt()
+    /// The variance of the middle of a window, by what its cells scatter.
+    pub(super) fn variance(&self, cells: Range<usize>, found: Robust) -> f64 {
+        (MEDIAN_ERROR * found.deviation).powi(2) / self.independent(cells)
+    }
+
+    /// How many cells of a window say something of their own.
+    pub(super) fn independent(&self, cells: Range<usize>) -> f64 {
+        cells.map(|cell| (self.step(cell) / INDEPENDENT_SECONDS).min(1.0)).sum::<f64>().max(1.0)
     }
 
     /// Whether nothing was reported for long before this cell.

@@ -102,13 +102,14 @@ fn convert(sensor: &Sensor, unit: SensorKind, value: f64) -> Interpreted {
             counter_liters: Some(value),
             quality: Quality::Ok,
         },
-        _ if calibrated => {
-            interpolate(&sensor.calibration, value).map_or(bad(value, Quality::OutOfRange), |liters| level(value, liters))
-        }
+        _ if calibrated => interpolate(&sensor.calibration, value)
+            .map_or(bad(value, Quality::OutOfRange), |liters| level(value, liters)),
         SensorKind::Percent if (-PERCENT_MARGIN..=100.0 + PERCENT_MARGIN).contains(&value) => {
             level(value, (value / 100.0).clamp(0.0, 1.0) * capacity)
         }
-        SensorKind::Liters if value >= 0.0 && value <= capacity * (1.0 + OVERFILL_SHARE) => level(value, value),
+        SensorKind::Liters if value >= 0.0 && value <= capacity * (1.0 + OVERFILL_SHARE) => {
+            level(value, value)
+        }
         SensorKind::Percent | SensorKind::Liters => bad(value, Quality::OutOfRange),
         SensorKind::Raw => bad(value, Quality::Uncalibrated),
     }
@@ -170,8 +171,11 @@ mod tests {
     #[test]
     fn an_error_code_is_never_a_full_tank() {
         let calibration = table(&[(0.0, 0.0), (65535.0, 400.0)]);
-        let sensor =
-            Sensor { calibration, error_codes: vec![65454.0, 65455.0], ..Sensor::new(SensorKind::Raw, 400.0) };
+        let sensor = Sensor {
+            calibration,
+            error_codes: vec![65454.0, 65455.0],
+            ..Sensor::new(SensorKind::Raw, 400.0)
+        };
         assert_eq!(quality(&sensor, Raw(65454.0)), Quality::SensorError);
         assert_eq!(quality(&sensor, Raw(65453.0)), Quality::Ok);
         let limited = Sensor { max_valid: Some(65000.0), min_valid: Some(10.0), ..sensor };

@@ -16,6 +16,7 @@ mod reading;
 mod sensor;
 mod smoothing;
 mod state;
+mod wander;
 
 //pub use consumption::{Boundary, Consumption, Meter, Source, level_at};
 pub use detect::step;

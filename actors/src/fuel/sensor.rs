@@ -249,10 +249,7 @@ mod tests {
             (Sensor { min_valid: Some(5.0), max_valid: Some(5.0), ..good.clone() }, "maxValid"),
             (Sensor { error_codes: vec![1.0, f64::NAN], ..good.clone() }, "errorCodes[1]"),
             (Sensor { error_codes: vec![1.0; 33], ..good.clone() }, "errorCodes"),
-            (
-                Sensor { kind: SensorKind::Cumulative, ..with_table(&[(0.0, 0.0), (1.0, 1.0)]) },
-                "calibration",
-            ),
+            (Sensor { kind: SensorKind::Cumulative, ..with_table(&[(0.0, 0.0), (1.0, 1.0)]) }, "calibration"),
         ] {
             assert_eq!(members(&sensor), [member]);
         }

@@ -9,6 +9,7 @@ use super::event::FuelEvent;
 use super::reading::Reading;
 use super::sensor::Sensor;
 use super::smoothing::robust;
+use super::wander::Wander;
 use crate::model::{Timestamp, VehicleId};
 
 /// The tank the readings are of.
@@ -55,6 +56,8 @@ pub struct FuelState {
     pub(super) next: usize,
     /// The edges in a row across which the level has changed.
     pub(super) run: Option<Run>,
+    /// How far the level strays while driving.
+    pub(super) wander: Wander,
     /// A change that may still return, or go on.
     pub(super) held: Option<Candidate>,
 }
@@ -86,6 +89,14 @@ impl FuelState {
     /// Forgets every level, keeps the newest reading.
     pub(super) fn restart(&mut self, version: i64) {
         *self = Self { version: Some(version), last: self.last, ..Self::default() };
+    }
+
+    /// Appends a closed cell.
+    pub(super) fn push(&mut self, cell: Cell) {
+        if let Some(before) = self.cells.last() {
+            self.wander.learn(before, &cell);
+        }
+        self.cells.push(cell);
     }
 
     /// Takes a reading in. Returns the cell that it closes, and that it was taken at all.
