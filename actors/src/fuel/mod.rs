@@ -6,9 +6,9 @@
 
 mod candidate;
 mod cell;
-//mod consumption;
+mod consumption;
 mod detect;
-//mod downsample;
+mod downsample;
 mod edges;
 mod event;
 mod level;
@@ -18,9 +18,9 @@ mod smoothing;
 mod state;
 mod wander;
 
-//pub use consumption::{Boundary, Consumption, Meter, Source, level_at};
+pub use consumption::{Consumption, Measured, Meter, Source};
 pub use detect::step;
-//pub use downsample::{ChartPoint, downsample};
+pub use downsample::{ChartPoint, Downsampler};
 pub use event::{FuelEvent, FuelEventKind, FuelMotion};
 pub use level::{Interpreted, Quality, interpret};
 pub use reading::Reading;
