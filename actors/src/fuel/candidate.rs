@@ -21,6 +21,8 @@ const EDGE_DEVIATIONS: f64 = 2.0;
 const EDGE_PASSES: usize = 8;
 /// Nobody opens a tank, fills it and closes it in less. Seconds.
 const MIN_STOP_SECONDS: f64 = 60.0;
+/// Litres a second while it stands: two high-flow nozzles for lorries, 100 l/min each, in two tanks.
+const MAX_REFUEL_LITERS_PER_SECOND: f64 = 200.0 / 60.0;
 /// Litres an hour: a pump or a hose empties a tank at 2 l/min and more; no engine of a road vehicle
 /// burns a tenth of that at idle, and the largest burn half of it at full load.
 const MIN_DRAIN_LITERS_PER_HOUR: f64 = 120.0;
@@ -74,7 +76,7 @@ impl Candidate {
 /// The change behind a run of edges.
 pub(super) fn candidate(windows: &Windows<'_>, run: &Run, wander: Wander, tank: &Tank) -> Option<Candidate> {
     let (start, end) = locate(windows, run)?;
-    let slope = Slope::new(windows, start, end, wander)?;
+    let slope = Slope::new(windows, (start, end), wander, tank)?;
     let change = slope.new.level - slope.old.level;
     let verdict = if change > 0.0 { slope.refuel(tank) } else { slope.drain(tank) };
     Some(Candidate {
@@ -91,10 +93,11 @@ pub(super) fn candidate(windows: &Windows<'_>, run: &Run, wander: Wander, tank: 
 
 /// The last cell of the old level and the first of the new one.
 fn locate(windows: &Windows<'_>, run: &Run) -> Option<(usize, usize)> {
-    let (mut start, mut end) = (run.peak - 1, run.peak);
+    let around = windows.before(run.first).start..windows.after(run.last).0.end;
     let mut old = windows.middle(windows.before(run.first))?;
     let mut new = windows.middle(windows.after(run.last).0)?;
     let way = run.change.signum();
+    let mut found = None;
     for _ in 0..EDGE_PASSES {
         let share = EDGE_SHARE * (new.level - old.level).abs();
         let off_old = |cell: usize| {
@@ -103,16 +106,31 @@ fn locate(windows: &Windows<'_>, run: &Run) -> Option<(usize, usize)> {
         let off_new = |cell: usize| {
             (new.level - windows.cells[cell].liters) * way > share.max(EDGE_DEVIATIONS * new.deviation)
         };
-        let known = (start, end);
-        start = (0..run.peak).rev().find(|cell| !off_old(*cell)).unwrap_or(0);
-        end = (run.peak..windows.cells.len()).find(|cell| !off_new(*cell)).unwrap_or(windows.cells.len() - 1);
-        old = windows.middle(windows.before(start + 1))?;
-        new = windows.middle(windows.after(end).0)?;
-        if known == (start, end) {
+        let half = f64::midpoint(old.level, new.level);
+        let middle = split(around.clone(), |cell| (windows.cells[cell].liters - half) * way > 0.0);
+        let start = (around.start..middle).rev().find(|cell| !off_old(*cell)).unwrap_or(around.start);
+        let end = (middle..around.end).find(|cell| !off_new(*cell)).unwrap_or(around.end - 1);
+        if found == Some((start, end)) || start >= end {
             break;
         }
+        found = Some((start, end));
+        old = windows.middle(windows.before(start + 1))?;
+        new = windows.middle(windows.after(end).0)?;
     }
-    Some((start, end))
+    found
+}
+
+/// The first cell of the new level, by the split with the fewest cells on the wrong side.
+fn split(cells: Range<usize>, is_new: impl Fn(usize) -> bool) -> usize {
+    let (mut best, mut right_by) = (cells.start + 1, f64::NEG_INFINITY);
+    let mut balance = 0.0;
+    for cell in cells.start..cells.end - 1 {
+        balance += if is_new(cell) { -1.0 } else { 1.0 };
+        if balance > right_by {
+            (best, right_by) = (cell + 1, balance);
+        }
+    }
+    best
 }
 
 /// What lies between two plateaus.
@@ -128,27 +146,33 @@ struct Slope<'a, 'w> {
 }
 
 impl<'a, 'w> Slope<'a, 'w> {
-    fn new(windows: &'a Windows<'w>, start: usize, end: usize, wander: Wander) -> Option<Self> {
+    fn new(
+        windows: &'a Windows<'w>,
+        (start, end): (usize, usize),
+        wander: Wander,
+        tank: &Tank,
+    ) -> Option<Self> {
         let before = standing_end(windows, windows.before(start + 1));
         let after = standing_start(windows, windows.after(end).0);
         let (old, new) = windows.middle(before.clone()).zip(windows.middle(after.clone()))?;
         let mut slope = Self { windows, start, end, old, new, noise: 0.0 };
         let mut variance = windows.variance(before.clone(), old) + windows.variance(after.clone(), new);
-        if !slope.in_one_place() {
-            variance = slope.lean(before, old, wander) + slope.lean(after, new, wander);
+        let drove = |cells: Range<usize>| windows.cells[cells].iter().any(|cell| cell.way.moved);
+        if !slope.in_one_place() || drove(before.clone()) || drove(after.clone()) {
+            variance = slope.lean(before, old, wander, tank) + slope.lean(after, new, wander, tank);
         }
         slope.noise = SIGNIFICANT_ERRORS * variance.sqrt();
         Some(slope)
     }
 
     /// The variance of a plateau compared with one of another place, where the tank leans differently.
-    fn lean(&self, cells: Range<usize>, found: Robust, wander: Wander) -> f64 {
+    fn lean(&self, cells: Range<usize>, found: Robust, wander: Wander, tank: &Tank) -> f64 {
         let drove = self.windows.cells[cells.clone()].iter().any(|cell| cell.way.moved);
         if drove {
-            let deviation = found.deviation.max(wander.driving_liters());
+            let deviation = found.deviation.max(wander.driving_liters(tank));
             self.windows.variance(cells, Robust { deviation, ..found })
         } else {
-            self.windows.variance(cells, found) + wander.parked_liters().powi(2)
+            self.windows.variance(cells, found) + wander.parked_liters(tank).powi(2)
         }
     }
 
@@ -179,7 +203,10 @@ impl<'a, 'w> Slope<'a, 'w> {
     fn refuel(&self, tank: &Tank) -> Option<f64> {
         let least = least_change(tank).max(self.noise);
         let rise = self.new.level - self.old.level;
-        let counts = rise >= least && self.stop_seconds() >= MIN_STOP_SECONDS;
+        let pumped =
+            self.windows.cells[self.between()].iter().map(|cell| cell.way.still_seconds).sum::<f64>();
+        let can_be = self.stop_seconds() >= MIN_STOP_SECONDS && rise <= pumped * MAX_REFUEL_LITERS_PER_SECOND;
+        let counts = rise >= least && can_be;
         counts.then(|| confidence(rise / least) * self.motion_factor())
     }
 

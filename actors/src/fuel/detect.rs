@@ -33,7 +33,7 @@ pub fn step(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: Vehi
         state.restart(tank.version);
     }
     if let Some(cell) = state.take(reading) {
-        state.push(cell);
+        state.push(cell, tank);
         judge(state, tank, &mut certain);
         release(state, tank, &mut certain);
         forget(state, tank);
@@ -52,7 +52,7 @@ fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
         let ended = if goes_on.is_none() { state.run.take() } else { None };
         let found = ended.and_then(|run| candidate(&windows, &run, state.wander, tank));
         if change != 0.0 {
-            let run = goes_on.unwrap_or(Run { first: edge, last: edge, peak: edge, change });
+            let run = goes_on.unwrap_or(Run { first: edge, last: edge, change });
             state.run = Some(longer(run, edge, change));
         }
         state.next += 1;
@@ -63,8 +63,8 @@ fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
 }
 
 fn longer(run: Run, edge: usize, change: f64) -> Run {
-    let (peak, most) = if change.abs() > run.change.abs() { (edge, change) } else { (run.peak, run.change) };
-    Run { first: run.first, last: edge, peak, change: most }
+    let most = if change.abs() > run.change.abs() { change } else { run.change };
+    Run { last: edge, change: most, ..run }
 }
 
 /// A change after the one that is held: the rest of it, its return, or another.
@@ -137,6 +137,5 @@ fn forget(state: &mut FuelState, tank: &Tank) {
     if let Some(run) = &mut state.run {
         run.first -= needed;
         run.last -= needed;
-        run.peak -= needed;
     }
 }

@@ -19,7 +19,7 @@ const INDEPENDENT_SECONDS: f64 = 60.0;
 /// The standard error of a median is so many times that of a mean: √(π/2).
 pub(super) const MEDIAN_ERROR: f64 = 1.2533;
 /// A change counts from so many standard errors on.
-pub(super) const SIGNIFICANT_ERRORS: f64 = 3.0;
+pub(super) const SIGNIFICANT_ERRORS: f64 = 4.0;
 /// The smallest change that counts, in litres, and as a share of the tank (docs/fuel.md §4).
 const MIN_CHANGE_LITERS: f64 = 5.0;
 const MIN_CHANGE_SHARE: f64 = 0.03;
@@ -35,9 +35,7 @@ pub(super) fn least_change(tank: &Tank) -> f64 {
 pub(super) struct Run {
     pub(super) first: usize,
     pub(super) last: usize,
-    /// Where it changed most.
-    pub(super) peak: usize,
-    /// By how much there, in litres.
+    /// The most it changed by, in litres.
     pub(super) change: f64,
 }
 

@@ -92,9 +92,9 @@ impl FuelState {
     }
 
     /// Appends a closed cell.
-    pub(super) fn push(&mut self, cell: Cell) {
+    pub(super) fn push(&mut self, cell: Cell, tank: &Tank) {
         if let Some(before) = self.cells.last() {
-            self.wander.learn(before, &cell);
+            self.wander.learn(before, &cell, tank);
         }
         self.cells.push(cell);
     }
