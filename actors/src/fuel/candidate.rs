@@ -15,6 +15,8 @@ use crate::model::{Place, Timestamp, VehicleId};
 /// The old level lasts until a cell is off it by this share of the whole change, or by
 /// [`EDGE_DEVIATIONS`] of its noise; likewise the new level.
 const EDGE_SHARE: f64 = 0.05;
+/// Noise up to so much of the change: a window that reaches into the slope scatters for another reason.
+const MAX_EDGE_SHARE: f64 = 0.2;
 const EDGE_DEVIATIONS: f64 = 2.0;
 /// Each pass moves an edge out of the slope and looks again; from the middle of the longest slope a
 /// window reaches its end in a few.
@@ -99,13 +101,12 @@ fn locate(windows: &Windows<'_>, run: &Run) -> Option<(usize, usize)> {
     let way = run.change.signum();
     let mut found = None;
     for _ in 0..EDGE_PASSES {
-        let share = EDGE_SHARE * (new.level - old.level).abs();
-        let off_old = |cell: usize| {
-            (windows.cells[cell].liters - old.level) * way > share.max(EDGE_DEVIATIONS * old.deviation)
+        let change = (new.level - old.level).abs();
+        let off = |side: Robust| {
+            (EDGE_DEVIATIONS * side.deviation).clamp(EDGE_SHARE * change, MAX_EDGE_SHARE * change)
         };
-        let off_new = |cell: usize| {
-            (new.level - windows.cells[cell].liters) * way > share.max(EDGE_DEVIATIONS * new.deviation)
-        };
+        let off_old = |cell: usize| (windows.cells[cell].liters - old.level) * way > off(old);
+        let off_new = |cell: usize| (new.level - windows.cells[cell].liters) * way > off(new);
         let half = f64::midpoint(old.level, new.level);
         let middle = split(around.clone(), |cell| (windows.cells[cell].liters - half) * way > 0.0);
         let start = (around.start..middle).rev().find(|cell| !off_old(*cell)).unwrap_or(around.start);
@@ -152,8 +153,11 @@ impl<'a, 'w> Slope<'a, 'w> {
         wander: Wander,
         tank: &Tank,
     ) -> Option<Self> {
-        let before = standing_end(windows, windows.before(start + 1));
-        let after = standing_start(windows, windows.after(end).0);
+        let mut before = standing_end(windows, windows.before(start + 1));
+        let mut after = standing_start(windows, windows.after(end).0);
+        // A cell at an edge may be a little way down the slope; it counts only where it is needed.
+        before.end -= usize::from(before.len() > MIN_CELLS);
+        after.start += usize::from(after.len() > MIN_CELLS);
         let (old, new) = windows.middle(before.clone()).zip(windows.middle(after.clone()))?;
         let mut slope = Self { windows, start, end, old, new, noise: 0.0 };
         let mut variance = windows.variance(before.clone(), old) + windows.variance(after.clone(), new);
@@ -219,7 +223,8 @@ impl<'a, 'w> Slope<'a, 'w> {
         let least = least_change(tank).max(self.noise);
         let fast = fall / hours >= MIN_DRAIN_LITERS_PER_HOUR;
         let unwatched = self.is_silent() && self.meters().is_some_and(|meters| meters < SAME_PLACE_METERS);
-        if fall < least || self.moved() || !(fast || unwatched) {
+        let stood = !self.moved() && !cells[self.start].way.moved;
+        if fall < least || !stood || !(fast || unwatched) {
             return None;
         }
         let believed = confidence(fall / least) * self.motion_factor();

@@ -155,7 +155,7 @@ fn percent_of_a_tank_makes_liters() {
 }
 
 #[test]
-fn an_unused_stop_is_needed_for_a_refuel() {
+fn a_refuel_needs_a_stop() {
     // 40 litres up within a minute at 80 km/h, and they stay: a sensor's fault.
     let mut readings = Vec::new();
     told(&mut readings, 20, 80.0, |_| 100.0);
