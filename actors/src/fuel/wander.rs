@@ -14,7 +14,7 @@ const GUESS_STEPS: f64 = 10.0;
 /// A step of so many times the mean is no wave: it counts as this.
 const MAX_STEP_TIMES_MEAN: f64 = 4.0;
 /// The mean distance of two draws of a normal distribution is 2/√π of its standard deviation.
-const STEP_TO_DEVIATION: f64 = 1.0 / 1.1284;
+const STEP_TO_DEVIATION: f64 = 1.0 / std::f64::consts::FRAC_2_SQRT_PI;
 /// Where vehicles park, the ground leans about half as much as bends, brakes and hills tilt a
 /// tank for twenty seconds (2 % against 3 to 4 %).
 const PARKED_SHARE: f64 = 0.5;
