@@ -161,7 +161,7 @@ impl<'a, 'w> Slope<'a, 'w> {
         let (old, new) = windows.middle(before.clone()).zip(windows.middle(after.clone()))?;
         let mut slope = Self { windows, start, end, old, new, noise: 0.0 };
         let mut variance = windows.variance(before.clone(), old) + windows.variance(after.clone(), new);
-        let drove = |cells: Range<usize>| windows.cells[cells].iter().any(|cell| cell.way.moved);
+        let drove = |cells: Range<usize>| windows.cells[cells].iter().any(|cell| cell.way.may_have_moved());
         if !slope.in_one_place() || drove(before.clone()) || drove(after.clone()) {
             variance = slope.lean(before, old, wander, tank) + slope.lean(after, new, wander, tank);
         }
@@ -171,7 +171,7 @@ impl<'a, 'w> Slope<'a, 'w> {
 
     /// The variance of a plateau compared with one of another place, where the tank leans differently.
     fn lean(&self, cells: Range<usize>, found: Robust, wander: Wander, tank: &Tank) -> f64 {
-        let drove = self.windows.cells[cells.clone()].iter().any(|cell| cell.way.moved);
+        let drove = self.windows.cells[cells.clone()].iter().any(|cell| cell.way.may_have_moved());
         if drove {
             let deviation = found.deviation.max(wander.driving_liters(tank));
             self.windows.variance(cells, Robust { deviation, ..found })

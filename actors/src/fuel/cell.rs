@@ -54,6 +54,11 @@ impl Way {
         self.meters = self.meters.zip(meters).map(|(so_far, more)| so_far + more);
     }
 
+    /// Whether it moved, for all anybody knows.
+    pub(super) fn may_have_moved(&self) -> bool {
+        self.moved || !self.known
+    }
+
     fn add(&mut self, other: Self) {
         self.still_seconds += other.still_seconds;
         self.moved |= other.moved;

@@ -30,7 +30,9 @@ pub(super) struct Wander {
 impl Wander {
     /// The step from a cell to the next.
     pub(super) fn learn(&mut self, before: &Cell, cell: &Cell, tank: &Tank) {
-        if !(before.way.moved && cell.way.moved) || cell.from.seconds_since(before.to) > SILENCE_SECONDS {
+        if !(before.way.may_have_moved() && cell.way.may_have_moved())
+            || cell.from.seconds_since(before.to) > SILENCE_SECONDS
+        {
             return;
         }
         let step = (cell.liters - before.liters).abs();
