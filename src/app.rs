@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use actix_web::HttpServer;
 use actix_web::dev::{Server, ServerHandle};
+use tokio::time::timeout;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
 use waypost_actors::ports::{LiveCache, StoreError};
 
 use crate::auth::{AuthError, FirstStart, SetupError};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::context::Context;
+use crate::context::{Context, ContextError};
+use crate::mail::{MailError, Post, Transport};
 use crate::store::cache::{CacheError, RedisCache};
 use crate::store::lock::{self, ServerLock};
 use crate::store::open::{OpenError, for_writer, open_and_migrate};
@@ -23,6 +25,8 @@ use crate::store::track::Track;
 
 /// Seconds a stopping server waits for requests in progress.
 const SHUTDOWN_SECONDS: u64 = 5;
+/// How long a stopping server waits for mail that is under way.
+const MAIL_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
@@ -44,9 +48,15 @@ pub enum StartError {
     /// The address of Redis cannot be read.
     #[error("redisUrl cannot be used")]
     Redis(#[from] CacheError),
+    /// Mail cannot be sent that way.
+    #[error(transparent)]
+    Mail(#[from] MailError),
     /// The signing keys could not be loaded or made.
     #[error(transparent)]
     Auth(#[from] AuthError),
+    /// What requests share could not be put together.
+    #[error(transparent)]
+    Context(#[from] ContextError),
     /// The first superAdmin could not be made.
     #[error(transparent)]
     Setup(#[from] SetupError),
@@ -80,7 +90,16 @@ pub struct Application {
 impl Application {
     /// Listens first, so that a taken address is told before anything is touched; then waits for the
     /// store's lock, opens it, starts the live core and builds the server.
-    pub async fn build(mut settings: Settings, clock: Clock) -> Result<Self, StartError> {
+    pub async fn build(settings: Settings, clock: Clock) -> Result<Self, StartError> {
+        Self::build_with(settings, clock, None).await
+    }
+
+    /// As [`Application::build`], with another way for mail to leave than the settings say.
+    pub async fn build_with(
+        mut settings: Settings,
+        clock: Clock,
+        mail: Option<Transport>,
+    ) -> Result<Self, StartError> {
         let told = |error| StartError::Listen(settings.listen, error);
         let listener = TcpListener::bind(settings.listen).map_err(told)?;
         let address = listener.local_addr().map_err(told)?;
@@ -104,7 +123,8 @@ impl Application {
         let live = Live::start(live).await?;
 
         let workers = settings.workers;
-        let context = Context::start(db, live, track, clock, settings).await?;
+        let mail = Post::new(db.clone(), clock.clone(), &settings, mail)?;
+        let context = Context::start(db, live, track, clock, settings, mail).await?;
         let first_start = context.auth.first_start(&context.settings).await?;
         let server = serve(listener, workers, &context)?;
         Ok(Self { context, first_start, address, server, writer, _lock: lock })
@@ -122,6 +142,8 @@ impl Application {
         let handle = self.server.handle();
         let live = self.context.live.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
+        let mail = Arc::clone(&self.context.mail);
+        let post = actix_rt::spawn(async move { mail.run().await });
         let stop = async {
             let ended = tokio::select! {
                 () = asked => Ended::Asked,
@@ -135,6 +157,11 @@ impl Application {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         partitions.abort();
+        self.context.mail.stop();
+        // What is under way may end; the rest goes out after the next start.
+        if timeout(MAIL_WITHIN, post).await.is_err() {
+            tracing::warn!("a mail is still under way; it will be tried again after the next start");
+        }
         self.context.live.stop().await;
         self.writer.close().await;
         self.context.db.close().await;

@@ -8,8 +8,25 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::keys_under_way::KeysUnderWay;
+use crate::mail::Post;
+use crate::rate_limit::RateLimits;
 use crate::sessions::Sessions;
+use crate::store::cache::CacheError;
+use crate::store::redis_limit::RedisLimits;
 use crate::store::sql::Db;
+use crate::turns::Turns;
+
+/// Why the parts could not be put together.
+#[derive(Debug, thiserror::Error)]
+pub enum ContextError {
+    /// The signing keys could not be loaded or made.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// The address of Redis cannot be read.
+    #[error("redisUrl cannot be used")]
+    Redis(#[from] CacheError),
+}
 
 /// Shared by all requests; cheap to clone.
 #[derive(Clone)]
@@ -22,8 +39,16 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
+    /// Changes of one thing reach the live core one after another.
+    pub turns: Turns,
+    /// Mail: put letters into the outbox, then wake it.
+    pub mail: Arc<Post>,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
+    /// Idempotency keys of requests under way.
+    pub keys_under_way: KeysUnderWay,
+    /// How often who may ask.
+    pub rate_limits: Arc<RateLimits>,
     /// The time.
     pub clock: Clock,
     /// The settings.
@@ -38,10 +63,29 @@ impl Context {
         events: Arc<dyn EventLog>,
         clock: Clock,
         settings: Settings,
-    ) -> Result<Self, AuthError> {
-        let auth = Arc::new(Auth::start(db.clone(), clock.clone()).await?);
-        let sessions = Sessions::default();
-        Ok(Self { db, live, auth, sessions, events, clock, settings: Arc::new(settings) })
+        mail: Post,
+    ) -> Result<Self, ContextError> {
+        let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
+        let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone()).await?);
+        let shared = match &settings.redis_url {
+            Some(url) => Some(RedisLimits::open(url.reveal())?),
+            None => None,
+        };
+        let rate_limits = Arc::new(RateLimits::new(&settings, shared));
+        let (keys_under_way, settings) = (KeysUnderWay::default(), Arc::new(settings));
+        Ok(Self {
+            db,
+            live,
+            auth,
+            sessions,
+            turns,
+            mail,
+            events,
+            keys_under_way,
+            rate_limits,
+            clock,
+            settings,
+        })
     }
 
     /// Why the server cannot do its work now, if it cannot.

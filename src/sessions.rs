@@ -1,12 +1,17 @@
-//! Open sockets, and how to end them: one per tracker, all of them at the end.
+//! Open sockets, and how to end them: a tracker's, somebody's, an organization's, all of them at the end.
 //!
 //! Knows no protocol: a socket waits for its [`End`], whoever wants it gone says why.
+
+mod fleet;
+
+pub use fleet::{Changes, FleetSession};
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
-use waypost_actors::model::TrackerId;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, TrackerId};
 
 /// Why a socket ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +20,7 @@ pub enum End {
     Replaced,
     /// The credential is not valid any more.
     Credential,
-    /// The tracker, or its organization, is disabled.
+    /// The tracker, or the organization, is switched off.
     Disabled,
     /// The server stops.
     Restarting,
@@ -25,18 +30,48 @@ pub enum End {
 #[derive(Clone)]
 pub struct Sessions {
     trackers: Arc<Mutex<HashMap<TrackerId, Tracker>>>,
+    watchers: Arc<Mutex<Watchers>>,
+    fleets: fleet::Fleets,
     all: Arc<watch::Sender<Option<End>>>,
 }
 
 #[derive(Default)]
 struct Tracker {
-    socket: Option<(u64, watch::Sender<Option<End>>)>,
+    socket: Option<TrackerSocket>,
     opened: u64,
     /// The newest acknowledged `seq` of the boot the tracker declared last.
     boot: Option<(String, i64)>,
 }
 
-/// A socket's place among the open ones, until dropped.
+struct TrackerSocket {
+    number: u64,
+    organization: OrganizationId,
+    ending: watch::Sender<Option<End>>,
+}
+
+/// The sockets of those who watch, by the order of opening.
+#[derive(Default)]
+struct Watchers {
+    opened: u64,
+    open: HashMap<u64, Watcher>,
+}
+
+struct Watcher {
+    who: Uuid,
+    session: Uuid,
+    organization: Option<OrganizationId>,
+    ending: watch::Sender<Option<End>>,
+}
+
+/// A watcher's socket among the open ones, until dropped.
+pub struct WatcherSession {
+    sessions: Sessions,
+    number: u64,
+    /// Tells when the socket must end, and why.
+    pub ending: watch::Receiver<Option<End>>,
+}
+
+/// A tracker's socket among the open ones, until dropped.
 pub struct TrackerSession {
     sessions: Sessions,
     tracker: TrackerId,
@@ -47,21 +82,27 @@ pub struct TrackerSession {
 
 impl Default for Sessions {
     fn default() -> Self {
-        Self { trackers: Arc::default(), all: Arc::new(watch::channel(None).0) }
+        Self {
+            trackers: Arc::default(),
+            watchers: Arc::default(),
+            fleets: fleet::Fleets::default(),
+            all: Arc::new(watch::channel(None).0),
+        }
     }
 }
 
 impl Sessions {
     /// Opens a tracker's socket; one that was open before is told that it was replaced.
     #[must_use]
-    pub fn open(&self, tracker: TrackerId) -> TrackerSession {
+    pub fn open(&self, tracker: TrackerId, organization: OrganizationId) -> TrackerSession {
         let (sender, ending) = watch::channel(None);
         let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = trackers.entry(tracker).or_default();
         entry.opened += 1;
         let number = entry.opened;
-        if let Some((_, before)) = entry.socket.replace((number, sender)) {
-            before.send_replace(Some(End::Replaced));
+        let socket = TrackerSocket { number, organization, ending: sender };
+        if let Some(before) = entry.socket.replace(socket) {
+            before.ending.send_replace(Some(End::Replaced));
         }
         TrackerSession { sessions: self.clone(), tracker, number, ending, stopping: self.all.subscribe() }
     }
@@ -69,20 +110,95 @@ impl Sessions {
     /// Ends a tracker's socket, if it has one.
     pub fn end(&self, tracker: TrackerId, why: End) {
         let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, socket)) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
-            socket.send_replace(Some(why));
+        if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
+            socket.ending.send_replace(Some(why));
+        }
+    }
+
+    /// Opens the socket of somebody who watches. Whoever changed what they may do before this found no
+    /// socket to end: look again after it.
+    #[must_use]
+    pub fn watch(&self, who: Uuid, session: Uuid, organization: Option<OrganizationId>) -> WatcherSession {
+        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ending, told) = watch::channel(*self.all.borrow());
+        watchers.opened += 1;
+        let number = watchers.opened;
+        watchers.open.insert(number, Watcher { who, session, organization, ending });
+        WatcherSession { sessions: self.clone(), number, ending: told }
+    }
+
+    /// Ends the sockets of an account or system user.
+    pub fn end_of(&self, who: Uuid, why: End) {
+        self.end_watchers(why, |watcher| watcher.who == who);
+    }
+
+    /// Ends the sockets that were opened within one session.
+    pub fn end_session(&self, session: Uuid, why: End) {
+        self.end_watchers(why, |watcher| watcher.session == session);
+    }
+
+    /// Ends the sockets of an organization: its trackers', its users' and its system users'.
+    pub fn end_organization(&self, organization: OrganizationId, why: End) {
+        self.end_watchers(why, |watcher| watcher.organization == Some(organization));
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
+        for socket in sockets.filter(|socket| socket.organization == organization) {
+            socket.ending.send_replace(Some(why));
         }
     }
 
     /// Ends every socket.
     pub fn end_all(&self) {
         self.all.send_replace(Some(End::Restarting));
+        self.end_watchers(End::Restarting, |_| true);
     }
 
-    /// Tells when every socket must end; for sockets that are no tracker's.
+    fn end_watchers(&self, why: End, is_meant: impl Fn(&Watcher) -> bool) {
+        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        for watcher in watchers.open.values().filter(|watcher| is_meant(watcher)) {
+            watcher.ending.send_replace(Some(why));
+        }
+    }
+
+    /// Tells when every socket must end; for sockets that are nobody's yet.
     #[must_use]
     pub fn stopping(&self) -> watch::Receiver<Option<End>> {
         self.all.subscribe()
+    }
+}
+
+/// A reporting socket's place: a tracker's own, or a system user's for a fleet.
+pub enum Place {
+    /// A tracker's.
+    Tracker(TrackerSession),
+    /// A system user's.
+    Fleet(FleetSession),
+}
+
+impl Place {
+    /// Waits until the socket must end.
+    pub async fn ended(&mut self) -> End {
+        match self {
+            Self::Tracker(session) => session.ended().await,
+            Self::Fleet(session) => session.ended().await,
+        }
+    }
+
+    /// The newest acknowledged `seq` of a boot, as far as this process remembers.
+    #[must_use]
+    pub fn acked(&self, boot: &str) -> Option<i64> {
+        match self {
+            Self::Tracker(session) => session.acked(boot),
+            Self::Fleet(session) => session.acked(boot),
+        }
+    }
+
+    /// Remembers the newest acknowledged `seq` of a boot.
+    pub fn remember(&self, boot: &str, seq: i64) {
+        match self {
+            Self::Tracker(session) => session.remember(boot, seq),
+            Self::Fleet(session) => session.remember(boot, seq),
+        }
     }
 }
 
@@ -116,11 +232,18 @@ impl TrackerSession {
     }
 }
 
+impl Drop for WatcherSession {
+    fn drop(&mut self) {
+        let mut watchers = self.sessions.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        watchers.open.remove(&self.number);
+    }
+}
+
 impl Drop for TrackerSession {
     fn drop(&mut self) {
         let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = trackers.get_mut(&self.tracker) {
-            if entry.socket.as_ref().is_some_and(|(number, _)| *number == self.number) {
+            if entry.socket.as_ref().is_some_and(|socket| socket.number == self.number) {
                 entry.socket = None;
             }
             // A tracker that never named its boot leaves nothing behind.
@@ -137,13 +260,15 @@ mod tests {
 
     use super::*;
 
-    const TRACKER: TrackerId = TrackerId(uuid::Uuid::nil());
+    const TRACKER: TrackerId = TrackerId(Uuid::nil());
+    const FLEET: OrganizationId = OrganizationId(Uuid::nil());
+    const OTHER: OrganizationId = OrganizationId(Uuid::max());
 
     #[test]
     fn the_second_socket_of_a_tracker_replaces_the_first() {
         let sessions = Sessions::default();
-        let mut first = sessions.open(TRACKER);
-        let mut second = sessions.open(TRACKER);
+        let mut first = sessions.open(TRACKER, FLEET);
+        let mut second = sessions.open(TRACKER, FLEET);
         assert_eq!(first.ended().now_or_never(), Some(End::Replaced));
         drop(first);
         assert_eq!(second.ended().now_or_never(), None);
@@ -154,20 +279,39 @@ mod tests {
     #[test]
     fn acknowledged_numbers_belong_to_a_boot() {
         let sessions = Sessions::default();
-        let session = sessions.open(TRACKER);
+        let session = sessions.open(TRACKER, FLEET);
         session.remember("a", 7);
         session.remember("a", 5);
         assert_eq!((session.acked("a"), session.acked("b")), (Some(7), None));
         drop(session);
-        assert_eq!(sessions.open(TRACKER).acked("a"), Some(7));
+        assert_eq!(sessions.open(TRACKER, FLEET).acked("a"), Some(7));
     }
 
     #[test]
     fn all_sockets_end_at_the_end() {
         let sessions = Sessions::default();
-        let mut session = sessions.open(TRACKER);
+        let mut session = sessions.open(TRACKER, FLEET);
         sessions.end_all();
         assert_eq!(session.ended().now_or_never(), Some(End::Restarting));
-        assert_eq!(sessions.open(TRACKER).ended().now_or_never(), Some(End::Restarting));
+        assert_eq!(sessions.open(TRACKER, FLEET).ended().now_or_never(), Some(End::Restarting));
+    }
+
+    #[test]
+    fn an_organizations_sockets_end_together_and_others_stay() {
+        let sessions = Sessions::default();
+        let (anna, bert) = (Uuid::from_u128(1), Uuid::from_u128(2));
+        let mut tracker = sessions.open(TRACKER, FLEET);
+        let watching = [(anna, Some(FLEET)), (bert, Some(OTHER)), (bert, None)];
+        let watching = watching.map(|(who, organization)| sessions.watch(who, Uuid::nil(), organization));
+        let told = || watching.each_ref().map(|session| *session.ending.borrow());
+        sessions.end_organization(FLEET, End::Disabled);
+        assert_eq!(tracker.ended().now_or_never(), Some(End::Disabled));
+        assert_eq!(told(), [Some(End::Disabled), None, None]);
+        sessions.end_of(bert, End::Credential);
+        assert_eq!(told()[1..], [Some(End::Credential), Some(End::Credential)]);
+        drop(watching);
+        assert!(sessions.watchers.lock().unwrap().open.is_empty());
+        sessions.end_all();
+        assert_eq!(*sessions.watch(anna, Uuid::nil(), None).ending.borrow(), Some(End::Restarting));
     }
 }

@@ -1,29 +1,23 @@
 //! `Live`: the one handle the server holds on the live core. No actor address leaves the crate.
 
+mod settle;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix::prelude::*;
-use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use crate::actor::core::Core;
-use crate::actor::directory::{ForgetVehicle, Inlet, Locate, NoInlet, PutVehicle};
-use crate::actor::occupancy::{Forget, Inside, Introduce, StartWatch, Touched, View};
-use crate::actor::permits::{Permit, Permits};
-use crate::actor::persistence::Barrier;
-use crate::actor::registry::{Publish, Published};
-use crate::actor::vehicle::{Deactivate, Done, Settle, VehicleActor};
+use crate::actor::desk::Desk;
+use crate::actor::occupancy::{Inside, Running, StartWatch, View};
+use crate::actor::registry::Publish;
 use crate::clock::Clock;
-use crate::geofence::FenceTimeline;
-use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
-use crate::ports::{Counts, LiveCache, StoreError, TrackStore};
+use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
+use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
-pub use crate::view::{HeldFence, InsideView, VehicleView};
+pub use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
 use crate::watch::{Audience, Watch};
-
-/// Vehicles asked at once to settle a fence.
-const SETTLE_TOGETHER: usize = 256;
+use settle::Owed;
 
 /// Why the live core did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +46,8 @@ pub struct LiveConfig {
     pub commit_timeout: Duration,
     /// Between two attempts to reach a store that is away.
     pub probe_every: Duration,
+    /// How long a vehicle with late fixes waits for its correction, so that one serves many.
+    pub correction_delay: Duration,
     /// A vehicle without fixes for so long gives its actor back.
     pub idle_after: Duration,
     /// A vehicle that panics over and over in this time rests for as long.
@@ -70,6 +66,7 @@ impl Default for LiveConfig {
             batch_window: Duration::from_millis(20),
             commit_timeout: Duration::from_secs(5),
             probe_every: Duration::from_secs(1),
+            correction_delay: Duration::from_millis(200),
             idle_after: Duration::from_secs(600),
             restart_window: Duration::from_secs(60),
             lanes: 1,
@@ -98,23 +95,13 @@ pub struct Live {
 
 impl Live {
     /// Reads the seeds and starts every actor; needs a running actix system. Settles what a crash
-    /// left unsettled before it returns, or as soon as the store lets it.
+    /// left unsettled before it returns, or as soon as the store lets it; corrections that a crash left
+    /// go on beside.
     pub async fn start(parts: LiveParts) -> Result<Self, StoreError> {
         let seeds = parts.store.seeds().await?;
-        let unsettled = seeds.unsettled.clone();
-        let removed: Vec<VehicleId> =
-            seeds.vehicles.iter().filter(|seed| seed.is_removed).map(|seed| seed.vehicle.id).collect();
+        let owed = Owed::of(&seeds);
         let live = Self { core: Arc::new(Core::start(parts, seeds)) };
-        for (organization, fence) in unsettled {
-            if let Err(error) = live.settle_known(organization, fence).await {
-                tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
-            }
-        }
-        for vehicle in removed {
-            if let Err(error) = live.remove_vehicle(vehicle).await {
-                tracing::error!(vehicle.id = %vehicle, %error, "the stays of a removed vehicle could not be ended yet");
-            }
-        }
+        live.settle_owed(owed).await;
         Ok(live)
     }
 
@@ -127,7 +114,7 @@ impl Live {
     /// Whether fixes can be committed now.
     #[must_use]
     pub fn is_available(&self) -> bool {
-        self.core.permits.is_available()
+        self.core.desk.permits.is_available()
     }
 
     /// Waits until another server has taken over the store, which ends this one.
@@ -142,40 +129,37 @@ impl Live {
         Reporter::new(self.clone())
     }
 
-    /// Makes a vehicle known, or its new name and limits. Call after the change is committed.
+    /// Makes a vehicle known, or its new name, limits and times out of service. Call after the change is
+    /// committed. One that goes out of service leaves its fences with cause `vehicleDeactivated`;
+    /// returns once that is committed, and goes on by itself after [`LiveError::Unavailable`].
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let live = self.clone();
-        self.see_through(async move {
-            let known = Introduce { vehicle_id: vehicle.id, organization_id: vehicle.organization_id };
-            live.core.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
-            live.core.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)
-        })
-        .await
+        self.see_through(async move { live.put_and_settle(vehicle).await }).await
     }
 
-    /// Takes a vehicle out, for ever: its stays end with cause `vehicleDeactivated`. Returns once
-    /// that is committed. Goes on by itself after [`LiveError::Unavailable`].
-    pub async fn remove_vehicle(&self, vehicle: VehicleId) -> Result<(), LiveError> {
+    /// Takes a vehicle out of service for ever, from an instant on (its deletion's): its stays end with
+    /// cause `vehicleDeactivated`. Returns once that is committed. Goes on by itself after
+    /// [`LiveError::Unavailable`].
+    pub async fn remove_vehicle(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
         let live = self.clone();
-        self.see_through(async move {
-            let removed = live.remove(vehicle).await;
-            if removed == Err(LiveError::Unavailable) {
-                live.again(move |live| async move { live.remove(vehicle).await });
-            }
-            removed
-        })
-        .await
+        self.see_through(async move { live.remove_for_sure(vehicle, at).await }).await
     }
 
-    /// Puts a fence's new version in force; `fence.versions` holds just that one. Call after it is
+    /// Puts a fence's new versions in force; `fence.versions` holds those alone. Call after they are
     /// committed to the store; returns once every vehicle sees it and the records of the vehicles it
-    /// touches are committed. Marks the version settled. After [`LiveError::Unavailable`] the
-    /// version is in force, and its records follow by themselves.
+    /// touches are committed. Marks the versions settled. After [`LiveError::Unavailable`] they are in
+    /// force, and their records follow by themselves; so do, after some seconds of waiting, corrections
+    /// of the past by a version dated back. One dated ahead is settled when it takes effect.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         let live = self.clone();
         self.see_through(async move {
+            let versions: Vec<i64> = fence.versions.iter().map(|version| version.version).collect();
             let timeline = live.core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
-            live.settle_for_sure(timeline).await
+            let mut outcome = Ok(());
+            for version in versions {
+                outcome = outcome.and(live.settle_in_time(Arc::clone(&timeline), version).await);
+            }
+            outcome
         })
         .await
     }
@@ -190,6 +174,11 @@ impl Live {
         self.core.occupancy.send(Inside(fence)).await.map_err(|_| LiveError::Stopped)
     }
 
+    /// What some vehicles did so far in the fences they are in; unknown vehicles have none.
+    pub async fn running_visits(&self, vehicles: Vec<VehicleId>) -> Result<Vec<RunningVisit>, LiveError> {
+        self.core.occupancy.send(Running(vehicles)).await.map_err(|_| LiveError::Stopped)
+    }
+
     /// Everything as it is now, and every commit from now on.
     pub async fn watch(&self, audience: Audience) -> Result<Watch, LiveError> {
         let start = StartWatch { audience, capacity: self.core.watch_capacity };
@@ -199,21 +188,13 @@ impl Live {
     /// Takes nothing any more, waits until what is on its way is committed or refused, then stops
     /// every actor.
     pub async fn stop(&self) {
-        self.core.permits.end();
-        self.core.permits.all_back().await;
+        self.core.desk.permits.end();
+        self.core.desk.permits.all_back().await;
         self.core.stop();
     }
 
-    pub(crate) async fn locate(&self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
-        let located = self.core.directory.send(Locate { vehicle, stale }).await;
-        located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
-            NoInlet::Unknown => LiveError::UnknownVehicle,
-            NoInlet::Resting => LiveError::Unavailable,
-        })
-    }
-
-    pub(crate) fn permits(&self) -> &Permits {
-        &self.core.permits
+    pub(crate) fn desk(&self) -> &Desk {
+        &self.core.desk
     }
 
     /// Runs a change to its end even if its caller goes away: a version that is committed and not
@@ -229,6 +210,14 @@ impl Live {
         result.await.unwrap_or(Err(LiveError::Stopped))
     }
 
+    /// The same, but its caller waits no longer than this; then it is well on its way.
+    async fn see_through_for<F>(&self, limit: Duration, change: F) -> Result<(), LiveError>
+    where
+        F: Future<Output = Result<(), LiveError>> + Send + 'static,
+    {
+        tokio::time::timeout(limit, self.see_through(change)).await.unwrap_or(Ok(()))
+    }
+
     /// Tries a change again until the store takes it. Waits between attempts: what hinders it may
     /// be a vehicle that rests, not the store.
     fn again<F>(&self, change: impl Fn(Self) -> F + Send + 'static)
@@ -239,7 +228,7 @@ impl Live {
         self.core.spawn(async move {
             loop {
                 tokio::time::sleep(live.core.probe_every).await;
-                let settled = match live.permits().available().await {
+                let settled = match live.core.desk.permits.available().await {
                     Ok(()) => change(live.clone()).await,
                     Err(stopped) => Err(stopped),
                 };
@@ -248,83 +237,5 @@ impl Live {
                 }
             }
         });
-    }
-
-    async fn remove(&self, vehicle: VehicleId) -> Result<(), LiveError> {
-        match self.ask(vehicle, |permit, done| Deactivate { permit, done }).await {
-            Ok(_) | Err(LiveError::UnknownVehicle) => {}
-            Err(error) => return Err(error),
-        }
-        self.core.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)
-    }
-
-    async fn settle_known(&self, organization: OrganizationId, fence: GeofenceId) -> Result<(), LiveError> {
-        let shelf = self.core.registry.send(Published(organization, fence)).await;
-        match shelf.map_err(|_| LiveError::Stopped)? {
-            Some(timeline) => self.settle_for_sure(timeline).await,
-            None => Ok(()),
-        }
-    }
-
-    /// Settles a published fence now, or later if it cannot be now.
-    async fn settle_for_sure(&self, timeline: Arc<FenceTimeline>) -> Result<(), LiveError> {
-        let settled = self.settle(&timeline).await;
-        if settled == Err(LiveError::Unavailable) {
-            self.again(move |live| {
-                let timeline = Arc::clone(&timeline);
-                async move { live.settle(&timeline).await }
-            });
-        }
-        settled
-    }
-
-    /// Settles a published fence against every vehicle it touches, those without a running actor too.
-    async fn settle(&self, timeline: &Arc<FenceTimeline>) -> Result<(), LiveError> {
-        // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
-        // is handed to the writer, and then in the newest committed states.
-        self.core.pass_lanes().await;
-        self.core.persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)??;
-        let touched = Touched(Arc::clone(timeline));
-        let touched = self.core.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
-        let fence = timeline.id;
-        let mut outcome = Ok(());
-        for some in touched.chunks(SETTLE_TOGETHER) {
-            let asked = some
-                .iter()
-                .map(|vehicle| self.ask(*vehicle, move |permit, done| Settle { fence, permit, done }));
-            for answer in join_all(asked).await {
-                match answer {
-                    Ok(_) | Err(LiveError::UnknownVehicle) => {}
-                    Err(error) => outcome = Err(error),
-                }
-            }
-        }
-        outcome?;
-        let settled = self.core.store.mark_settled(fence, timeline.newest().version).await;
-        settled.map_err(|_| LiveError::Unavailable)
-    }
-
-    /// Asks a vehicle for something that ends in a commit, and waits for that.
-    async fn ask<M>(
-        &self,
-        vehicle: VehicleId,
-        message: impl Fn(Permit, Done) -> M,
-    ) -> Result<Counts, LiveError>
-    where
-        M: Message<Result = ()> + Send + 'static,
-        VehicleActor: Handler<M>,
-    {
-        let mut stale = None;
-        loop {
-            let inlet = self.locate(vehicle, stale).await?;
-            let permit = self.core.permits.take(1).await?;
-            let (done, committed) = oneshot::channel();
-            if inlet.address.send(message(permit, done)).await.is_ok() {
-                return committed.await.unwrap_or(Err(LiveError::Unavailable));
-            }
-            // The actor went idle or panicked: ask its successor.
-            stale = Some(inlet.generation);
-        }
     }
 }

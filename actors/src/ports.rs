@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 
 use crate::model::{Event, Fence, GeofenceId, OrganizationId, Vehicle, VehicleId};
 use crate::tracking::{Effects, VehicleState};
+pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
 
 /// Why the store did not do what was asked.
@@ -28,7 +29,7 @@ pub struct VehicleWrite {
     pub vehicle_id: VehicleId,
     /// Whose.
     pub organization_id: OrganizationId,
-    /// What to store. Events are numbered.
+    /// What to store. Events are not numbered yet.
     pub effects: Effects,
     /// The engine's state after it.
     pub state: Arc<VehicleState>,
@@ -39,10 +40,6 @@ pub struct VehicleWrite {
 pub struct Batch {
     /// In the order they were applied; a vehicle may occur more than once.
     pub writes: Vec<VehicleWrite>,
-    /// The number after the last event's; the store refuses a batch that does not follow on.
-    pub next_sequence: i64,
-    /// How many events there are in it.
-    pub event_count: i64,
 }
 
 /// How one write's fixes ended.
@@ -54,6 +51,18 @@ pub struct Counts {
     pub duplicates: u64,
 }
 
+/// What became of one write.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Committed {
+    /// How its fixes ended.
+    pub counts: Counts,
+    /// Its records as they are stored now: numbered, with their revisions, corrections and
+    /// retractions too. What was recorded before is not among them.
+    pub events: Vec<Event>,
+    /// Whether the vehicle has a dirty mark after the batch.
+    pub is_dirty: bool,
+}
+
 /// A vehicle and its newest committed state.
 #[derive(Clone, Debug)]
 pub struct VehicleSeed {
@@ -63,17 +72,20 @@ pub struct VehicleSeed {
     pub state: VehicleState,
     /// Taken out of use, but a server stopped before its stays were ended: they are at the start.
     pub is_removed: bool,
+    /// Whether it has a dirty mark.
+    pub is_dirty: bool,
 }
 
 /// Everything the core holds in memory, as stored.
 #[derive(Clone, Debug, Default)]
 pub struct Seeds {
-    /// Every vehicle in use, and those taken out whose stays are still open.
+    /// Every vehicle in use, and those taken out whose stays are still open or that are dirty.
     pub vehicles: Vec<VehicleSeed>,
     /// Every fence with all its versions, deleted ones too.
     pub fences: Vec<Fence>,
-    /// Fences with a version whose records may be missing because a server stopped in between.
-    pub unsettled: Vec<(OrganizationId, GeofenceId)>,
+    /// Versions of fences whose records may be missing: a server stopped in between, or they take
+    /// effect later.
+    pub unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
     /// The number of the next event.
     pub next_sequence: i64,
 }
@@ -83,6 +95,8 @@ pub struct Seeds {
 pub struct Reread {
     /// Their states.
     pub states: Vec<(VehicleId, VehicleState)>,
+    /// Those of them that have a dirty mark.
+    pub dirty: Vec<VehicleId>,
     /// Events from the asked number on, in order.
     pub events: Vec<Event>,
     /// The number of the next event.
@@ -95,7 +109,27 @@ pub trait TrackStore: Send + Sync + 'static {
     fn seeds(&self) -> BoxFuture<'_, Result<Seeds, StoreError>>;
 
     /// Commits a batch; answers for each write. An error is doubtful: it may be stored all the same.
-    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Counts>, StoreError>>;
+    ///
+    /// In one transaction, with the row of numbers locked from the beginning:
+    /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; whatever is found late marks the
+    ///   vehicle ([`Mark::of_fix`], merged with the stored mark). `effects.late` marks it always.
+    /// - `events` get the next numbers in the batch's order. One whose id is stored and active is neither
+    ///   numbered nor written nor answered; one that is stored as retracted is active again, with this
+    ///   write's values, one revision on and a new number.
+    /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle
+    ///   with `confirmed_at` in its part and the stored records, whatever their status and instant, with
+    ///   an id among its events. What it tells is written and numbered anew; `moved` only gets its
+    ///   `confirmed_at`. Visits are undone as it says, then `visits` are put: one without an exit leaves
+    ///   the stored exit alone, which may be of
+    ///   a part that stands. Checkpoints of the part are deleted, `checkpoints` are put.
+    ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
+    /// - the state of the last write of each vehicle is its newest.
+    ///
+    /// A later write of the same batch sees what an earlier one left.
+    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>>;
+
+    /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
+    fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>>;
 
     /// Reads back what a doubtful commit left: the vehicles' states and the events from `sequence` on.
     /// The commit that was given up must be over by then, stored or not: one that lands later would
@@ -106,7 +140,8 @@ pub trait TrackStore: Send + Sync + 'static {
         sequence: i64,
     ) -> BoxFuture<'a, Result<Reread, StoreError>>;
 
-    /// Notes that every record of a fence's versions up to this one is committed.
+    /// Notes that every record of this version of a fence is committed, or owed by a dirty mark. Other
+    /// versions of the fence are settled for themselves.
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::actor::directory::Inlet;
-use crate::actor::vehicle::Report;
+use crate::actor::vehicle::{Outcome, Report};
 use crate::live::{Live, LiveError};
 use crate::model::{Fix, VehicleId};
 use crate::ports::Counts;
@@ -27,14 +27,14 @@ pub struct Reporter {
 /// Fixes on their way to their commit.
 #[derive(Debug)]
 pub struct Pending {
-    committed: oneshot::Receiver<Result<Counts, LiveError>>,
+    committed: oneshot::Receiver<Result<Outcome, LiveError>>,
     _outstanding: Arc<()>,
 }
 
 impl Pending {
     /// Waits for the commit. An error means: not acknowledged, send again.
     pub async fn committed(self) -> Result<Counts, LiveError> {
-        self.committed.await.unwrap_or(Err(LiveError::Unavailable))
+        self.committed.await.unwrap_or(Err(LiveError::Unavailable)).map(|outcome| outcome.counts)
     }
 }
 
@@ -43,14 +43,14 @@ impl Reporter {
         Self { live, inlets: HashMap::new(), term: 0, outstanding: Arc::new(()) }
     }
 
-    /// Reports fixes of one vehicle, in their order. Waits for room, and until they are applied;
+    /// Reports fixes of one vehicle; they are applied by `recordedAt`. Waits for room, and until they are applied;
     /// what it returns waits for their commit. After a failed commit it is
     /// [`LiveError::Unavailable`] until the caller has seen, or dropped, what was pending before:
     /// nothing overtakes fixes that have to come again.
     pub async fn report(&mut self, vehicle: VehicleId, fixes: Vec<Fix>) -> Result<Pending, LiveError> {
         let mut stale = None;
         for _ in 0..ATTEMPTS {
-            let permit = self.live.permits().take(fixes.len()).await?;
+            let permit = self.live.desk().permits.take(fixes.len()).await?;
             if permit.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
                 return Err(LiveError::Unavailable);
             }
@@ -72,7 +72,7 @@ impl Reporter {
         if let Some(inlet) = self.inlets.get(&vehicle) {
             return Ok(inlet.clone());
         }
-        let inlet = self.live.locate(vehicle, stale).await?;
+        let inlet = self.live.desk().locate(vehicle, stale).await?;
         self.inlets.insert(vehicle, inlet.clone());
         Ok(inlet)
     }

@@ -11,6 +11,7 @@ use waypost_actors::model::Timestamp;
 
 use super::jwt_crypto;
 use crate::clock;
+use crate::store::session::HolderId;
 use crate::store::signing_key::SigningKey;
 
 /// How long an access token is good, in seconds.
@@ -28,6 +29,8 @@ struct Claims {
     iss: String,
     aud: String,
     sub: Uuid,
+    /// What `sub` is.
+    kind: Kind,
     /// The session: the family of refresh tokens.
     sid: Uuid,
     iat: i64,
@@ -36,11 +39,18 @@ struct Claims {
     jti: Uuid,
 }
 
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Kind {
+    Account,
+    System,
+}
+
 /// Who a token names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
-    /// The account.
-    pub account_id: Uuid,
+    /// The account or system user.
+    pub holder: HolderId,
     /// The session: the family of refresh tokens.
     pub session_id: Uuid,
 }
@@ -80,10 +90,15 @@ impl AccessTokens {
         now: Timestamp,
     ) -> Result<String, jsonwebtoken::errors::Error> {
         let now = now.as_millis().div_euclid(1000);
+        let (kind, sub) = match subject.holder {
+            HolderId::Account(id) => (Kind::Account, id),
+            HolderId::System(id) => (Kind::System, id),
+        };
         let claims = Claims {
             iss: ISSUER.to_owned(),
             aud: AUDIENCE.to_owned(),
-            sub: subject.account_id,
+            sub,
+            kind,
             sid: subject.session_id,
             iat: now,
             nbf: now,
@@ -109,7 +124,11 @@ impl AccessTokens {
         let claims = jsonwebtoken::decode::<Claims>(token, key, &self.validation).ok()?.claims;
         let now = now.as_millis().div_euclid(1000);
         let in_force = claims.nbf <= now + LEEWAY_SECONDS && now < claims.exp + LEEWAY_SECONDS;
-        in_force.then_some(Subject { account_id: claims.sub, session_id: claims.sid })
+        let holder = match claims.kind {
+            Kind::Account => HolderId::Account(claims.sub),
+            Kind::System => HolderId::System(claims.sub),
+        };
+        in_force.then_some(Subject { holder, session_id: claims.sid })
     }
 }
 
@@ -127,7 +146,7 @@ mod tests {
     }
 
     fn subject() -> Subject {
-        Subject { account_id: clock::new_id(), session_id: clock::new_id() }
+        Subject { holder: HolderId::System(clock::new_id()), session_id: clock::new_id() }
     }
 
     #[test]

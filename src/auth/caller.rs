@@ -1,91 +1,95 @@
 //! Who a request comes from, and the way from there to a scope.
 
-use serde::Serialize;
-use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
 use super::error::AuthError;
-use super::permission::Action;
+use super::holder::Holder;
+use super::permission::{Action, Program};
+use super::principal::Principal;
 use super::scope::{Operator, OrgScope};
 use crate::domain::account::Role;
-use crate::store::account::Account;
+use crate::domain::system_user::Scopes;
+use crate::store::organization;
+use crate::store::session::HolderId;
 use crate::store::sql::Db;
-use crate::store::{account, organization};
 
-/// A signed-in caller, as of this request: role and organization are looked up, not believed.
+/// A signed-in caller, as of this request: what it may and its organization are looked up, not believed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
-    /// The account; nil for the console.
-    pub account_id: Uuid,
+    /// The account or system user; nil for the console.
+    pub id: Uuid,
     /// The session: the family of refresh tokens.
     pub session_id: Uuid,
-    /// What the account may do.
-    pub role: Role,
-    /// The account's organization; operators have none.
+    /// What the caller is.
+    pub grant: Grant,
+    /// The caller's organization. Operators have none, nor has a system user that nobody bound to one:
+    /// ask [`Caller::own_organization`], which tells the two apart.
     pub organization_id: Option<OrganizationId>,
 }
 
-/// Who is signed in.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Principal {
-    /// The account.
-    pub id: Uuid,
-    /// Its address.
-    pub email: String,
-    /// Given name.
-    pub first_name: String,
-    /// Family name.
-    pub last_name: String,
-    /// What it may do.
-    pub role: Role,
-    /// Its organization; platform operators have none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub organization_id: Option<OrganizationId>,
-    /// Its organization's name.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub organization_name: Option<String>,
-}
-
-impl From<Account> for Principal {
-    fn from(account: Account) -> Self {
-        Self {
-            id: account.id,
-            organization_id: account.organization_id(),
-            email: account.email,
-            first_name: account.first_name,
-            last_name: account.last_name,
-            role: account.role,
-            organization_name: account.organization_name,
-        }
-    }
+/// What a caller is, and so what it may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Grant {
+    /// A person, with a role.
+    Person(Role),
+    /// A system user, with scopes.
+    Program(Scopes),
 }
 
 impl Caller {
-    pub(super) fn of(account: &Account, session_id: Uuid) -> Self {
-        Self {
-            account_id: account.id,
-            session_id,
-            role: account.role,
-            organization_id: account.organization_id(),
-        }
+    pub(super) fn of(holder: &Holder, session_id: Uuid) -> Self {
+        let (id, grant) = match holder {
+            Holder::Account(account) => (account.id, Grant::Person(account.role)),
+            Holder::System(user) => (user.id, Grant::Program(user.scopes.0.clone())),
+        };
+        Self { id, session_id, grant, organization_id: holder.organization_id() }
     }
 
     /// Whoever runs a command on the server's own machine and data: may do everything.
     #[must_use]
     pub const fn console() -> Self {
         Self {
-            account_id: Uuid::nil(),
+            id: Uuid::nil(),
             session_id: Uuid::nil(),
-            role: Role::SuperAdmin,
+            grant: Grant::Person(Role::SuperAdmin),
             organization_id: None,
         }
     }
 
-    /// Whether the caller's role may do something.
+    /// The role of a person; a system user has none.
+    #[must_use]
+    pub const fn role(&self) -> Option<Role> {
+        match self.grant {
+            Grant::Person(role) => Some(role),
+            Grant::Program(_) => None,
+        }
+    }
+
+    /// Whether this is a platform operator, who names the organization to act in.
+    #[must_use]
+    pub fn is_operator(&self) -> bool {
+        self.role().is_some_and(Role::is_operator)
+    }
+
+    /// Whether the caller may do something.
     pub fn may(&self, action: Action) -> Result<(), AuthError> {
-        if action.allows(self.role) { Ok(()) } else { Err(AuthError::Forbidden(action)) }
+        let allowed = match (&self.grant, action.program()) {
+            (Grant::Person(role), _) => action.allows(*role),
+            (Grant::Program(_), Program::Never) => false,
+            (Grant::Program(_), Program::Any) => true,
+            (Grant::Program(scopes), Program::With(scope)) => scopes.contains(scope),
+        };
+        if allowed { Ok(()) } else { Err(AuthError::Forbidden(action)) }
+    }
+
+    /// The organization the caller is bound to; `None` = all of them, for operators only.
+    pub fn own_organization(&self) -> Result<Option<OrganizationId>, AuthError> {
+        match self.organization_id {
+            Some(own) => Ok(Some(own)),
+            None if self.is_operator() => Ok(None),
+            None => Err(AuthError::NoOrganization),
+        }
     }
 
     /// The scope in which the caller may do something. Operators name the organization; others may
@@ -97,7 +101,7 @@ impl Caller {
         named: Option<OrganizationId>,
     ) -> Result<OrgScope, AuthError> {
         self.may(action)?;
-        match (self.organization_id, named) {
+        match (self.own_organization()?, named) {
             (Some(own), None) => Ok(OrgScope::new(own)),
             (Some(own), Some(named)) if own == named => Ok(OrgScope::new(own)),
             (Some(_), Some(_)) => Err(AuthError::NotFound),
@@ -112,23 +116,57 @@ impl Caller {
     /// The platform scope, for something only operators may do.
     pub fn operator(&self, action: Action) -> Result<Operator, AuthError> {
         self.may(action)?;
-        if self.role.is_operator() { Ok(Operator::new()) } else { Err(AuthError::Forbidden(action)) }
+        if self.is_operator() { Ok(Operator::new()) } else { Err(AuthError::Forbidden(action)) }
     }
 
     /// What a client is told about itself.
     pub async fn principal(&self, db: &Db) -> Result<Principal, AuthError> {
-        let account = account::find(db.read(), self.account_id).await?.ok_or(AuthError::Unauthenticated)?;
-        Ok(account.into())
+        let holder = Holder::find(db.read(), self.holder_id()).await?;
+        Ok(holder.ok_or(AuthError::Unauthenticated)?.into())
+    }
+
+    /// Whom the caller's session belongs to.
+    pub(super) const fn holder_id(&self) -> HolderId {
+        match self.grant {
+            Grant::Person(_) => HolderId::Account(self.id),
+            Grant::Program(_) => HolderId::System(self.id),
+        }
     }
 }
 
 impl super::Auth {
-    /// Whether a caller's session and account still hold; sockets ask this from time to time.
+    /// Whether a caller's session still holds, with the same permissions; sockets ask this from time to time.
     pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
-        match super::session::signed_in_account(&self.db, caller.account_id, caller.session_id).await {
-            Ok(account) => Ok(account.role == caller.role),
+        match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id).await {
+            Ok(holder) => Ok(Caller::of(&holder, caller.session_id) == *caller),
             Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
             Err(_) => Ok(false),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::system_user::Scope;
+
+    fn program(scopes: Vec<Scope>, organization_id: Option<OrganizationId>) -> Caller {
+        Caller { grant: Grant::Program(scopes.into()), organization_id, ..Caller::console() }
+    }
+
+    #[test]
+    fn a_system_user_may_what_its_scopes_say() {
+        let caller = program(vec![Scope::VehiclesRead], None);
+        assert!(caller.may(Action::ReadVehicles).is_ok() && caller.may(Action::ReadTrackers).is_ok());
+        assert!(matches!(caller.may(Action::WriteVehicles), Err(AuthError::Forbidden(_))));
+        assert!(
+            caller.may(Action::DeleteOrganization).is_err() && caller.may(Action::ReadOrganization).is_ok()
+        );
+    }
+
+    #[test]
+    fn without_an_organization_only_an_operator_reaches_all_of_them() {
+        assert!(matches!(Caller::console().own_organization(), Ok(None)));
+        assert!(matches!(program(vec![], None).own_organization(), Err(AuthError::NoOrganization)));
     }
 }

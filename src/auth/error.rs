@@ -15,18 +15,30 @@ pub enum AuthError {
     /// A refresh token, link or ticket that is unknown, expired, used or revoked.
     #[error("token not accepted")]
     InvalidToken,
-    /// The role may not do this.
-    #[error("the role may not do this")]
+    /// Role or scopes do not allow this.
+    #[error("role or scopes do not allow this")]
     Forbidden(Action),
     /// The caller's organization is not active.
     #[error("the organization is not active")]
     OrganizationInactive,
+    /// A system user that belongs to no organization yet.
+    #[error("belongs to no organization")]
+    NoOrganization,
+    /// The address of a system user is not verified yet.
+    #[error("the e-mail address is not verified")]
+    EmailNotVerified,
     /// An operator named no organization where one is needed.
     #[error("name an organization")]
     OrganizationRequired,
     /// Not there, or not the caller's.
     #[error("not found")]
     NotFound,
+    /// A link of ours that is too old, or that a newer one replaced.
+    #[error("the link is too old")]
+    LinkExpired,
+    /// A link of ours that did its work before.
+    #[error("the link was used")]
+    LinkUsed,
     /// Too many failed sign-ins; try again after so many seconds.
     #[error("too many failed sign-ins")]
     TooManyAttempts(u64),

@@ -14,6 +14,8 @@ use super::error::AuthError;
 const MEMORY_KIB: u32 = 19_456;
 const ITERATIONS: u32 = 2;
 const LANES: u32 = 1;
+/// Hashes at the same time, at most: three times 19 MiB stay below the 64 MiB a flood of sign-ins may take.
+const MOST_SLOTS: usize = 3;
 /// Checks that may wait for a slot; one more is told to come back.
 const QUEUE: usize = 50;
 
@@ -26,12 +28,16 @@ pub struct Hasher {
 }
 
 impl Hasher {
-    /// One slot per two cores, at least one.
+    /// One slot per two cores, within 1 to [`MOST_SLOTS`].
     #[must_use]
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let nobody = hash_now(&super::secret::new(""));
-        Self { slots: Arc::new(Semaphore::new((cores / 2).max(1))), waiting: AtomicUsize::new(0), nobody }
+        Self {
+            slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
+            waiting: AtomicUsize::new(0),
+            nobody,
+        }
     }
 
     /// The hash of a new password.
@@ -110,6 +116,11 @@ mod tests {
         assert!(hasher.fits("correct horse battery".into(), Some(hash.clone())).await.unwrap());
         assert!(!hasher.fits("correct horse batteri".into(), Some(hash)).await.unwrap());
         assert!(!hasher.fits("correct horse battery".into(), None).await.unwrap());
+    }
+
+    #[test]
+    fn a_flood_of_sign_ins_stays_within_64_mib() {
+        assert!(MEMORY_KIB * u32::try_from(MOST_SLOTS).unwrap() <= 64 * 1024);
     }
 
     #[test]

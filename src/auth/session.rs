@@ -7,26 +7,26 @@ use waypost_actors::model::Timestamp;
 
 use super::Auth;
 use super::access_token::{self, Subject};
-use super::caller::{Caller, Principal};
+use super::caller::Caller;
 use super::error::AuthError;
+use super::holder::Holder;
+use super::link;
+use super::principal::Principal;
 use super::secret;
 use crate::clock;
-use crate::domain::account::{AccountStatus, email_key};
-use crate::store::account::{self, Account};
+use crate::domain::account::email_key;
+use crate::sessions::End;
 use crate::store::one_time_token::{self, Purpose};
-use crate::store::session::{self, NewRefreshToken};
-use crate::store::sql::{Db, Tx};
+use crate::store::session::{self, HolderId, NewRefreshToken};
+use crate::store::sql::{Db, SqlError, Tx};
+use crate::store::{account, system_user};
 
 /// A refresh token that is not used for this long is over.
 const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
 /// A session ends after this, however often it is refreshed.
 const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
-/// Failed sign-ins of one address before it has to wait.
-const FAILURES: i64 = 5;
 /// How long failures count, in seconds.
 const WINDOW_SECONDS: f64 = 15.0 * 60.0;
-/// How long a sign-in link is good, in seconds.
-const LINK_SECONDS: f64 = 24.0 * 3600.0;
 
 /// What somebody gets who signs in.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -45,28 +45,65 @@ pub struct SignedIn {
     pub principal: Principal,
 }
 
+/// Which door somebody signs in by.
+#[derive(Clone, Copy)]
+pub(super) enum Door {
+    People,
+    Programs,
+}
+
+impl Door {
+    /// How failures of an address are counted: a person's do not lock out a system user of the same address.
+    pub(super) fn attempts_key(self, email: &str) -> String {
+        match self {
+            Self::People => email_key(email),
+            Self::Programs => system_user::attempts_key(email),
+        }
+    }
+
+    async fn find(self, db: &Db, email: &str) -> Result<Option<Holder>, SqlError> {
+        Ok(match self {
+            Self::People => account::find_by_email(db.read(), email).await?.map(Holder::Account),
+            Self::Programs => system_user::find_by_email(db.read(), email).await?.map(Holder::System),
+        })
+    }
+}
+
 impl Auth {
-    /// Signs in with e-mail and password.
+    /// Signs a person in with e-mail and password.
     pub async fn login(&self, email: &str, password: String) -> Result<SignedIn, AuthError> {
-        let (key, now) = (email_key(email), self.clock.now());
+        self.login_by(Door::People, email, password).await
+    }
+
+    /// Signs a system user in with e-mail and password.
+    pub async fn login_system_user(&self, email: &str, password: String) -> Result<SignedIn, AuthError> {
+        self.login_by(Door::Programs, email, password).await
+    }
+
+    /// Says the same and takes as long whether or not the address is known: a password is hashed always.
+    async fn login_by(&self, door: Door, email: &str, password: String) -> Result<SignedIn, AuthError> {
+        let (key, now) = (door.attempts_key(email), self.clock.now());
         let attempts =
             session::count_attempt(&self.db, &key, now.into(), now.plus_seconds(WINDOW_SECONDS).into())
                 .await?;
-        if attempts.failures > FAILURES {
+        if attempts.failures > session::FAILURES {
             let wait = attempts.window_ends_at.0.seconds_since(now).ceil().max(1.0);
             return Err(AuthError::TooManyAttempts(wait as u64));
         }
-        let account = account::find_by_email(&self.db, email).await?;
-        let hash = account.as_ref().and_then(|account| account.password_hash.clone());
+        let holder = door.find(&self.db, email).await?;
+        let hash = holder.as_ref().and_then(Holder::password_hash);
         let fits = self.hasher.fits(password, hash).await?;
-        let account = account.filter(|_| fits).ok_or(AuthError::InvalidCredentials)?;
-        if account.status != AccountStatus::Active {
+        let holder = holder.filter(|_| fits).ok_or(AuthError::InvalidCredentials)?;
+        if holder.is_unverified() {
+            return Err(AuthError::EmailNotVerified);
+        }
+        if !holder.is_active() {
             return Err(AuthError::InvalidCredentials);
         }
-        require_active_organization(&account)?;
+        holder.require_active_organization()?;
         let mut tx = self.db.begin().await?;
         session::forget_attempts(tx.on(), &key, now.into()).await?;
-        let signed_in = self.open_session(&mut tx, account, now).await?;
+        let signed_in = self.open_session(&mut tx, holder, now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
@@ -80,42 +117,32 @@ impl Auth {
             if let Some(family) = session::find_used(tx.on(), &hash).await? {
                 session::revoke(tx.on(), family.family_id, now.into()).await?;
                 tx.commit().await?;
+                self.sessions.end_session(family.family_id, End::Credential);
             }
             return Err(AuthError::InvalidToken);
         };
-        let account = account::find(tx.on(), family.account_id).await?.ok_or(AuthError::InvalidToken)?;
-        if account.status != AccountStatus::Active {
-            return Err(AuthError::InvalidToken);
-        }
-        require_active_organization(&account)?;
-        let signed_in = self.next_token(&mut tx, account, family.family_id, now, family.ends_at.0).await?;
+        let holder = usable(Holder::find(tx.on(), family.holder()).await?)?;
+        let signed_in = self.next_token(&mut tx, holder, family.family_id, now, family.ends_at.0).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
 
-    /// Ends the session of a refresh token; an unknown one is no error.
+    /// Ends the session of a refresh token, with its sockets; an unknown one is no error.
     pub async fn logout(&self, refresh_token: &str) -> Result<(), AuthError> {
         let mut tx = self.db.begin().await?;
-        if let Some(family) = session::find(tx.on(), &secret::hash(refresh_token)).await? {
-            session::revoke(tx.on(), family.family_id, self.clock.now().into()).await?;
-        }
+        let family = session::find(tx.on(), &secret::hash(refresh_token)).await?;
+        let Some(family) = family else { return Ok(()) };
+        session::revoke(tx.on(), family.family_id, self.clock.now().into()).await?;
         tx.commit().await?;
+        self.sessions.end_session(family.family_id, End::Credential);
         Ok(())
     }
 
     /// Makes a token that signs an account in once, within a day: for the demo and the console.
     pub async fn sign_in_link(&self, account: Uuid) -> Result<String, AuthError> {
-        let (token, now) = (secret::new("wpl_"), self.clock.now());
-        let expires_at = now.plus_seconds(LINK_SECONDS);
-        one_time_token::insert(
-            self.db.write(),
-            &secret::hash(&token),
-            Purpose::SignIn,
-            Some(account),
-            now.into(),
-            expires_at.into(),
-        )
-        .await?;
+        let mut tx = self.db.begin().await?;
+        let token = link::issue(&mut tx, Purpose::SignIn, account, self.clock.now()).await?;
+        tx.commit().await?;
         Ok(token)
     }
 
@@ -126,12 +153,8 @@ impl Auth {
         let subject =
             one_time_token::use_up(tx.on(), &secret::hash(token), Purpose::SignIn, now.into()).await?;
         let id = subject.flatten().ok_or(AuthError::InvalidToken)?;
-        let account = account::find(tx.on(), id).await?.ok_or(AuthError::InvalidToken)?;
-        if account.status != AccountStatus::Active {
-            return Err(AuthError::InvalidToken);
-        }
-        require_active_organization(&account)?;
-        let signed_in = self.open_session(&mut tx, account, now).await?;
+        let holder = usable(Holder::find(tx.on(), HolderId::Account(id)).await?)?;
+        let signed_in = self.open_session(&mut tx, holder, now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
@@ -140,25 +163,25 @@ impl Auth {
     pub async fn caller(&self, access_token: &str) -> Result<Caller, AuthError> {
         let subject =
             self.access_tokens.check(access_token, self.clock.now()).ok_or(AuthError::Unauthenticated)?;
-        let account = signed_in_account(&self.db, subject.account_id, subject.session_id).await?;
-        Ok(Caller::of(&account, subject.session_id))
+        let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id).await?;
+        Ok(Caller::of(&holder, subject.session_id))
     }
 
-    async fn open_session(
+    pub(super) async fn open_session(
         &self,
         tx: &mut Tx,
-        account: Account,
+        holder: Holder,
         now: Timestamp,
     ) -> Result<SignedIn, AuthError> {
-        account::signed_in(tx.on(), account.id, now.into()).await?;
-        session::forget_ended(tx.on(), account.id, now.into()).await?;
-        self.next_token(tx, account, clock::new_id(), now, now.plus_seconds(SESSION_SECONDS)).await
+        holder.note_sign_in(tx.on(), now.into()).await?;
+        session::forget_ended(tx.on(), holder.id(), now.into()).await?;
+        self.next_token(tx, holder, clock::new_id(), now, now.plus_seconds(SESSION_SECONDS)).await
     }
 
     async fn next_token(
         &self,
         tx: &mut Tx,
-        account: Account,
+        holder: Holder,
         family_id: Uuid,
         now: Timestamp,
         ends_at: Timestamp,
@@ -167,13 +190,13 @@ impl Auth {
         let kept = NewRefreshToken {
             hash: &secret::hash(&refresh_token),
             family_id,
-            account_id: account.id,
+            holder: holder.id(),
             created_at: now.into(),
             expires_at: now.plus_seconds(IDLE_SECONDS).min(ends_at).into(),
             ends_at: ends_at.into(),
         };
         session::insert(tx.on(), &kept).await?;
-        let subject = Subject { account_id: account.id, session_id: family_id };
+        let subject = Subject { holder: holder.id(), session_id: family_id };
         let access_token = self
             .access_tokens
             .issue(subject, now)
@@ -183,23 +206,14 @@ impl Auth {
             token_type: "Bearer",
             expires_in: access_token::LIFETIME_SECONDS,
             refresh_token,
-            principal: account.into(),
+            principal: holder.into(),
         })
     }
 }
 
-/// The account of a session, if both still hold.
-pub(super) async fn signed_in_account(db: &Db, id: Uuid, session: Uuid) -> Result<Account, AuthError> {
-    let account = account::find_with_session(db, id, session).await?;
-    let account = account.filter(|account| account.status == AccountStatus::Active);
-    let account = account.ok_or(AuthError::Unauthenticated)?;
-    require_active_organization(&account)?;
-    Ok(account)
-}
-
-fn require_active_organization(account: &Account) -> Result<(), AuthError> {
-    match account.organization_status.as_deref() {
-        None | Some("active") => Ok(()),
-        Some(_) => Err(AuthError::OrganizationInactive),
-    }
+/// A holder who may go on.
+fn usable(holder: Option<Holder>) -> Result<Holder, AuthError> {
+    let holder = holder.filter(Holder::is_active).ok_or(AuthError::InvalidToken)?;
+    holder.require_active_organization()?;
+    Ok(holder)
 }

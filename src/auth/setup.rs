@@ -8,7 +8,7 @@ use crate::config::Settings;
 use crate::domain::account::{AccountStatus, Role, password_fault};
 use crate::domain::members::is_email;
 use crate::store::account::{self, NewAccount};
-use crate::store::one_time_token::{self, Purpose};
+use crate::store::one_time_token::{self, NewToken, Purpose};
 use crate::store::sql::{Db, Tx};
 
 /// How long a setup link is good, in seconds; the next start makes a new one.
@@ -66,9 +66,14 @@ impl Auth {
         let (token, now) = (secret::new("wps_"), self.clock.now());
         let mut tx = self.db.begin().await?;
         one_time_token::forget(tx.on(), Purpose::Setup).await?;
-        let expires_at = now.plus_seconds(LINK_SECONDS).into();
-        one_time_token::insert(tx.on(), &secret::hash(&token), Purpose::Setup, None, now.into(), expires_at)
-            .await?;
+        let kept = NewToken {
+            hash: &secret::hash(&token),
+            purpose: Purpose::Setup,
+            subject: None,
+            created_at: now.into(),
+            expires_at: now.plus_seconds(LINK_SECONDS).into(),
+        };
+        one_time_token::insert(tx.on(), &kept).await?;
         tx.commit().await?;
         Ok(format!("/setup/{token}"))
     }

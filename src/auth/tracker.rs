@@ -1,5 +1,6 @@
 //! The credential of a tracker: a token of 256 random bits, found by its hash in one query.
 
+use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
 use super::secret;
@@ -30,7 +31,7 @@ pub struct TrackerCredential {
     pub unique_id: String,
     /// Whose.
     pub organization_id: OrganizationId,
-    /// Active: others are refused.
+    /// Whether it may send.
     pub status: TrackerStatus,
     /// For how many days its organization keeps positions; older fixes are refused. `None` = for ever.
     pub keep_days: Option<i64>,
@@ -50,6 +51,12 @@ pub struct Installation {
 }
 
 impl TrackerCredential {
+    /// Whether a name stands for this tracker: its id or the device's own.
+    #[must_use]
+    pub fn is_called(&self, name: &str) -> bool {
+        name == self.unique_id || Uuid::try_parse(name).is_ok_and(|id| id == self.tracker_id.0)
+    }
+
     /// The vehicle in which the tracker was installed at an instant.
     #[must_use]
     pub fn vehicle_at(&self, recorded_at: Timestamp) -> Option<VehicleId> {
@@ -70,14 +77,24 @@ pub async fn find_tracker(db: &Db, token: &str) -> Result<Option<TrackerCredenti
     if first.organization_status != "active" {
         return Err(TrackerRefused::OrganizationInactive);
     }
-    Ok(Some(TrackerCredential {
-        tracker_id: TrackerId(first.id),
-        unique_id: first.unique_id.clone(),
-        organization_id: OrganizationId(first.organization_id),
-        status: first.status,
-        keep_days: first.organization_settings.retention.positions_days,
-        installations: rows.iter().filter_map(installation).collect(),
-    }))
+    Ok(assembled(&rows).pop())
+}
+
+/// The trackers of some rows, which come by tracker.
+pub(super) fn assembled(rows: &[CredentialRow]) -> Vec<TrackerCredential> {
+    let by_tracker = rows.chunk_by(|one, next| one.id == next.id);
+    let tracker = |rows: &[CredentialRow]| {
+        let first = rows.first()?;
+        Some(TrackerCredential {
+            tracker_id: TrackerId(first.id),
+            unique_id: first.unique_id.clone(),
+            organization_id: OrganizationId(first.organization_id),
+            status: first.status,
+            keep_days: first.organization_settings.retention.positions_days,
+            installations: rows.iter().filter_map(installation).collect(),
+        })
+    };
+    by_tracker.filter_map(tracker).collect()
 }
 
 fn installation(row: &CredentialRow) -> Option<Installation> {

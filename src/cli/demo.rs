@@ -8,9 +8,9 @@ use serde_json::json;
 use waypost_actors::model::{OrganizationId, Rules, Timestamp};
 use waypost_actors::tracking::Reported;
 
-use super::ServeArgs;
+use super::setting_flags::DemoArgs;
 use crate::app::{Application, stop_signal};
-use crate::auth::{Caller, find_tracker, secret};
+use crate::auth::{Caller, Reports, find_tracker, secret};
 use crate::clock::Clock;
 use crate::config::{Secret, Settings};
 use crate::context::Context;
@@ -30,7 +30,7 @@ const EMAIL: &str = "demo@waypost.example";
 /// Between two looks at what is due.
 const TICK: Duration = Duration::from_millis(200);
 
-pub(super) async fn demo(args: ServeArgs) -> anyhow::Result<()> {
+pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
     let mut settings = args.settings()?;
     if settings.data_dir == Settings::default().data_dir {
         settings.data_dir = DATA_DIR.into();
@@ -73,7 +73,8 @@ fn empty(directory: &Path) -> anyhow::Result<()> {
 
 async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()> {
     let context = &application.context;
-    let admin = account::find_by_email(&context.db, EMAIL).await?.context("the demo's account is missing")?;
+    let admin =
+        account::find_by_email(context.db.read(), EMAIL).await?.context("the demo's account is missing")?;
     let token = context.auth.sign_in_link(admin.id).await?;
     let (buses, fences) = (bundle.vehicles.len(), bundle.fences.len());
     let from = bundle.from.to_string();
@@ -94,7 +95,7 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
         "contactEmail": EMAIL,
         "admin": { "email": "dispatcher@waypost.example", "firstName": "Demo", "lastName": "Dispatcher" },
     });
-    let organization = organizations::create_organization(context, &caller, organization).await?.id;
+    let organization = organizations::create_organization(context, Some(&caller), organization).await?.id;
     organizations::activate_organization(context, &caller, organization).await?;
     for fence in &bundle.fences {
         // At thirty times the speed, a way between two fixes says little about what lies on it.
@@ -127,7 +128,7 @@ async fn bus_intake(
     let created = vehicles::create_vehicle(context, caller, body).await?;
     let token = created.tracker.context("the bus has no tracker")?.token;
     let credential = find_tracker(&context.db, &token).await?.context("the tracker's token is unknown")?;
-    Ok(Intake::new(context.live.clone(), credential))
+    Ok(Intake::new(context.live.clone(), Reports::Own(credential)))
 }
 
 /// Reports each fix when it is due, for ever.

@@ -2,17 +2,19 @@
 //!
 //! Owns what a person at a terminal sees. What the subcommands start lives elsewhere.
 
+mod config;
 mod demo;
 mod serve;
+mod setting_flags;
 pub mod simulate;
 
 use std::io::Write;
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::config::{self, Settings, Sources};
 use crate::store::open::open_and_migrate;
+use setting_flags::{DemoArgs, MigrateArgs, ServeArgs};
 
 const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
 (WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
@@ -39,48 +41,17 @@ pub enum Command {
     Serve(ServeArgs),
     /// Run the server on its own data with real buses replayed, and print a link that signs in.
     #[command(after_help = OF_THE_DEMO)]
-    Demo(ServeArgs),
+    Demo(DemoArgs),
     /// Play traces or made-up vehicles into a running server, and check what comes of it.
     Simulate(Box<simulate::Options>),
     /// Bring the database up to date and stop.
     #[command(after_help = ELSEWHERE)]
-    Migrate(ServeArgs),
+    Migrate(MigrateArgs),
+    /// Print every setting with its default, the value in force and where that came from.
+    #[command(after_help = ELSEWHERE)]
+    Config(ServeArgs),
     /// Print the OpenAPI document and stop.
     Openapi,
-}
-
-/// Settings given as flags; the table of settings says which there are.
-#[derive(Clone, Debug, Default)]
-pub struct ServeArgs {
-    flags: Vec<(&'static str, String)>,
-}
-
-impl Args for ServeArgs {
-    fn augment_args(command: clap::Command) -> clap::Command {
-        command.args(config::flags())
-    }
-
-    fn augment_args_for_update(command: clap::Command) -> clap::Command {
-        Self::augment_args(command)
-    }
-}
-
-impl FromArgMatches for ServeArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { flags: config::given_flags(matches) })
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
-        self.flags = config::given_flags(matches);
-        Ok(())
-    }
-}
-
-impl ServeArgs {
-    /// The settings of the file, the environment and these flags.
-    fn settings(self) -> anyhow::Result<Settings> {
-        Ok(Settings::load(&Sources::of_process(None, self.flags))?)
-    }
 }
 
 /// Runs a command to its end.
@@ -89,6 +60,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Serve(args) => serve::serve(args).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::Migrate(args) => migrate(args).await,
+        Command::Config(args) => config::config(args),
         Command::Openapi => openapi(),
         Command::Simulate(options) => return simulate::main(*options).await,
     };
@@ -113,7 +85,7 @@ fn with_causes(error: &anyhow::Error) -> String {
     })
 }
 
-async fn migrate(args: ServeArgs) -> anyhow::Result<()> {
+async fn migrate(args: MigrateArgs) -> anyhow::Result<()> {
     let db = open_and_migrate(&args.settings()?.store()).await?;
     db.close().await;
     println!("the database is up to date");
@@ -122,6 +94,11 @@ async fn migrate(args: ServeArgs) -> anyhow::Result<()> {
 
 fn openapi() -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(&crate::http::openapi::document())?;
+    print_all(&text)
+}
+
+/// Prints a long text.
+fn print_all(text: &str) -> anyhow::Result<()> {
     match writeln!(std::io::stdout(), "{text}") {
         // Whoever read it has seen enough, as `head` does.
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

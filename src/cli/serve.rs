@@ -2,7 +2,7 @@
 
 use anyhow::bail;
 
-use super::ServeArgs;
+use super::setting_flags::ServeArgs;
 use crate::app::{Application, Ended, stop_signal};
 use crate::auth::FirstStart;
 use crate::clock::Clock;

@@ -1,12 +1,14 @@
 //! Reads the settings from their sources, in order.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use super::{Settings, TABLE};
+use super::{Setting, Settings, TABLE};
 
 /// Variables that other software spells without our prefix.
-const PLAIN_VARIABLES: [(&str, &str); 2] = [("DATABASE_URL", "database_url"), ("REDIS_URL", "redis_url")];
+const PLAIN_VARIABLES: [(&str, &str); 3] =
+    [("DATABASE_URL", "database_url"), ("REDIS_URL", "redis_url"), ("SMTP_URL", "smtp_url")];
 
 /// Why the settings could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -67,13 +69,49 @@ impl Sources {
 impl Settings {
     /// Defaults, then the file, then the variables, then the flags.
     pub fn load(sources: &Sources) -> Result<Self, ConfigError> {
-        let mut settings = Self::default();
-        settings.read_file(sources.file.as_deref())?;
-        settings.read_variables(&sources.variables)?;
+        Ok(Loaded::of(sources)?.settings)
+    }
+}
+
+/// A setting as it is in force.
+#[derive(Clone, Debug)]
+pub struct InForce {
+    /// Which.
+    pub setting: Setting,
+    /// Its value as text; of a secret, only that there is one.
+    pub value: String,
+    /// Where the value came from, with its preposition; `by default`.
+    pub place: String,
+}
+
+/// Every setting with the value in force and where that came from.
+pub fn in_force(sources: &Sources) -> Result<Vec<InForce>, ConfigError> {
+    let loaded = Loaded::of(sources)?;
+    let in_force = |setting: &Setting| {
+        let given = loaded.given.get(setting.name);
+        let (value, place) = given.cloned().unwrap_or((setting.default.to_owned(), "by default".to_owned()));
+        let value = if setting.is_secret && !value.is_empty() { "(secret)".to_owned() } else { value };
+        InForce { setting: *setting, value, place }
+    };
+    Ok(TABLE.iter().map(in_force).collect())
+}
+
+/// The settings and, of those that were given, the text and its place.
+#[derive(Default)]
+struct Loaded {
+    settings: Settings,
+    given: HashMap<&'static str, (String, String)>,
+}
+
+impl Loaded {
+    fn of(sources: &Sources) -> Result<Self, ConfigError> {
+        let mut loaded = Self::default();
+        loaded.read_file(sources.file.as_deref())?;
+        loaded.read_variables(&sources.variables)?;
         for (name, text) in &sources.flags {
-            settings.put(name, text, "on the command line", &format!("--{}", kebab(name)))?;
+            loaded.put(name, text, "on the command line", &format!("--{}", kebab(name)))?;
         }
-        Ok(settings)
+        Ok(loaded)
     }
 
     fn read_file(&mut self, named: Option<&Path>) -> Result<(), ConfigError> {
@@ -112,8 +150,9 @@ impl Settings {
         Ok(())
     }
 
-    fn put(&mut self, name: &str, text: &str, place: &str, spelled: &str) -> Result<(), ConfigError> {
-        self.assign(name, text).map_err(|expected| ConfigError::Invalid {
+    fn put(&mut self, name: &'static str, text: &str, place: &str, spelled: &str) -> Result<(), ConfigError> {
+        self.given.insert(name, (text.to_owned(), format!("{place}, as {spelled}")));
+        self.settings.assign(name, text).map_err(|expected| ConfigError::Invalid {
             name: spelled.to_owned(),
             place: place.to_owned(),
             expected,
@@ -126,9 +165,10 @@ static FLAGS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
     TABLE.iter().map(|setting| (kebab(setting.name), setting.name.to_uppercase())).collect()
 });
 
-/// One flag for each setting, for the command line.
-pub fn flags() -> impl Iterator<Item = clap::Arg> {
-    TABLE.iter().zip(FLAGS.iter()).map(|(setting, (flag, value))| {
+/// One flag for each setting that a command uses, for the command line.
+pub fn flags(uses: fn(&str) -> bool) -> impl Iterator<Item = clap::Arg> {
+    let used = TABLE.iter().zip(FLAGS.iter()).filter(move |(setting, _)| uses(setting.name));
+    used.map(|(setting, (flag, value))| {
         let help = if setting.default.is_empty() {
             setting.explanation.to_owned()
         } else {
@@ -141,7 +181,8 @@ pub fn flags() -> impl Iterator<Item = clap::Arg> {
 /// The flags that were given.
 #[must_use]
 pub fn given_flags(matches: &clap::ArgMatches) -> Vec<(&'static str, String)> {
-    let value = |name: &str| matches.get_one::<String>(name).cloned();
+    // A command has no flags for settings that it does not use.
+    let value = |name: &str| matches.try_get_one::<String>(name).ok().flatten().cloned();
     TABLE.iter().filter_map(|setting| Some((setting.name, value(setting.name)?))).collect()
 }
 
@@ -233,6 +274,21 @@ mod tests {
             error,
             "WAYPOST_STATEMENT_TIMEOUT in the environment must be a time such as 250ms, 5s or 15m"
         );
+    }
+
+    #[test]
+    fn the_table_in_force_says_where_from_and_hides_secrets() {
+        let variables = [("WAYPOST_WORKERS", "3"), ("DATABASE_URL", "postgres://u:hunter2@h/x")];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let sources = Sources { file: None, variables, flags: vec![("listen", "127.0.0.1:3".to_owned())] };
+        let table = in_force(&sources).unwrap();
+        let row = |name: &str| table.iter().find(|row| row.setting.name == name).unwrap();
+        let told = |name: &str| (row(name).value.as_str(), row(name).place.as_str());
+        assert_eq!(told("workers"), ("3", "in the environment, as WAYPOST_WORKERS"));
+        assert_eq!(told("database_url"), ("(secret)", "in the environment, as DATABASE_URL"));
+        assert_eq!(told("listen"), ("127.0.0.1:3", "on the command line, as --listen"));
+        assert_eq!(told("statement_timeout"), ("5s", "by default"));
+        assert_eq!(told("admin_password"), ("", "by default"));
     }
 
     #[test]

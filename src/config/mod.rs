@@ -6,8 +6,8 @@
 mod load;
 mod value;
 
-pub use load::{ConfigError, Sources, flags, given_flags};
-pub use value::{LogFormat, Secret};
+pub use load::{ConfigError, InForce, Sources, flags, given_flags, in_force};
+pub use value::{LogFormat, Rate, Secret, Sender, SignUp};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -27,6 +27,13 @@ pub struct Setting {
     pub default: &'static str,
     /// What it does.
     pub explanation: &'static str,
+    /// Whether its value is never shown.
+    pub is_secret: bool,
+}
+
+/// Whether a type, as it is written, hides its value.
+const fn is_secret(of: &str) -> bool {
+    matches!(of.as_bytes(), b"Secret" | b"Option<Secret>")
 }
 
 macro_rules! settings {
@@ -39,7 +46,8 @@ macro_rules! settings {
 
         /// The table of settings.
         pub const TABLE: &[Setting] = &[
-            $(Setting { name: stringify!($name), default: $default, explanation: $explanation },)+
+            $(Setting { name: stringify!($name), default: $default, explanation: $explanation,
+                is_secret: is_secret(stringify!($type)) },)+
         ];
 
         impl Settings {
@@ -65,9 +73,13 @@ settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
     data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with PostgreSQL";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
-    redis_url: Option<Secret> = "", "Redis server for the newest vehicle states (REDIS_URL works too)";
+    redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
     allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
+    sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
+    smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved in the data directory and its links are logged (SMTP_URL works too)";
+    mail_from: Sender = "Waypost <waypost@localhost>", "Who mail is from, with a name or without";
+    mail_timeout: Duration = "20s", "An SMTP server that takes longer for one mail is given up, to be tried again";
     admin_email: Option<String> = "", "E-mail of the first superAdmin, made at the first start";
     admin_password: Option<Secret> = "", "Password of the first superAdmin, at least 12 characters";
     log: String = "info", "Which log lines to write: a level, or a filter such as info,sqlx=warn";
@@ -78,6 +90,10 @@ settings! {
     commit_timeout: Duration = "10s", "A batch of fixes whose commit takes longer is given up and loaded again";
     tracker_ping_interval: Duration = "30s", "Time between two pings to a tracker; one that answers none of three is closed";
     feed_heartbeat_interval: Duration = "15s", "Time between two heartbeats on the live feed; a client that answers none of three pings is closed";
+    rate_limit: Option<Rate> = "12000/m", "Requests of one account, or of one address that is not signed in: 600/m, 5/s, or off";
+    rate_limit_sign_in: Option<Rate> = "60/m", "Sign-ins, sign-ups and requests for mail from one address, or off";
+    rate_limit_ingest: Option<Rate> = "off", "Requests of one tracker, or off: its socket is slowed by acknowledgements anyway";
+    client_address_header: Option<String> = "", "Header in which the reverse proxy in front names the client, such as X-Forwarded-For; its last address counts";
     batch_interval: Duration = "25ms", "Longest time a fix waits for others to share its commit";
 }
 

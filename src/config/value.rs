@@ -38,6 +38,19 @@ pub enum LogFormat {
     Json,
 }
 
+/// Whether strangers may sign up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignUp {
+    /// They may.
+    Open,
+    /// Accounts are made by those who have one.
+    Closed,
+}
+
+/// Whom mail is from, as `Name <address>` or as an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sender(pub lettre::message::Mailbox);
+
 /// A setting's type: read from the text of a file, a variable or a flag.
 pub(super) trait Value: Sized {
     /// Reads it; the error completes the sentence "… must be …".
@@ -90,6 +103,22 @@ impl Value for LogFormat {
     }
 }
 
+impl Value for SignUp {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "open" => Ok(Self::Open),
+            "closed" => Ok(Self::Closed),
+            _ => Err("open or closed"),
+        }
+    }
+}
+
+impl Value for Sender {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        text.parse().map(Self).map_err(|_| "an address such as Waypost <waypost@example.org>")
+    }
+}
+
 impl Value for Duration {
     fn read(text: &str) -> Result<Self, &'static str> {
         let wrong = "a time such as 250ms, 5s or 15m";
@@ -104,9 +133,33 @@ impl Value for Duration {
     }
 }
 
+/// How often something may happen: so many times in so long, at once or spread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rate {
+    /// How many times, at least once.
+    pub count: u32,
+    /// In how long.
+    pub per: Duration,
+}
+
+impl Value for Rate {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let wrong = "a rate such as 5/s, 600/m or 1000/h, or off";
+        let (count, unit) = text.split_once('/').ok_or(wrong)?;
+        let per = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return Err(wrong),
+        };
+        let count = count.parse().ok().filter(|count| (1..=10_000_000).contains(count)).ok_or(wrong)?;
+        Ok(Self { count, per: Duration::from_secs(per) })
+    }
+}
+
 impl<T: Value> Value for Option<T> {
     fn read(text: &str) -> Result<Self, &'static str> {
-        if text.is_empty() { Ok(None) } else { T::read(text).map(Some) }
+        if text.is_empty() || text == "off" { Ok(None) } else { T::read(text).map(Some) }
     }
 }
 

@@ -58,3 +58,12 @@ pub fn password_fault(password: &str) -> Option<String> {
     let fits = (PASSWORD_MIN_CHARS..=PASSWORD_MAX_CHARS).contains(&chars);
     (!fits).then(|| format!("must be {PASSWORD_MIN_CHARS} to {PASSWORD_MAX_CHARS} characters long"))
 }
+
+/// A new password, as a member of a body. Taken as it is: it may begin with a space.
+pub fn new_password(value: &serde_json::Value) -> super::members::Read<String> {
+    let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
+    match password_fault(text) {
+        None => Ok(text.to_owned()),
+        Some(fault) => Err(("length", fault.trim_start_matches("must be ").to_owned())),
+    }
+}

@@ -16,15 +16,19 @@ use super::shape::read_shape;
 #[serde(rename_all = "camelCase")]
 pub struct GeofenceIn {
     /// 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
     pub name: String,
     /// At most 1,000 characters.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 1000)]
     pub description: Option<String>,
     /// At most 60 characters, the organization's own word.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 60)]
     pub category: Option<String>,
     /// `#RRGGBB`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^#[0-9A-Fa-f]{6}$")]
     pub color: Option<String>,
     /// Whether it is in force.
     #[schema(required = false)]

@@ -229,6 +229,12 @@ pub fn instant(value: &Value) -> Read<waypost_actors::model::Timestamp> {
     })
 }
 
+/// A country by two capital letters, as ISO 3166-1 alpha-2 has them.
+pub fn country(value: &Value) -> Read<String> {
+    let fits = |text: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase());
+    matching(fits, "two capital letters, such as DE")(value)
+}
+
 /// A mail address, as far as one can tell without sending to it.
 pub fn email(value: &Value) -> Read<String> {
     let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?.trim();

@@ -40,17 +40,21 @@ words!(
 #[serde(rename_all = "camelCase")]
 pub struct OrganizationIn {
     /// 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
     pub name: String,
     /// 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent.
-    #[schema(required = false)]
+    #[schema(pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", min_length = 2, max_length = 63, required = false)]
     pub slug: String,
     /// Where to reach it.
+    #[schema(format = Email, max_length = 254)]
     pub contact_email: String,
     /// Where to call it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 3, max_length = 40)]
     pub contact_phone: Option<String>,
     /// Where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 500)]
     pub address: Option<String>,
     /// What it sets for itself.
     #[schema(required = false)]
@@ -86,17 +90,54 @@ pub struct Organization {
     pub updated_at: Timestamp,
 }
 
+/// What can happen to an organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OrganizationStep {
+    /// Its address was verified by the link in a mail.
+    VerifyEmail,
+    /// An operator activated it.
+    Activate,
+    /// An operator switched it off.
+    Deactivate,
+    /// A superAdmin deleted it.
+    Delete,
+}
+
+/// THE table of an organization's life. What is not in it is not possible.
+pub const ORGANIZATION_STEPS: &[(OrganizationStatus, OrganizationStep, OrganizationStatus)] = {
+    use OrganizationStatus::{Active, Deleted, Inactive, PendingActivation};
+    use OrganizationStep::{Activate, Deactivate, Delete, VerifyEmail};
+    &[
+        (PendingActivation, VerifyEmail, Active),
+        (PendingActivation, Activate, Active),
+        (PendingActivation, Delete, Deleted),
+        (Active, VerifyEmail, Active),
+        (Active, Activate, Active),
+        (Active, Deactivate, Inactive),
+        (Active, Delete, Deleted),
+        (Inactive, VerifyEmail, Inactive),
+        (Inactive, Activate, Active),
+        (Inactive, Deactivate, Inactive),
+        (Inactive, Delete, Deleted),
+    ]
+};
+
 impl OrganizationStatus {
-    /// Whether an operator may take an organization from here to there.
+    /// Where a step leads from here, if it is possible.
     #[must_use]
-    pub const fn may_become(self, next: Self) -> bool {
-        use OrganizationStatus::{Active, Inactive, PendingActivation};
-        matches!(
-            (self, next),
-            (PendingActivation | Inactive | Active, Active)
-                | (Active | Inactive, Inactive)
-                | (PendingActivation, PendingActivation)
-        )
+    pub fn after(self, step: OrganizationStep) -> Option<Self> {
+        let row = ORGANIZATION_STEPS.iter().find(|(from, by, _)| (*from, *by) == (self, step));
+        row.map(|(_, _, to)| *to)
+    }
+
+    /// The step that an operator takes by setting this state.
+    #[must_use]
+    pub const fn wanted(self) -> Option<OrganizationStep> {
+        match self {
+            Self::Active => Some(OrganizationStep::Activate),
+            Self::Inactive => Some(OrganizationStep::Deactivate),
+            Self::PendingActivation | Self::Deleted => None,
+        }
     }
 }
 
@@ -198,12 +239,18 @@ mod tests {
     }
 
     #[test]
-    fn the_states_an_operator_may_choose() {
+    fn the_life_of_an_organization() {
         use OrganizationStatus::{Active, Deleted, Inactive, PendingActivation};
-        assert!(PendingActivation.may_become(Active) && Inactive.may_become(Active));
-        assert!(Active.may_become(Inactive));
-        assert!(!PendingActivation.may_become(Inactive));
-        assert!(!Deleted.may_become(Active) && !Active.may_become(Deleted));
-        assert!(!Active.may_become(PendingActivation));
+        use OrganizationStep::{Activate, Deactivate, Delete, VerifyEmail};
+        assert_eq!(PendingActivation.after(Deactivate), None);
+        assert_eq!(Active.after(Deactivate), Some(Inactive));
+        assert_eq!(Inactive.after(VerifyEmail), Some(Inactive), "a mail brings nothing back");
+        for step in [VerifyEmail, Activate, Deactivate, Delete] {
+            assert_eq!(Deleted.after(step), None);
+        }
+        for (index, row) in ORGANIZATION_STEPS.iter().enumerate() {
+            let same = |other: &&(_, _, _)| (other.0, other.1) == (row.0, row.1);
+            assert_eq!(ORGANIZATION_STEPS.iter().filter(same).count(), 1, "row {index} stands twice");
+        }
     }
 }

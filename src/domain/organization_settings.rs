@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use waypost_actors::model::{Rules, Timestamp};
 
-use super::members::{Members, flag, instant, matching, one_of, whole};
+use super::locale::{language_tag, timezone};
+use super::members::{Members, flag, instant, one_of, whole};
 use super::rules::read_rules;
 use super::words::words;
 
@@ -60,8 +61,10 @@ pub struct Settings {
     /// Rules that a new geofence starts with.
     pub geofence_defaults: Rules,
     /// A vehicle not heard of for so long is stale, seconds.
+    #[schema(minimum = 1, maximum = 604800)]
     pub stale_after_seconds: i64,
     /// A vehicle not heard of for so long is offline, seconds.
+    #[schema(minimum = 1, maximum = 2592000)]
     pub offline_after_seconds: i64,
     /// Who may drive what.
     pub assignment: AssignmentSettings,
@@ -76,6 +79,7 @@ pub struct AssignmentSettings {
     /// Whether a driver whose license is expired can be assigned.
     pub block_on_expired_license: bool,
     /// Vehicles one driver may hold at once; null = any number.
+    #[schema(minimum = 1, maximum = 1000)]
     pub max_open_vehicles_per_driver: Option<i64>,
 }
 
@@ -84,10 +88,13 @@ pub struct AssignmentSettings {
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
     /// Positions.
+    #[schema(minimum = 1, maximum = 36500)]
     pub positions_days: Option<i64>,
     /// Fuel logs.
+    #[schema(minimum = 1, maximum = 36500)]
     pub fuel_days: Option<i64>,
     /// Geofence events.
+    #[schema(minimum = 1, maximum = 36500)]
     pub events_days: Option<i64>,
 }
 
@@ -112,12 +119,16 @@ pub struct Subscription {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Limits {
     /// Vehicles.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub vehicles: Option<i64>,
     /// Drivers.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub drivers: Option<i64>,
-    /// Users.
+    /// Users, but for those that are disabled.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub users: Option<i64>,
     /// Geofences.
+    #[schema(minimum = 0, maximum = 10000000)]
     pub geofences: Option<i64>,
 }
 
@@ -126,7 +137,9 @@ pub struct Limits {
 pub struct Usage {
     /// Vehicles.
     pub vehicles: i64,
-    /// Users.
+    /// Drivers it keeps: those it holds, and those it made whom nobody holds.
+    pub drivers: i64,
+    /// Users, but for those that are disabled.
     pub users: i64,
     /// Geofences.
     pub geofences: i64,
@@ -168,9 +181,8 @@ impl Subscription {
 
 /// Reads settings whose members are all there.
 pub fn read_settings(settings: &mut Members<'_>) -> Option<Settings> {
-    let timezone =
-        settings.required("timezone", matching(is_timezone, "an IANA time zone, such as Europe/Berlin"));
-    let locale = settings.required("locale", matching(is_locale, "a language tag, such as en or de-DE"));
+    let timezone = settings.required("timezone", timezone);
+    let locale = settings.required("locale", language_tag);
     let units = settings.required("units", one_of(Units::WORDS));
     let geofence_defaults = settings.object("geofenceDefaults", read_rules).flatten();
     let stale_after_seconds = settings.required("staleAfterSeconds", whole(1..=604_800));
@@ -220,6 +232,11 @@ pub fn read_subscription(subscription: &mut Members<'_>) -> Option<Subscription>
     let status = subscription.required("status", one_of(SubscriptionStatus::WORDS));
     let period_start = subscription.required("periodStart", instant);
     let period_end = subscription.optional("periodEnd", instant);
+    if let (Some(start), Some(end)) = (period_start, period_end)
+        && end <= start
+    {
+        subscription.problem("periodEnd", "range", "must be after periodStart");
+    }
     let limits = subscription.object("limits", |limits| Limits {
         vehicles: limits.optional("vehicles", whole(0..=10_000_000)),
         drivers: limits.optional("drivers", whole(0..=10_000_000)),
@@ -237,20 +254,4 @@ pub fn read_subscription(subscription: &mut Members<'_>) -> Option<Subscription>
         period_end,
         limits: limits?,
     })
-}
-
-fn is_timezone(text: &str) -> bool {
-    let shaped = (1..=64).contains(&text.len())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || b"/_+-".contains(&b));
-    // A machine without a time zone database cannot tell; it believes the shape.
-    let database = jiff::tz::db();
-    shaped && (database.is_definitively_empty() || database.get(text).is_ok())
-}
-
-fn is_locale(text: &str) -> bool {
-    let mut parts = text.split('-');
-    let language = parts.next().unwrap_or_default();
-    (2..=3).contains(&language.len())
-        && language.bytes().all(|b| b.is_ascii_alphabetic())
-        && parts.all(|part| (2..=8).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphanumeric()))
 }

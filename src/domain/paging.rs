@@ -4,6 +4,10 @@
 pub const DEFAULT_LIMIT: i64 = 50;
 /// Items per answer at most.
 pub const MAX_LIMIT: i64 = 200;
+/// Items per answer of a long list when the client does not say.
+pub const DEFAULT_LONG_LIMIT: i64 = 200;
+/// Items per answer of a long list at most.
+pub const MAX_LONG_LIMIT: i64 = 1_000;
 
 /// Which page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +33,14 @@ pub struct Page<T> {
     pub items: Vec<T>,
     /// Items on all pages.
     pub total: i64,
+}
+
+impl<T> Page<T> {
+    /// The same page of something made of its items.
+    #[must_use]
+    pub fn map<U>(self, made: impl FnMut(T) -> U) -> Page<U> {
+        Page { items: self.items.into_iter().map(made).collect(), total: self.total }
+    }
 }
 
 /// What follows a cursor.

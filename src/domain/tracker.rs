@@ -43,9 +43,11 @@ pub struct Stay {
 #[serde(rename_all = "camelCase")]
 pub struct TrackerIn {
     /// The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform.
+    #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
     pub unique_id: String,
     /// Which model.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 60)]
     pub model: Option<String>,
     /// Whether it may send fixes.
     #[schema(required = false)]

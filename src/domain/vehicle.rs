@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId, Veh
 
 use super::field::FieldError;
 use super::fold::{compact, folded};
-use super::members::{Members, id, matching, number, one_of, text, whole};
+use super::members::{Members, country, id, matching, number, one_of, text, whole};
 use super::words::words;
 
 words!(
@@ -23,6 +23,14 @@ words!(
         Decommissioned = "decommissioned",
     }
 );
+
+impl VehicleStatus {
+    /// Whether its fixes are judged. One in the workshop still is somewhere.
+    #[must_use]
+    pub const fn is_in_service(self) -> bool {
+        matches!(self, Self::Active | Self::Maintenance)
+    }
+}
 
 words!(
     /// What kind of vehicle.
@@ -74,10 +82,24 @@ words!(
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Plate {
     /// As it is written, 1 to 20 characters.
+    #[schema(min_length = 1, max_length = 20)]
     pub number: String,
     /// ISO 3166-1 alpha-2, such as `DE`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[A-Z]{2}$")]
     pub country: Option<String>,
+}
+
+/// A vehicle, in few words.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+pub struct VehicleStub {
+    /// Which.
+    pub id: VehicleId,
+    /// Its name.
+    pub name: String,
+    /// Its plate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plate: Option<Plate>,
 }
 
 /// A vehicle's tank.
@@ -88,9 +110,11 @@ pub struct VehicleFuel {
     pub kind: FuelKind,
     /// The tank in litres, 1 to 5,000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1, maximum = 5000)]
     pub tank_capacity_liters: Option<f64>,
     /// What it should need, litres per 100 km.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 0.1, maximum = 500)]
     pub norm_liters_per_100_km: Option<f64>,
 }
 
@@ -102,14 +126,19 @@ pub struct Tracking {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracker_id: Option<TrackerId>,
     /// How often the tracker should report in motion, seconds.
+    #[schema(minimum = 1, maximum = 3600)]
     pub interval_seconds: i64,
     /// How often it should report at rest, seconds.
+    #[schema(minimum = 1, maximum = 86400)]
     pub stopped_interval_seconds: i64,
     /// A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
+    #[schema(minimum = 1, maximum = 1500)]
     pub max_speed_kmh: Option<f64>,
     /// A fix less accurate than this is stored but not evaluated, metres; null = off.
+    #[schema(minimum = 1, maximum = 100000)]
     pub max_accuracy_meters: Option<f64>,
     /// From this speed on the vehicle is too fast, km/h; null = off.
+    #[schema(minimum = 1, maximum = 400)]
     pub overspeed_kmh: Option<f64>,
 }
 
@@ -118,24 +147,30 @@ pub struct Tracking {
 #[serde(rename_all = "camelCase")]
 pub struct VehicleIn {
     /// 1 to 120 characters.
+    #[schema(min_length = 1, max_length = 120)]
     pub name: String,
     /// Its plate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plate: Option<Plate>,
     /// 17 letters and digits without I, O and Q; unique in the organization.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(pattern = "^[0-9A-HJ-NPR-Z]{17}$")]
     pub vin: Option<String>,
     /// Who made it.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 60)]
     pub make: Option<String>,
     /// Which model.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 60)]
     pub model: Option<String>,
     /// Model year, 1900 to 2100.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(minimum = 1900, maximum = 2100)]
     pub year: Option<i64>,
     /// Its colour, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 1, max_length = 40)]
     pub color: Option<String>,
     /// What kind of vehicle.
     #[schema(required = false)]
@@ -169,13 +204,17 @@ pub struct Vehicle {
 }
 
 impl Vehicle {
-    /// The vehicle as the live core knows it.
+    /// The vehicle as the live core knows it, with the spans in which it was out of service.
     #[must_use]
-    pub fn tracked(&self) -> waypost_actors::model::Vehicle {
+    pub fn tracked(
+        &self,
+        out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+    ) -> waypost_actors::model::Vehicle {
         waypost_actors::model::Vehicle {
             id: self.id,
             organization_id: self.organization_id,
             name: self.said.name.clone(),
+            out_of_service,
             limits: VehicleLimits {
                 max_speed_kmh: self.said.tracking.max_speed_kmh,
                 max_accuracy_meters: self.said.tracking.max_accuracy_meters,
@@ -221,7 +260,7 @@ impl VehicleIn {
         let name = members.required("name", text(1..=120));
         let plate = members.object("plate", |plate| {
             let number = plate.required("number", plate_number);
-            let country = plate.optional("country", matching(is_country, "two capital letters, such as DE"));
+            let country = plate.optional("country", country);
             Some(Plate { number: number?, country })
         });
         let vin =
@@ -302,11 +341,6 @@ fn plate_number(value: &Value) -> super::members::Read<String> {
         return Err(("format", "a plate with at least one letter or digit".to_owned()));
     }
     Ok(number)
-}
-
-/// Two capital letters, as ISO 3166-1 alpha-2 has them.
-fn is_country(text: &str) -> bool {
-    text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase())
 }
 
 /// ISO 3779: 17 characters without those that look like digits.

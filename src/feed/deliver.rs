@@ -6,12 +6,13 @@ use tokio::time::Instant;
 use waypost_actors::model::Event;
 use waypost_actors::watch::{Audience, CommittedEvent, Update};
 
-use super::ending::{Close, Stop, restarting};
+use super::ending::{Close, Stop, ended};
 use super::filter::Filter;
 use super::protocol::{ResetReason, Say, Subscribe, Topic};
 use super::session::{Socket, Step};
 use super::subscription::Subscription;
 use super::{cursor, wire};
+use crate::sessions::End;
 
 /// Vehicles in one part of a snapshot.
 const SNAPSHOT_PART: usize = 200;
@@ -26,7 +27,7 @@ impl Socket {
             .as_deref()
             .and_then(|text| cursor::open(&self.feed.auth.sealer, audience, text, now));
         let begun = Subscription::begin(asked, filter, audience, &self.feed.live).await;
-        let mut subscription = begun.map_err(|_| restarting())?;
+        let mut subscription = begun.map_err(|_| ended(End::Restarting))?;
         // A number still to be given is no number of this log: the store was set back.
         let resumed = asked_for.filter(|next| *next <= subscription.next_sequence);
         subscription.next_sequence = resumed.unwrap_or(subscription.next_sequence);
@@ -130,7 +131,7 @@ impl Socket {
         }
         let live = self.feed.live.clone();
         let subscription = &mut self.subscriptions[index];
-        subscription.begin_anew(&live).await.map_err(|_| restarting())?;
+        subscription.begin_anew(&live).await.map_err(|_| ended(End::Restarting))?;
         let id = subscription.id.clone();
         self.say(&Say::Reset { id: &id, reason: ResetReason::SlowReader }).await?;
         self.snapshot(index).await?;

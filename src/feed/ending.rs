@@ -22,14 +22,28 @@ pub(super) enum Stop {
     Close(Close),
 }
 
-/// The server stops; reconnect after a random moment.
-pub(super) fn restarting() -> Stop {
-    Stop::Close(Close(1012, "restarting", "the server restarts".to_owned()))
+/// The session is over: signed out, disabled, or with other rights than before.
+pub(super) fn session_over() -> Stop {
+    Stop::Close(Close(4401, "sessionEnded", "the session is not valid any more".to_owned()))
 }
 
-/// Waits until every socket must end.
-pub(super) async fn stopped(stopping: &mut watch::Receiver<Option<End>>) {
-    stopping.wait_for(Option::is_some).await.ok();
+/// How the socket closes when it must end.
+pub(super) fn ended(end: End) -> Stop {
+    match end {
+        End::Credential | End::Replaced => session_over(),
+        End::Disabled => {
+            let detail = "the organization is not active";
+            Stop::Close(Close(4403, "organizationInactive", detail.to_owned()))
+        }
+        // Reconnect after a random moment.
+        End::Restarting => Stop::Close(Close(1012, "restarting", "the server restarts".to_owned())),
+    }
+}
+
+/// Waits until the socket must end.
+pub(super) async fn stopped(stopping: &mut watch::Receiver<Option<End>>) -> End {
+    let told = stopping.wait_for(Option::is_some).await;
+    told.ok().and_then(|end| *end).unwrap_or(End::Restarting)
 }
 
 /// A frame of bytes, where texts are spoken.

@@ -13,14 +13,14 @@ use waypost_actors::live::Live;
 use waypost_actors::ports::EventLog;
 use waypost_actors::watch::Update;
 
-use super::ending::{Close, Stop, broken, goodbye, not_text, restarting, stopped};
+use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
 use super::protocol::{Heard, Say, Subscribe};
 use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
-use crate::sessions::End;
+use crate::sessions::{End, Sessions};
 
 /// What a feed works with.
 #[derive(Clone)]
@@ -69,8 +69,8 @@ impl Default for FeedLimits {
 pub struct Opening {
     /// Who, when a header said so; otherwise a ticket must come first.
     pub caller: Option<Caller>,
-    /// Tells when every socket must end.
-    pub stopping: watch::Receiver<Option<End>>,
+    /// The open sockets, of which it becomes one.
+    pub sessions: Sessions,
 }
 
 /// Pings that may stay unanswered.
@@ -92,26 +92,32 @@ pub(super) struct Socket {
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let Opening { caller, mut stopping } = opening;
+    let Opening { caller, sessions } = opening;
+    let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
         None => tokio::select! {
             caller = sign_in(&mut frames, &feed) => caller,
-            () = stopped(&mut stopping) => Err(restarting()),
+            end = stopped(&mut stopping) => Err(ended(end)),
         },
     };
     let stop = match caller {
         Ok(caller) => {
+            let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
                 out: out.clone(),
                 feed,
                 caller,
                 subscriptions: Vec::new(),
                 resets: Vec::new(),
-                stopping,
+                stopping: place.ending.clone(),
                 unanswered: 0,
             };
-            socket.serve(frames).await
+            // Whoever took the right away since the look-up found no socket to end.
+            match socket.check().await {
+                Ok(()) => socket.serve(frames).await,
+                Err(stop) => stop,
+            }
         }
         Err(stop) => stop,
     };
@@ -131,7 +137,7 @@ impl Socket {
         loop {
             let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
             let step = tokio::select! {
-                () = stopped(&mut self.stopping) => return restarting(),
+                end = stopped(&mut self.stopping) => return ended(end),
                 frame = frames.next() => {
                     self.unanswered = 0;
                     self.hear(frame).await
@@ -215,9 +221,7 @@ impl Socket {
     /// Whether the session still holds. A store that is away says nothing about it.
     async fn check(&mut self) -> Step {
         match self.feed.auth.still_holds(&self.caller).await {
-            Ok(false) => {
-                Err(Stop::Close(Close(4401, "sessionEnded", "the session is not valid any more".to_owned())))
-            }
+            Ok(false) => Err(session_over()),
             Ok(true) | Err(_) => Ok(()),
         }
     }
@@ -248,7 +252,7 @@ async fn written(
             Ok(sent) => sent.map_err(|_| Stop::Gone),
             Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
         },
-        () = stopped(stopping) => Err(restarting()),
+        end = stopped(stopping) => Err(ended(end)),
     }
 }
 

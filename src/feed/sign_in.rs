@@ -39,7 +39,7 @@ pub(super) async fn sign_in(frames: &mut AggregatedMessageStream, feed: &Feed) -
 
 /// Whose vehicles a caller's subscription shows; another organization's are not to be found.
 pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
-    match (caller.organization_id, asked.filter.organization_id) {
+    match (caller.own_organization().ok()?, asked.filter.organization_id) {
         (Some(own), named) if named.is_none_or(|named| named == own) => Some(Audience::Organization(own)),
         (Some(_), _) => None,
         (None, Some(named)) => Some(Audience::Organization(named)),

@@ -1,7 +1,7 @@
 //! Vehicles and events as the feed writes them.
 
 use serde::Serialize;
-use waypost_actors::model::{Event, Fix, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::model::{Event, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
 
 /// A vehicle as it is now.
@@ -11,6 +11,7 @@ struct VehicleOut<'a> {
     vehicle_id: VehicleId,
     organization_id: OrganizationId,
     position: Option<&'a Fix>,
+    motion: Motion,
     /// Whether what is said of the vehicle is committed.
     durable: bool,
     geofence_ids: Vec<GeofenceId>,
@@ -47,6 +48,7 @@ pub(super) fn vehicle(id: VehicleId, organization: OrganizationId, state: &Vehic
         vehicle_id: id,
         organization_id: organization,
         position: state.last.as_ref(),
+        motion: state.trail.motion,
         durable: true,
         geofence_ids: state.open_stays().map(|stay| stay.geofence_id).collect(),
     };

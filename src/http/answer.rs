@@ -55,6 +55,10 @@ pub struct SliceOf<T> {
     pub pagination: CursorPagination,
 }
 
+/// Marks an answer with members that change without the resource: it is never told as unchanged.
+#[derive(Clone, Copy, Debug)]
+pub struct AlwaysNew;
+
 /// 200 with a resource; `tagged` is the part of it that is not derived.
 pub fn ok(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
     with_etag(HttpResponse::Ok(), tagged).json(body)

@@ -10,16 +10,29 @@ use super::answer::Answer;
 use super::body::JsonBody;
 use super::query::Query;
 use super::request::{PathToken, Shared, SignedCaller};
+use super::system_users::{EmailIn, address};
 use crate::auth::{Principal, SignedIn};
+use crate::domain::account::new_password;
 use crate::domain::members::{Members, Read};
 use crate::ops::error::OpError;
+use crate::ops::sign_in;
 
 /// What signing in takes.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct LoginIn {
     /// The account's address.
+    #[schema(min_length = 1, max_length = 1024)]
     pub email: String,
     /// Its password.
+    #[schema(format = Password, min_length = 1, max_length = 1024)]
+    pub password: String,
+}
+
+/// A password somebody chooses.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct PasswordIn {
+    /// The new password.
+    #[schema(min_length = 12, max_length = 128)]
     pub password: String,
 }
 
@@ -28,6 +41,7 @@ pub struct LoginIn {
 #[serde(rename_all = "camelCase")]
 pub struct RefreshIn {
     /// The newest refresh token of the session.
+    #[schema(format = Password, min_length = 1, max_length = 1024)]
     pub refresh_token: String,
 }
 
@@ -46,9 +60,7 @@ pub struct WsTicket {
     responses((status = 200, body = SignedIn, description = "Signed in")))]
 pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
-    let mut members = Members::of(&body);
-    let (email, password) = (members.required("email", any_text), members.required("password", any_text));
-    let (email, password) = members.finish(|| Some((email?, password?))).map_err(OpError::from)?;
+    let (email, password) = credentials(&body)?;
     Ok(HttpResponse::Ok().json(context.auth.login(&email, password).await?))
 }
 
@@ -93,6 +105,58 @@ pub async fn create_ws_ticket(context: Shared, SignedCaller(caller): SignedCalle
 pub async fn redeem_sign_in_link(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     Ok(HttpResponse::Ok().json(context.auth.redeem_sign_in_link(&token).await?))
+}
+
+/// Ask for a new password, of a user or of a system user. The answer is the same whether the address is known
+/// or not.
+#[utoipa::path(post, path = "/v1/auth/forgot-password", tag = "auth", request_body = EmailIn,
+    responses((status = 202, description = "If there is somebody with this address, a letter is on its way")))]
+pub async fn forgot_password(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    sign_in::forgot_password(&context, &address(&body)?).await?;
+    Ok(HttpResponse::Accepted().finish())
+}
+
+/// Choose a new password by the link of a letter. Ends every session.
+#[utoipa::path(post, path = "/v1/auth/reset-password/{token}", tag = "auth", request_body = PasswordIn,
+    params(("token" = String, Path, description = "The link's token")),
+    responses((status = 204, description = "The new password counts")))]
+pub async fn reset_password(
+    context: Shared,
+    PathToken(token): PathToken,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    context.auth.reset_password(&token, password(&body)?).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Accept an invitation by choosing a password, and be signed in.
+#[utoipa::path(post, path = "/v1/auth/accept-invite/{token}", tag = "auth", request_body = PasswordIn,
+    params(("token" = String, Path, description = "The link's token")),
+    responses((status = 200, body = SignedIn, description = "Signed in")))]
+pub async fn accept_invite(
+    context: Shared,
+    PathToken(token): PathToken,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    Ok(HttpResponse::Ok().json(context.auth.accept_invite(&token, password(&body)?).await?))
+}
+
+/// E-mail and password of a body.
+pub(super) fn credentials(body: &Value) -> Result<(String, String), OpError> {
+    let mut members = Members::of(body);
+    let (email, password) = (members.required("email", any_text), members.required("password", any_text));
+    Ok(members.finish(|| Some((email?, password?)))?)
+}
+
+fn password(body: &Value) -> Result<String, OpError> {
+    let mut members = Members::of(body);
+    let password = members.required("password", new_password);
+    Ok(members.finish(|| password)?)
 }
 
 fn refresh_token(body: &Value) -> Result<String, OpError> {

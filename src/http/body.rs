@@ -2,6 +2,7 @@
 
 use actix_web::dev::{Decompress, Payload};
 use actix_web::http::header::{self, HeaderMap};
+use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpRequest};
 use futures_util::future::LocalBoxFuture;
 use futures_util::{FutureExt, StreamExt};
@@ -14,12 +15,18 @@ use super::problem::Problem;
 pub const SMALL_BYTES: usize = 64 * 1024;
 /// The largest body of a geofence, unpacked.
 pub const GEOFENCE_BYTES: usize = 4 * 1024 * 1024;
+/// The largest body of an import, unpacked.
+pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 /// The deepest nesting of a body.
 const MAX_DEPTH: usize = 32;
 
 /// A JSON body of at most `LIMIT` bytes.
 #[derive(Debug)]
 pub struct JsonBody<const LIMIT: usize = SMALL_BYTES>(pub Value);
+
+/// The JSON body of an action that needs none: nothing at all is an empty object.
+#[derive(Debug)]
+pub struct OptionalBody(pub Value);
 
 /// A geofence, as JSON or as GeoJSON.
 #[derive(Debug)]
@@ -29,6 +36,10 @@ pub struct GeofenceBody {
     /// Whether it came as `application/geo+json`.
     pub is_geojson: bool,
 }
+
+/// A collection of geofences.
+#[derive(Debug)]
+pub struct CollectionBody(pub Value);
 
 impl<const LIMIT: usize> FromRequest for JsonBody<LIMIT> {
     type Error = Problem;
@@ -44,6 +55,24 @@ impl<const LIMIT: usize> FromRequest for JsonBody<LIMIT> {
     }
 }
 
+impl FromRequest for OptionalBody {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (headers, payload) = (request.headers().clone(), payload.take());
+        async move {
+            let body = read(payload, &headers, SMALL_BYTES).await?;
+            if body.is_empty() {
+                return Ok(Self(Value::Object(serde_json::Map::new())));
+            }
+            accept(&headers, &["application/json"])?;
+            Ok(Self(parse(&body)?))
+        }
+        .boxed_local()
+    }
+}
+
 impl FromRequest for GeofenceBody {
     type Error = Problem;
     type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
@@ -54,6 +83,20 @@ impl FromRequest for GeofenceBody {
             let kind = accept(&headers, &["application/json", "application/geo+json"])?;
             let json = parse(&read(payload, &headers, GEOFENCE_BYTES).await?)?;
             Ok(Self { json, is_geojson: kind == "application/geo+json" })
+        }
+        .boxed_local()
+    }
+}
+
+impl FromRequest for CollectionBody {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let (headers, payload) = (request.headers().clone(), payload.take());
+        async move {
+            accept(&headers, &["application/geo+json", "application/json"])?;
+            Ok(Self(parse(&read(payload, &headers, IMPORT_BYTES).await?)?))
         }
         .boxed_local()
     }
@@ -94,6 +137,21 @@ pub async fn read(payload: Payload, headers: &HeaderMap, limit: usize) -> Result
         body.extend_from_slice(&chunk);
     }
     Ok(body)
+}
+
+/// Reads a whole body as it comes, packed or not, of at most `limit` bytes.
+pub async fn read_packed(mut payload: Payload, limit: usize) -> Result<Bytes, Problem> {
+    let mut body = BytesMut::new();
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|_| Problem::new(Code::MalformedRequest).detail("the body ends early"))?;
+        if body.len() + chunk.len() > limit {
+            return Err(
+                Problem::new(Code::PayloadTooLarge).detail(format!("no route takes {} KiB", limit / 1024))
+            );
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
 }
 
 /// Parses JSON, naming line and column of what is wrong.

@@ -59,10 +59,16 @@ codes! {
         "No active account has this e-mail and password. The answer is the same whether the account exists or not.";
     InvalidToken "invalidToken" 401 "Token not accepted"
         "The refresh token, link or tracker token is unknown, expired, used or revoked. A used refresh token that comes again revokes its whole session.";
-    Forbidden "forbidden" 403 "Not allowed for this role"
-        "You are signed in, but your role may not do this; the detail names the roles that may.";
+    Forbidden "forbidden" 403 "Not allowed"
+        "You are signed in, but your role or your scopes do not allow this; the detail names the roles and the scope that do.";
     OrganizationInactive "organizationInactive" 403 "The organization is not active"
         "The organization is not activated yet, or was deactivated. Its users and trackers are refused; its data is kept.";
+    NoOrganization "noOrganization" 403 "Belongs to no organization yet"
+        "A system user that signed up by itself belongs to no organization and can only create one; it is bound to it once it is active.";
+    EmailNotVerified "emailNotVerified" 403 "The e-mail address is not verified"
+        "E-mail and password are right, but the address is not verified yet. Open the link in the mail, or ask for a new one at resend-verification.";
+    SignUpClosed "signUpClosed" 403 "Sign-up is closed"
+        "This server lets nobody sign up by themselves (setting signUp). Ask an operator, or an orgAdmin of your organization.";
     TrackerDisabled "trackerDisabled" 403 "The tracker is disabled"
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
     OriginNotAllowed "originNotAllowed" 403 "Another site's page"
@@ -85,10 +91,38 @@ codes! {
         "Another vehicle of the organization has this VIN.";
     UniqueIdTaken "uniqueIdTaken" 409 "The tracker's unique id is taken"
         "Another tracker has this unique id; they are unique on the whole platform.";
+    LicenseTaken "licenseTaken" 409 "The driving licence is taken"
+        "Another driver of the platform has a licence of this number and country (compared in capitals without separators). The answer is the same whoever keeps that driver; GET /v1/drivers/search finds those that may be found.";
+    DriverLocked "driverLocked" 409 "Another organization holds the driver"
+        "One organization at a time holds a driver; only it edits, assigns and unlocks them. Try again once it has unlocked them.";
+    DriverAssignedElsewhere "driverAssignedElsewhere" 409 "The driver drives for another organization"
+        "A driver cannot be locked while another organization has an open assignment of theirs. Try again once it has ended.";
+    DriverNotActive "driverNotActive" 409 "The driver is not active"
+        "Only a driver whose status is active can be given a vehicle. Set the driver's status to active first.";
+    LicenseExpired "licenseExpired" 409 "The driver's licence is expired"
+        "The organization's setting assignment.blockOnExpiredLicense forbids it. Enter the renewed licence, or change the setting.";
+    OpenVehicleLimitReached "openVehicleLimitReached" 409 "The driver drives as many vehicles as allowed"
+        "The organization's setting assignment.maxOpenVehiclesPerDriver allows no more. End another assignment of the driver, or change the setting.";
+    VehicleNotActive "vehicleNotActive" 409 "The vehicle is not active"
+        "Only a vehicle whose status is active can be assigned. Set the vehicle's status to active first.";
+    VehicleAlreadyAssigned "vehicleAlreadyAssigned" 409 "Another driver drives the vehicle"
+        "A vehicle has one driver at a time; the detail names who has it. Send force: true to end that assignment and begin this one at the same instant.";
+    AssignmentOverlaps "assignmentOverlaps" 409 "The vehicle's history does not allow this start"
+        "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace. What is over is never rewritten; the detail names the earliest start.";
     InvalidTransition "invalidTransition" 409 "Not possible in this state"
         "The resource is in a state from which this change is not possible; the detail names both states.";
+    LastOrgAdmin "lastOrgAdmin" 409 "The organization's last orgAdmin"
+        "Nobody else administers the organization: its last orgAdmin cannot be demoted or disabled. Make another one first, who has accepted the invitation.";
+    LastSuperAdmin "lastSuperAdmin" 409 "The platform's last superAdmin"
+        "Nobody else administers the platform: its last superAdmin cannot be demoted or disabled. Make another one first, who has accepted the invitation.";
     AlreadySetUp "alreadySetUp" 409 "Already set up"
         "There is a superAdmin already; a setup link makes only the first one.";
+    IdempotencyKeyInUse "idempotencyKeyInUse" 409 "The first request is under way"
+        "A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer.";
+    LinkExpired "linkExpired" 410 "The link is too old"
+        "A link of a mail works for 24 hours, and only until a newer one is sent. Ask for a new one.";
+    LinkUsed "linkUsed" 410 "The link was used"
+        "The link did its work before. To choose another password, ask for a new link at forgot-password.";
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
@@ -97,10 +131,12 @@ codes! {
         "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd.";
     ValidationFailed "validationFailed" 422 "The request has invalid members"
         "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
+    IdempotencyKeyReused "idempotencyKeyReused" 422 "The key belongs to another request"
+        "This Idempotency-Key came within the last 24 hours with another method, path or body. Use a new key for a new request.";
     OrganizationRequired "organizationRequired" 422 "Name an organization"
         "Platform operators belong to no organization and name the one they act in: organizationId in the body of a POST, or in the query.";
-    NotAvailableYet "notAvailableYet" 422 "Not available yet"
-        "The parameter is part of the interface, but this version cannot answer it yet.";
+    TooManyRequests "tooManyRequests" 429 "Too many requests"
+        "The rate limit named in RateLimit-Policy is used up. Wait as long as Retry-After says; RateLimit tells what is left.";
     TooManyAttempts "tooManyAttempts" 429 "Too many attempts"
         "Five sign-ins in a row failed for this address. Wait as long as Retry-After says.";
     Internal "internal" 500 "Unexpected error"

@@ -4,8 +4,7 @@ use actix_web::http::header;
 use actix_web::{HttpResponse, web};
 
 use super::answer::Answer;
-use super::code::Code;
-use super::problem::Problem;
+use super::fallback::no_such_path;
 
 /// What the page may load and reach: this server only.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -26,7 +25,7 @@ pub async fn index() -> HttpResponse {
 /// A file of the page.
 pub async fn file(name: web::Path<String>) -> Answer {
     let file = FILES.iter().find(|(known, ..)| *known == *name);
-    let (_, kind, content) = file.ok_or_else(|| Problem::new(Code::NotFound))?;
+    let (_, kind, content) = file.ok_or_else(|| no_such_path(&format!("/{name}")))?;
     Ok(page(kind, content))
 }
 

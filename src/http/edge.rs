@@ -5,13 +5,17 @@ use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
-use actix_web::http::{Method, header};
+use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use tracing::Instrument;
 
+use super::answer::AlwaysNew;
+use super::limit;
 use super::problem::Problem;
 use crate::clock;
+use crate::ops::origin;
+use crate::rate_limit::Standing;
 
 /// The header that carries a request's id, in and out.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -36,11 +40,18 @@ pub async fn edge(
     }
     let path = request.path().to_owned(); // the request itself may not be held while it is routed
     let span = tracing::info_span!("request", request_id = %id);
-    async {
+    origin::of_request(id.clone(), async {
         let answered = next.call(request).await.map(ServiceResponse::map_into_boxed_body);
         let mut answered = settle(answered, &path, &id);
         let (status, path) = match &mut answered {
             Ok(response) => {
+                if not_modified(response) {
+                    *response = without_body(response);
+                }
+                let standing = response.request().extensions().get::<Standing>().copied();
+                if let Some(standing) = standing {
+                    limit::tell(standing, response.headers_mut());
+                }
                 seal(response.headers_mut(), &id);
                 (response.status(), named(response.request()))
             }
@@ -48,7 +59,7 @@ pub async fn edge(
         };
         tracing::info!(%method, path, status = status.as_u16());
         answered
-    }
+    })
     .instrument(span)
     .await
 }
@@ -116,6 +127,32 @@ fn named(request: &HttpRequest) -> String {
         Some(pattern) if pattern.contains("{token}") => pattern,
         _ => request.path().to_owned(),
     }
+}
+
+/// Whether the client has the resource as it is. Not where the answer has members that its ETag leaves out and
+/// that change by themselves.
+fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
+    let is_read = response.request().method() == Method::GET && response.status() == StatusCode::OK;
+    if !is_read || response.response().extensions().get::<AlwaysNew>().is_some() {
+        return false;
+    }
+    let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else {
+        return false;
+    };
+    let known = response.request().headers().get_all(header::IF_NONE_MATCH);
+    let mut known = known.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    known.any(|given| matches!(given.trim(), "*") || given.trim().trim_start_matches("W/") == tag)
+}
+
+/// 304 with the headers that tell about the resource.
+fn without_body(response: &ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
+    let mut answer = HttpResponse::NotModified();
+    for name in [header::ETAG, header::VARY] {
+        if let Some(value) = response.headers().get(&name) {
+            answer.insert_header((name, value.clone()));
+        }
+    }
+    ServiceResponse::new(response.request().clone(), answer.finish())
 }
 
 fn seal(headers: &mut HeaderMap, id: &str) {

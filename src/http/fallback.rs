@@ -12,6 +12,7 @@ use super::answer::Answer;
 use super::code::Code;
 use super::problem::Problem;
 use super::routes::TABLE;
+use crate::domain::nearest::nearest;
 
 /// Every path of the route table with its methods.
 static PATHS: LazyLock<Vec<(ResourceDef, BTreeSet<&'static str>)>> = LazyLock::new(|| {
@@ -27,10 +28,44 @@ static PATHS: LazyLock<Vec<(ResourceDef, BTreeSet<&'static str>)>> = LazyLock::n
     paths.into_iter().map(|(path, methods)| (ResourceDef::new(path), methods)).collect()
 });
 
+/// The refusal of an unknown path, with the one that may have been meant.
+pub(super) fn no_such_path(path: &str) -> Problem {
+    let problem = Problem::new(Code::NotFound);
+    match nearest_path(path) {
+        Some(path) => problem.detail(format!("there is no such path; did you mean {path}?")),
+        None => problem,
+    }
+}
+
+/// The path of the table most like an unknown one: `/vehicles` or `/v1/vehicle` for `/v1/vehicles`.
+fn nearest_path(path: &str) -> Option<String> {
+    let versioned = format!("/v1{path}");
+    if PATHS.iter().any(|(known, _)| known.is_match(&versioned)) {
+        return Some(versioned);
+    }
+    let fixed = PATHS.iter().filter_map(|(known, _)| known.pattern()).filter(|known| !known.contains('{'));
+    nearest(path, fixed.filter(|known| known.len() > 1)).map(str::to_owned)
+}
+
 /// Answers what no route does.
 pub(super) async fn unrouted(request: HttpRequest) -> Answer {
-    let Some((_, methods)) = PATHS.iter().find(|(path, _)| path.is_match(request.path())) else {
-        return Err(Problem::new(Code::NotFound));
+    answer(&request, |_| true)
+}
+
+/// The refusal of an id that is none: where a fixed word stands in its place (`/v1/geofences/import`), the method is wrong.
+pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
+    let is_fixed = |path: &ResourceDef| path.pattern().is_some_and(|pattern| !pattern.contains('{'));
+    match PATHS.iter().any(|(path, _)| is_fixed(path) && path.is_match(request.path())) {
+        true => answer(request, is_fixed).err().unwrap_or_else(|| Problem::new(Code::NotFound)),
+        false => Problem::new(Code::NotFound),
+    }
+}
+
+/// The answer of the first path that matches and is meant.
+fn answer(request: &HttpRequest, meant: impl Fn(&ResourceDef) -> bool) -> Answer {
+    let found = PATHS.iter().find(|(path, _)| meant(path) && path.is_match(request.path()));
+    let Some((_, methods)) = found else {
+        return Err(no_such_path(request.path()));
     };
     let mut allowed = methods.clone();
     allowed.insert("OPTIONS");

@@ -9,14 +9,11 @@ use waypost_actors::model::{
 };
 
 use super::answer::{self, Answer, CursorPagination, SliceOf};
-use super::code::Code;
-use super::problem::Problem;
 use super::query::{Query, flag, id, instant, number, word};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
-use crate::domain::field::FieldError;
 use crate::ops::geofence_events as ops;
-use crate::ops::inside::{Inside, VehicleInside, vehicles_inside};
+use crate::ops::inside::{Inside, VehicleInside, vehicles_inside, vehicles_inside_at};
 
 /// Who is inside a geofence.
 #[derive(Debug, Serialize, ToSchema)]
@@ -82,7 +79,7 @@ fn order(query: &mut Query) -> EventOrder {
         ("cause" = Option<Vec<Cause>>, Query), ("origin" = Option<Vec<Origin>>, Query),
         ("inferred" = Option<bool>, Query),
         ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),
-        ("minDurationSeconds" = Option<f64>, Query, description = "Of stays that ended and were at least so long"),
+        ("minDurationSeconds" = Option<f64>, Query, description = "Records of visits that ended and were at least so long: their entries, dwells and exits"),
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
@@ -125,7 +122,7 @@ pub async fn find_event(
         ("from" = Option<Timestamp>, Query), ("to" = Option<Timestamp>, Query),
         ("cause" = Option<Vec<Cause>>, Query), ("origin" = Option<Vec<Origin>>, Query),
         ("inferred" = Option<bool>, Query), ("status" = Option<Vec<EventStatus>>, Query),
-        ("minDurationSeconds" = Option<f64>, Query),
+        ("minDurationSeconds" = Option<f64>, Query, description = "Records of visits that ended and were at least so long"),
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
@@ -145,10 +142,11 @@ pub async fn list_events_of_vehicle(
     Ok(answer::slice(&request, found))
 }
 
-/// List the vehicles inside a geofence now, by entry.
+/// List the vehicles inside a geofence now, by entry; with `asOf` those that were inside then, by what
+/// is known today.
 #[utoipa::path(get, path = "/v1/geofence-events/geofence/{geofenceId}/vehicles", tag = "geofence events",
     params(("geofenceId" = GeofenceId, Path),
-        ("asOf" = Option<Timestamp>, Query, description = "A past instant; not available yet: 422 notAvailableYet"),
+        ("asOf" = Option<Timestamp>, Query, description = "A past instant: who was inside then; a future one is refused"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = InsideOut, description = "The vehicles inside")))]
@@ -159,15 +157,13 @@ pub async fn list_vehicles_inside(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let past = query.one("asOf", instant);
+    let at = query.one("asOf", instant);
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;
-    if past.is_some() {
-        let detail = "past instants cannot be answered yet; leave asOf out for now";
-        let errors = vec![FieldError::new("?asOf", "notAvailableYet", detail)];
-        return Err(Problem::new(Code::NotAvailableYet).detail(detail).errors(errors));
-    }
-    let Inside { as_of, slice } = vehicles_inside(&context, &caller, named, geofence, &asked).await?;
+    let Inside { as_of, slice } = match at {
+        None => vehicles_inside(&context, &caller, named, geofence, &asked).await?,
+        Some(at) => vehicles_inside_at(&context, &caller, named, geofence, at, &asked).await?,
+    };
     let (pagination, link) = answer::cursor_pagination(&request, &slice);
     let body = InsideOut { as_of, data: slice.items, pagination };
     Ok(answer::linked(HttpResponse::Ok(), link).json(body))

@@ -149,7 +149,8 @@ pub async fn list_geofences(
 /// Create a geofence. Answers once every vehicle that is inside has its entry.
 #[utoipa::path(post, path = "/v1/geofences", tag = "geofences",
     request_body(content((GeofenceCreateIn = "application/json"), (Value = "application/geo+json"))),
-    responses((status = 201, body = GeofenceOut, description = "Created; Location names it")))]
+    responses((status = 201, description = "Created; Location names it", content(
+        (GeofenceOut = "application/json"), (Value = "application/geo+json")))))]
 pub async fn create_geofence(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -191,7 +192,8 @@ pub async fn find_geofence(
     params(("id" = GeofenceId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
     request_body(content((GeofenceCreateIn = "application/json"), (Value = "application/geo+json"))),
-    responses((status = 200, body = GeofenceOut, description = "The geofence as it is now")))]
+    responses((status = 200, description = "The geofence as it is now", content(
+        (GeofenceOut = "application/json"), (Value = "application/geo+json")))))]
 pub async fn update_geofence(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -4,19 +4,27 @@
 //! the business, which live in `ops` and `domain`.
 
 pub mod answer;
+pub mod assignments;
+pub mod audit;
 pub mod auth;
 pub mod body;
 pub mod code;
 pub mod dispatcher;
+pub mod drivers;
 pub mod edge;
 pub mod fallback;
 pub mod geofence_events;
+pub mod geofence_import;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
+mod limit;
+pub mod links;
+mod once;
 pub mod openapi;
 pub mod organizations;
 pub mod pages;
+pub mod position_history;
 pub mod positions;
 pub mod problem;
 pub mod query;
@@ -24,8 +32,11 @@ mod refusal;
 pub mod request;
 pub mod routes;
 pub mod sockets;
+pub mod system_users;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
+pub mod visits;
 
 pub use edge::{RequestId, edge};
 

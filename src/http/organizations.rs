@@ -1,6 +1,6 @@
 //! `/v1/organizations`.
 
-use actix_web::HttpRequest;
+use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -9,13 +9,17 @@ use waypost_actors::model::OrganizationId;
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
 use super::query::{Query, word};
-use super::request::{Matching, PathId, Shared, SignedCaller};
+use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
+use crate::domain::activation::{ActivationRequest, ActivationStatus};
+use crate::domain::members::{Members, email};
 use crate::domain::organization::{Organization, OrganizationIn, OrganizationStatus};
 use crate::domain::organization_settings::Usage;
 use crate::domain::paging::SortKey;
-use crate::ops::organizations as ops;
+use crate::ops::error::OpError;
+use crate::ops::{activation, organizations as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
+const NEWEST_REQUEST_FIRST: SortKey = SortKey { name: "requestedAt", is_descending: true };
 
 /// A new organization.
 #[derive(Debug, Serialize, ToSchema)]
@@ -32,11 +36,34 @@ pub struct OrganizationCreateIn {
 #[serde(rename_all = "camelCase")]
 pub struct FirstAdminIn {
     /// Unique on the platform.
+    #[schema(format = Email, max_length = 254)]
     pub email: String,
     /// Given name.
+    #[schema(min_length = 1, max_length = 80)]
     pub first_name: String,
     /// Family name.
+    #[schema(min_length = 1, max_length = 80)]
     pub last_name: String,
+}
+
+/// What came of a link that was opened.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct OrganizationVerified {
+    /// The organization.
+    organization_id: OrganizationId,
+    /// Where it stands now.
+    status: OrganizationStatus,
+    /// Whether the link did its work before.
+    already_verified: bool,
+}
+
+/// Which link to send once more.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ResendActivationIn {
+    /// The contact address of an organization that waits for its activation.
+    #[schema(format = Email)]
+    pub email: String,
 }
 
 /// The resource with what it uses of its plan, which its ETag leaves out.
@@ -86,19 +113,77 @@ pub async fn list_all_organizations(
     Ok(answer::page(&request, page, found, |organization| organization))
 }
 
-/// Create an organization with its first orgAdmin. It is in use once it is activated.
+/// Create an organization with its first orgAdmin.
+///
+/// Anybody may while sign-up is open: nobody signed in, or a system user that belongs to no organization
+/// yet, which is bound to this one with all scopes once it is active. Operators always may, and may set
+/// the subscription. The contact address gets a link that activates the organization; the orgAdmin is
+/// invited then.
 #[utoipa::path(post, path = "/v1/organizations", tag = "organizations", request_body = OrganizationCreateIn,
-    responses((status = 201, body = Organization, description = "Created; Location names it")))]
+    responses((status = 201, body = Organization, description = "Created, pending; Location names it")))]
 pub async fn create_organization(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
+    MaybeCaller(caller): MaybeCaller,
     query: Query,
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    let made = ops::create_organization(&context, &caller, body).await?;
+    let made = ops::create_organization(&context, caller.as_ref(), body).await?;
     let location = format!("/v1/organizations/organization/{}", made.id);
     Ok(answer::created(location, &made, &made))
+}
+
+/// List the requests for activation by mail.
+#[utoipa::path(get, path = "/v1/organizations/email-activation-requests", tag = "organizations",
+    params(("q" = Option<String>, Query, description = "Text to find in the organization's name, slug or contact address"),
+        ("status" = Option<Vec<ActivationStatus>>, Query, description = "Only of these states"),
+        ("sort" = Option<String>, Query,
+            description = "requestedAt, expiresAt, organizationName, email; - for descending"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<ActivationRequest>, description = "A page")))]
+pub async fn list_activation_requests(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let filter =
+        activation::Filter { q: query.q(), statuses: query.many("status", word(ActivationStatus::WORDS)) };
+    let (sort, page) = (query.sort(activation::SORT_KEYS, NEWEST_REQUEST_FIRST), query.page());
+    query.finish()?;
+    let found = activation::list_requests(&context, &caller, &filter, &sort, page).await?;
+    Ok(answer::page(&request, page, found, |request| request))
+}
+
+/// Verify an organization's contact address with the link of a mail; one that waits for that is active now.
+///
+/// A link that was used answers alike, with `alreadyVerified`; one that is older than 24 hours or replaced
+/// by a newer one is 410.
+#[utoipa::path(post, path = "/v1/organizations/verify-email/{token}", tag = "organizations",
+    params(("token" = String, Path, description = "The link's token")),
+    responses((status = 200, body = OrganizationVerified, description = "Verified")))]
+pub async fn verify_organization_email(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
+    query.finish()?;
+    let verified = activation::verify_email(&context, &token).await?;
+    Ok(HttpResponse::Ok().json(OrganizationVerified {
+        organization_id: verified.organization.id,
+        status: verified.organization.status,
+        already_verified: verified.already_verified,
+    }))
+}
+
+/// Send the link that activates an organization once more; the link before is good no longer.
+///
+/// The answer is the same whether an organization waits for one at this address or not.
+#[utoipa::path(post, path = "/v1/organizations/resend-activation", tag = "organizations",
+    request_body = ResendActivationIn, responses((status = 202, description = "Noted")))]
+pub async fn resend_activation(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    let mut members = Members::of(&body);
+    let email = members.required("email", email);
+    let email = members.finish(|| email).map_err(OpError::from)?;
+    activation::resend(&context, &email).await?;
+    Ok(HttpResponse::Accepted().finish())
 }
 
 /// Activate an organization by hand. One that is active stays as it is.
@@ -146,4 +231,21 @@ pub async fn update_organization(
     query.finish()?;
     let (found, usage) = ops::update_organization(&context, &caller, id, &if_match, body).await?;
     Ok(answer::ok(&found, &shown(&found, usage)))
+}
+
+/// Delete an organization. Its people and system users cannot sign in any more, its trackers are refused.
+///
+/// What it recorded is kept. Its slug and its people's addresses may be used again.
+#[utoipa::path(delete, path = "/v1/organizations/organization/{id}", tag = "organizations",
+    params(("id" = OrganizationId, Path)), responses((status = 204, description = "Deleted")))]
+pub async fn delete_organization(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<OrganizationId>,
+    query: Query,
+    Matching(if_match): Matching,
+) -> Answer {
+    query.finish()?;
+    ops::delete_organization(&context, &caller, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
 }

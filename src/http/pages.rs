@@ -1,7 +1,7 @@
 //! Pages for people: what an error code means, the first superAdmin's form, the description.
 
 use actix_web::http::header;
-use actix_web::{HttpResponse, HttpResponseBuilder, web};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use sha2::{Digest, Sha256};
@@ -32,7 +32,7 @@ static POLICY: LazyLock<String> = LazyLock::new(|| {
 const DOCS_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
      base-uri 'none'; frame-ancestors 'none'";
 
-fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> HttpResponse {
+pub(super) fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> HttpResponse {
     answer.insert_header((header::CONTENT_SECURITY_POLICY, POLICY.as_str()));
     answer.content_type("text/html; charset=utf-8").body(format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
@@ -88,20 +88,28 @@ fn setup_is_over() -> HttpResponse {
     page(HttpResponse::NotFound(), "This link does not work", body)
 }
 
+/// The fields of a form; one that is not there is empty.
+pub(super) async fn form_fields<const N: usize>(
+    request: &HttpRequest,
+    payload: web::Payload,
+    names: [&str; N],
+) -> Result<[String; N], Problem> {
+    let body = read(payload.into_inner(), request.headers(), SMALL_BYTES).await?;
+    let fields = web::Query::<Vec<(String, String)>>::from_query(&String::from_utf8_lossy(&body));
+    let fields = fields.map(web::Query::into_inner).unwrap_or_default();
+    Ok(names.map(|name| {
+        fields.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone()).unwrap_or_default()
+    }))
+}
+
 /// Makes the first superAdmin.
 pub async fn redeem_setup(
     context: Shared,
     PathToken(token): PathToken,
-    request: actix_web::HttpRequest,
+    request: HttpRequest,
     payload: web::Payload,
 ) -> Answer {
-    let body = read(payload.into_inner(), request.headers(), SMALL_BYTES).await?;
-    let fields = web::Query::<Vec<(String, String)>>::from_query(&String::from_utf8_lossy(&body));
-    let fields = fields.map(web::Query::into_inner).unwrap_or_default();
-    let field = |name: &str| {
-        fields.iter().find(|(given, _)| given == name).map(|(_, value)| value.clone()).unwrap_or_default()
-    };
-    let (email, password) = (field("email"), field("password"));
+    let [email, password] = form_fields(&request, payload, ["email", "password"]).await?;
     if !is_email(email.trim()) {
         return Ok(setup_page(HttpResponse::UnprocessableEntity(), "The e-mail address is not one."));
     }

@@ -4,6 +4,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
+use utoipa::openapi::schema::{KnownFormat, Object, OneOf, Schema, SchemaFormat, Type};
 use waypost_actors::live::LiveError;
 
 use super::answer::Answer;
@@ -12,7 +13,7 @@ use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::Shared;
-use super::sockets::tracker_credential;
+use super::sockets::reporting;
 use crate::domain::field::FieldError;
 use crate::ingest::protocol::{MAX_FRAME_BYTES, MAX_ITEMS};
 use crate::ingest::{Intake, Rejected, decode};
@@ -24,6 +25,7 @@ const RETRY_SECONDS: u64 = 1;
 #[derive(Debug, Serialize, ToSchema)]
 pub struct PositionsIn {
     /// At most 500, in their order.
+    #[schema(max_items = 500)]
     pub items: Vec<PositionIn>,
 }
 
@@ -34,7 +36,7 @@ pub struct PositionIn {
     /// The client's own increasing number; named again when the item is refused.
     pub seq: Option<i64>,
     /// RFC 3339 text, or milliseconds since 1970.
-    #[schema(value_type = String, format = DateTime)]
+    #[schema(schema_with = instant_schema)]
     pub recorded_at: String,
     /// Degrees north.
     #[schema(minimum = -90, maximum = 90)]
@@ -57,8 +59,24 @@ pub struct PositionIn {
     /// What the fuel sensor said: `{"percent"}`, `{"liters"}` or `{"raw"}`.
     #[schema(value_type = Option<Object>)]
     pub fuel: Option<serde_json::Value>,
-    /// Must be the token's own tracker, if it is named.
+    /// Whose position it is: the tracker's id. A system user must name it here or by `uniqueId`; with a
+    /// tracker's own token it must be that tracker, if it is named.
     pub tracker_id: Option<String>,
+    /// The device's own id, instead of `trackerId`.
+    pub unique_id: Option<String>,
+}
+
+/// Text, or milliseconds; a number that looks like seconds is refused.
+fn instant_schema() -> Schema {
+    let text = Object::builder()
+        .schema_type(Type::String)
+        .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)));
+    let millis = Object::builder().schema_type(Type::Integer).minimum(Some(100_000_000_000_i64));
+    OneOf::builder()
+        .item(text)
+        .item(millis)
+        .description(Some("RFC 3339 text, or milliseconds since 1970"))
+        .into()
 }
 
 /// What became of the items. All but the rejected ones are committed.
@@ -83,7 +101,7 @@ struct Body<'a> {
 
 /// Report positions.
 ///
-/// With a tracker's token. Answered after the commit: what is not rejected is stored.
+/// With a tracker's token, or as a system user with the scope positions:ingest. Answered after the commit: what is not rejected is stored.
 #[utoipa::path(post, path = "/v1/positions", tag = "live", request_body = PositionsIn,
     responses((status = 200, body = PositionsOut, description = "Committed, but for the rejected ones")))]
 pub async fn create_positions(
@@ -93,11 +111,11 @@ pub async fn create_positions(
     payload: web::Payload,
 ) -> Answer {
     query.finish()?;
-    let credential = tracker_credential(&context, &request).await?;
+    let reports = reporting(&context, &request).await?.reports(&context);
     body::accept(request.headers(), &["application/json"])?;
     let bytes = body::read(payload.into_inner(), request.headers(), MAX_FRAME_BYTES).await?;
     let items = read_items(&bytes)?;
-    let mut intake = Intake::new(context.live.clone(), credential);
+    let mut intake = Intake::new(context.live.clone(), reports);
     let batch = intake.take(items).await.map_err(not_taken)?;
     let (counts, rejected) = batch.committed().await.map_err(not_taken)?;
     let accepted = counts.stored + counts.duplicates;
@@ -114,6 +132,11 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item, decode::BadItem>>
         let error = FieldError::new("/items", "invalid", detail.clone());
         Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])
     };
+    // serde would take a list for the members of a struct, in their order.
+    let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
+    if first != Some(&b'{') && body::parse(bytes).is_ok() {
+        return Err(invalid("items is missing: the body is {\"items\": [\u{2026}]}".to_owned()));
+    }
     let body: Body<'_> = match serde_json::from_slice(bytes) {
         Ok(body) => body,
         // No JSON at all says so with its line; JSON of another form lacks the items.

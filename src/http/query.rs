@@ -12,7 +12,9 @@ use super::code::Code;
 use super::problem::Problem;
 use crate::domain::field::FieldError;
 use crate::domain::nearest::nearest;
-use crate::domain::paging::{DEFAULT_LIMIT, MAX_LIMIT, PageRequest, SliceRequest, Sort, SortKey};
+use crate::domain::paging::{
+    DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT, PageRequest, SliceRequest, Sort, SortKey,
+};
 
 /// The query of a request, being read. End with [`Query::finish`].
 #[derive(Debug, Default)]
@@ -97,6 +99,13 @@ impl Query {
     /// `limit` and `after`.
     pub fn slice(&mut self) -> SliceRequest {
         SliceRequest { limit: self.limit(), after: self.one("after", |text| Ok(text.to_owned())) }
+    }
+
+    /// The same for lists of what trackers report, which are long.
+    pub fn long_slice(&mut self) -> SliceRequest {
+        let limit = self.one("limit", |text| whole(text, 1, i64::MAX));
+        let limit = limit.unwrap_or(DEFAULT_LONG_LIMIT).min(MAX_LONG_LIMIT);
+        SliceRequest { limit, after: self.one("after", |text| Ok(text.to_owned())) }
     }
 
     fn limit(&mut self) -> i64 {

@@ -2,8 +2,9 @@
 
 use super::code::Code;
 use super::problem::Problem;
-use crate::auth::{Action, AuthError};
-use crate::ops::error::{OpError, Taken, is_unavailable};
+use crate::auth::AuthError;
+use crate::domain::account::Role;
+use crate::ops::error::{Blocked, OpError, Taken, is_unavailable};
 
 /// Seconds after which an unavailable server may be asked again.
 const RETRY_SECONDS: u64 = 1;
@@ -14,10 +15,14 @@ impl From<AuthError> for Problem {
             AuthError::Unauthenticated => Self::new(Code::Unauthenticated),
             AuthError::InvalidCredentials => Self::new(Code::InvalidCredentials),
             AuthError::InvalidToken => Self::new(Code::InvalidToken),
-            AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(who_may(action)),
+            AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(action.needs()),
             AuthError::OrganizationInactive => Self::new(Code::OrganizationInactive),
+            AuthError::NoOrganization => Self::new(Code::NoOrganization),
+            AuthError::EmailNotVerified => Self::new(Code::EmailNotVerified),
             AuthError::OrganizationRequired => Self::new(Code::OrganizationRequired),
             AuthError::NotFound => Self::new(Code::NotFound),
+            AuthError::LinkExpired => Self::new(Code::LinkExpired),
+            AuthError::LinkUsed => Self::new(Code::LinkUsed),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
             AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),
@@ -40,12 +45,19 @@ impl From<OpError> for Problem {
                 Taken::Plate => Code::PlateTaken,
                 Taken::Vin => Code::VinTaken,
                 Taken::UniqueId => Code::UniqueIdTaken,
+                Taken::License => Code::LicenseTaken,
             }),
+            OpError::Blocked(blocked) => refused(blocked),
             OpError::Transition(detail) => Self::new(Code::InvalidTransition).detail(detail),
+            OpError::LastAdministrator(Role::SuperAdmin) => Self::new(Code::LastSuperAdmin),
+            OpError::LastAdministrator(_) => Self::new(Code::LastOrgAdmin),
             OpError::PlanLimit { what, limit } => {
                 Self::new(Code::PlanLimitReached).detail(format!("the plan allows {limit} {what}"))
             }
+            OpError::SignUpClosed => Self::new(Code::SignUpClosed),
             OpError::Precondition => Self::new(Code::PreconditionFailed),
+            OpError::KeyUnderWay => Self::new(Code::IdempotencyKeyInUse).retry_after(RETRY_SECONDS),
+            OpError::KeyReused => Self::new(Code::IdempotencyKeyReused),
             OpError::Cursor => Self::new(Code::InvalidCursor),
             OpError::Unavailable(cause) => unavailable(&cause),
             OpError::Internal(cause) => internal(&cause),
@@ -53,9 +65,22 @@ impl From<OpError> for Problem {
     }
 }
 
-fn who_may(action: Action) -> String {
-    let roles: Vec<&str> = action.roles().iter().map(|role| role.as_str()).collect();
-    format!("this needs one of the roles {}", roles.join(", "))
+fn refused(blocked: Blocked) -> Problem {
+    match blocked {
+        Blocked::DriverLocked => Problem::new(Code::DriverLocked),
+        Blocked::DriverAssignedElsewhere => Problem::new(Code::DriverAssignedElsewhere),
+        Blocked::DriverNotActive => Problem::new(Code::DriverNotActive),
+        Blocked::LicenseExpired => Problem::new(Code::LicenseExpired),
+        Blocked::OpenVehicleLimit(limit) => Problem::new(Code::OpenVehicleLimitReached).detail(format!(
+            "maxOpenVehiclesPerDriver is {limit}; end another assignment of the driver first"
+        )),
+        Blocked::VehicleNotActive => Problem::new(Code::VehicleNotActive),
+        Blocked::VehicleAlreadyAssigned(None) => Problem::new(Code::VehicleAlreadyAssigned),
+        Blocked::VehicleAlreadyAssigned(Some(driver)) => Problem::new(Code::VehicleAlreadyAssigned)
+            .detail(format!("driver {driver} drives it; send force: true to reassign it")),
+        Blocked::AssignmentOverlaps(end) => Problem::new(Code::AssignmentOverlaps)
+            .detail(format!("startedAt must not be before {end}, where the vehicle's history ends")),
+    }
 }
 
 /// The cause goes to the log, not to the client.

@@ -2,15 +2,17 @@
 
 use std::sync::LazyLock;
 
+use crate::rate_limit::Class;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
 use utoipa::OpenApi;
 
-use super::request::signed_in;
+use super::request::{known_or_stranger, signed_in};
 use super::{
-    auth, dispatcher, geofence_events, geofences, health, organizations, pages, positions, sockets, trackers,
-    vehicles,
+    assignments, audit, auth, dispatcher, drivers, geofence_events, geofence_import, geofences, health,
+    limit, links, organizations, pages, position_history, positions, sockets, system_users, trackers, users,
+    vehicles, visits,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -18,6 +20,8 @@ use super::{
 pub enum Access {
     /// Anybody.
     Open,
+    /// Anybody; whoever carries an access token is known by it, and refused when it is not in force.
+    Either,
     /// Whoever carries an access token in force.
     SignedIn,
     /// A tracker, by its own token; the handler looks at it.
@@ -72,18 +76,57 @@ routes! {
         SignedIn "POST"   "/v1/auth/ws-ticket"             auth::create_ws_ticket;
         Open     "POST"   "/v1/auth/sign-in-link/{token}"  auth::redeem_sign_in_link;
 
+        Open     "POST"   "/v1/auth/forgot-password"        auth::forgot_password;
+        Open     "POST"   "/v1/auth/reset-password/{token}" auth::reset_password;
+        Open     "POST"   "/v1/auth/accept-invite/{token}"  auth::accept_invite;
+
+        Either   "POST"   "/v1/system-users"                      system_users::create_system_user;
+        SignedIn "GET"    "/v1/system-users"                      system_users::list_system_users;
+        Open     "POST"   "/v1/system-users/verify-email/{token}" system_users::verify_system_user;
+        Open     "POST"   "/v1/system-users/resend-verification"  system_users::resend_verification;
+        Open     "POST"   "/v1/system-users/login"                system_users::login_system_user;
+        SignedIn "GET"    "/v1/system-users/{id}"                 system_users::find_system_user;
+        SignedIn "PUT"    "/v1/system-users/{id}"                 system_users::update_system_user;
+        SignedIn "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
+
         SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
-        SignedIn "POST"   "/v1/organizations"                   organizations::create_organization;
+        Either   "POST"   "/v1/organizations"                   organizations::create_organization;
         SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
+        SignedIn "GET"    "/v1/organizations/email-activation-requests"
+            organizations::list_activation_requests;
+        Open     "POST"   "/v1/organizations/verify-email/{token}" organizations::verify_organization_email;
+        Open     "POST"   "/v1/organizations/resend-activation" organizations::resend_activation;
         SignedIn "PUT"    "/v1/organizations/activate/{id}"     organizations::activate_organization;
         SignedIn "GET"    "/v1/organizations/organization/{id}" organizations::find_organization;
         SignedIn "PUT"    "/v1/organizations/organization/{id}" organizations::update_organization;
+        SignedIn "DELETE" "/v1/organizations/organization/{id}" organizations::delete_organization;
+
+        SignedIn "GET"    "/v1/users"                 users::list_users;
+        SignedIn "POST"   "/v1/users"                 users::create_user;
+        SignedIn "GET"    "/v1/users/{id}"            users::find_user;
+        SignedIn "PUT"    "/v1/users/{id}"            users::update_user;
+        SignedIn "POST"   "/v1/users/{id}/invitation" users::invite_user_again;
+
+        SignedIn "GET"    "/v1/drivers"             drivers::list_drivers;
+        SignedIn "POST"   "/v1/drivers"             drivers::create_driver;
+        SignedIn "GET"    "/v1/drivers/search"      drivers::search_drivers;
+        SignedIn "GET"    "/v1/drivers/{id}"        drivers::find_driver;
+        SignedIn "PUT"    "/v1/drivers/{id}"        drivers::update_driver;
+        SignedIn "DELETE" "/v1/drivers/{id}"        drivers::delete_driver;
+        SignedIn "POST"   "/v1/drivers/{id}/lock"   drivers::lock_driver;
+        SignedIn "POST"   "/v1/drivers/{id}/unlock" drivers::unlock_driver;
+        SignedIn "POST"   "/v1/drivers/{driverId}/assign-vehicle" assignments::assign_vehicle;
+        SignedIn "GET"    "/v1/drivers/{driverId}/vehicles"       assignments::list_vehicles_of_driver;
+        SignedIn "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}" assignments::unassign_vehicle;
 
         SignedIn "GET"    "/v1/vehicles"            vehicles::list_vehicles;
         SignedIn "POST"   "/v1/vehicles"            vehicles::create_vehicle;
+        SignedIn "GET"    "/v1/vehicles/unassigned-active" vehicles::list_unassigned_vehicles;
         SignedIn "GET"    "/v1/vehicles/{id}"       vehicles::find_vehicle;
         SignedIn "PUT"    "/v1/vehicles/{id}"       vehicles::update_vehicle;
         SignedIn "DELETE" "/v1/vehicles/{id}"       vehicles::delete_vehicle;
+
+        SignedIn "GET"    "/v1/vehicles/{id}/positions" position_history::list_positions;
 
         SignedIn "GET"    "/v1/trackers"            trackers::list_trackers;
         SignedIn "POST"   "/v1/trackers"            trackers::create_tracker;
@@ -94,6 +137,7 @@ routes! {
 
         SignedIn "GET"    "/v1/geofences"           geofences::list_geofences;
         SignedIn "POST"   "/v1/geofences"           geofences::create_geofence;
+        SignedIn "POST"   "/v1/geofences/import"    geofence_import::import;
         SignedIn "GET"    "/v1/geofences/{id}"      geofences::find_geofence;
         SignedIn "PUT"    "/v1/geofences/{id}"      geofences::update_geofence;
         SignedIn "DELETE" "/v1/geofences/{id}"      geofences::delete_geofence;
@@ -103,6 +147,10 @@ routes! {
         SignedIn "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
             geofence_events::list_vehicles_inside;
         SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
+
+        SignedIn "GET" "/v1/visits"      visits::list_visits;
+        SignedIn "GET" "/v1/visits/{id}" visits::find_visit;
+        SignedIn "GET" "/v1/audit" audit::list_audit;
 
         Tracker "POST" "/v1/positions"  positions::create_positions;
         Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;
@@ -118,6 +166,14 @@ routes! {
         "GET"  "/problems/{code}"  pages::problem_page;
         "GET"  "/setup/{token}"    pages::setup_form;
         "POST" "/setup/{token}"    pages::redeem_setup;
+        "GET"  "/verify/{token}"   links::verify_form;
+        "POST" "/verify/{token}"   links::redeem_verify;
+        "GET"  "/activate/{token}" links::activate_form;
+        "POST" "/activate/{token}" links::redeem_activate;
+        "GET"  "/invite/{token}"   links::invite_form;
+        "POST" "/invite/{token}"   links::redeem_invite;
+        "GET"  "/reset/{token}"    links::reset_form;
+        "POST" "/reset/{token}"    links::redeem_reset;
         "GET"  "/docs"             pages::docs;
         "GET"  "/docs/{file}"      pages::docs_file;
         "GET"  "/"                 dispatcher::index;
@@ -137,9 +193,13 @@ pub(super) fn mount(config: &mut ServiceConfig) {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");
         let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
-        match route.access {
-            Access::Open | Access::Tracker => config.service(resource),
-            Access::SignedIn => config.service(resource.wrap(from_fn(signed_in))),
+        match (route.access, limit::class_of_open(route)) {
+            (Access::SignedIn, _) => config.service(resource.wrap(from_fn(signed_in))),
+            (Access::Tracker, _) => config.service(resource.wrap(from_fn(limit::ingest))),
+            (Access::Either, _) => config.service(resource.wrap(from_fn(known_or_stranger))),
+            (Access::Open, Some(Class::SignIn)) => config.service(resource.wrap(from_fn(limit::sign_ins))),
+            (Access::Open, Some(_)) => config.service(resource.wrap(from_fn(limit::strangers))),
+            (Access::Open, None) => config.service(resource),
         };
     }
 }

@@ -8,11 +8,14 @@ use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::{Shared, bearer};
-use crate::auth::{Action, TrackerCredential, TrackerRefused, find_tracker};
+use crate::auth::{
+    Action, AuthError, Caller, Fleet, OrgScope, Reports, TrackerCredential, TrackerRefused, find_tracker,
+};
 use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
+use crate::sessions::Place;
 
 /// The largest message of a dispatcher.
 const FEED_FRAME_BYTES: usize = 64 * 1024;
@@ -20,7 +23,8 @@ const FEED_FRAME_BYTES: usize = 64 * 1024;
 /// Report positions over a WebSocket.
 ///
 /// JSON text frames, subprotocol `waypost.tracker.v1`. The tracker's token comes as a bearer header, or
-/// as a second subprotocol `bearer.<token>`. An `ack` means committed. The words and close codes are
+/// as a second subprotocol `bearer.<token>`. So does the access token of a system user with the scope
+/// positions:ingest, which names the tracker of each item. An `ack` means committed. The words and close codes are
 /// described in docs/tracking.md.
 #[utoipa::path(get, path = "/v1/ws/tracker", tag = "live",
     responses((status = 101, description = "The socket is open")))]
@@ -31,15 +35,15 @@ pub async fn tracker_socket(
     body: web::Payload,
 ) -> Result<HttpResponse, actix_web::Error> {
     query.finish()?;
-    let credential = tracker_credential(&context, &request).await?;
+    let whose = reporting(&context, &request).await?;
     let most = protocol::MAX_FRAME_BYTES;
     let body = limited(&request, body, most).await?;
     let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
     let frames = messages(frames, most);
-    let place = context.sessions.open(credential.tracker_id);
+    let place = whose.place(&context);
     // Whoever revoked the token or moved the tracker since the look-up found no socket to end.
-    let credential = tracker_credential(&context, &request).await?;
-    let intake = Intake::new(context.live.clone(), credential);
+    let whose = reporting(&context, &request).await?;
+    let intake = Intake::new(context.live.clone(), whose.reports(&context));
     let live = context.live.clone();
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
@@ -81,7 +85,7 @@ pub async fn live_socket(
             ..FeedLimits::default()
         },
     };
-    let opening = Opening { caller, stopping: context.sessions.stopping() };
+    let opening = Opening { caller, sessions: context.sessions.clone() };
     actix_web::rt::spawn(feed::run(out, frames, feed, opening));
     Ok(answer)
 }
@@ -99,20 +103,59 @@ fn messages(frames: actix_ws::MessageStream, most: usize) -> AggregatedMessageSt
     frames.max_frame_size(most).aggregate_continuations().max_continuation_size(most)
 }
 
-/// Who reports, by the token of the header or of the second subprotocol.
-pub(super) async fn tracker_credential(
-    context: &Context,
-    request: &HttpRequest,
-) -> Result<TrackerCredential, Problem> {
+/// Who reports.
+pub(super) enum Reporting {
+    /// A tracker, its own positions.
+    Tracker(TrackerCredential),
+    /// A system user, those of its organization's trackers.
+    Fleet(Caller, OrgScope),
+}
+
+impl Reporting {
+    fn place(&self, context: &Context) -> Place {
+        let sessions = &context.sessions;
+        match self {
+            Self::Tracker(tracker) => {
+                Place::Tracker(sessions.open(tracker.tracker_id, tracker.organization_id))
+            }
+            Self::Fleet(caller, scope) => {
+                Place::Fleet(sessions.open_fleet(caller.id, caller.session_id, scope.organization_id()))
+            }
+        }
+    }
+
+    /// Whose positions these may be.
+    pub(super) fn reports(self, context: &Context) -> Reports {
+        match self {
+            Self::Tracker(tracker) => Reports::Own(tracker),
+            Self::Fleet(_, scope) => {
+                let changes = context.sessions.tracker_changes(scope.organization_id());
+                Reports::Fleet(Fleet::new(context.db.clone(), scope, changes))
+            }
+        }
+    }
+}
+
+/// Who reports, by the token of the header or of the second subprotocol: a tracker's own, or the access
+/// token of a system user, which is a JWT and has dots.
+pub(super) async fn reporting(context: &Context, request: &HttpRequest) -> Result<Reporting, Problem> {
     let token = bearer(request).or_else(|| offered_token(request));
-    let token =
-        token.ok_or_else(|| Problem::new(Code::Unauthenticated).detail("a tracker's token is needed"))?;
+    let token = token.ok_or_else(|| {
+        Problem::new(Code::Unauthenticated)
+            .detail("a tracker's token is needed, or a system user's access token")
+    })?;
+    if token.contains('.') {
+        let caller = context.auth.caller(token).await?;
+        let scope = caller.scope(&context.db, Action::IngestPositions, None).await?;
+        return Ok(Reporting::Fleet(caller, scope));
+    }
     match find_tracker(&context.db, token).await {
-        Ok(Some(credential)) => Ok(credential),
-        Ok(None) => Err(Problem::new(Code::InvalidToken)),
+        Ok(Some(credential)) => Ok(Reporting::Tracker(credential)),
+        Ok(None) => Err(Problem::new(Code::InvalidToken)
+            .detail("this is no tracker's token; POST /v1/trackers/{id}/token gives a new one")),
         Err(TrackerRefused::Disabled) => Err(Problem::new(Code::TrackerDisabled)),
         Err(TrackerRefused::OrganizationInactive) => Err(Problem::new(Code::OrganizationInactive)),
-        Err(TrackerRefused::Store(error)) => Err(crate::auth::AuthError::Store(error).into()),
+        Err(TrackerRefused::Store(error)) => Err(AuthError::Store(error).into()),
     }
 }
 

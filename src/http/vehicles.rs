@@ -3,12 +3,16 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+use waypost_actors::model::{DriverId, OrganizationId, TrackerId, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
-use super::query::{Query, word};
+use super::code::Code;
+use super::problem::Problem;
+use super::query::{Query, id, word};
 use super::request::{Matching, PathId, Shared, SignedCaller};
+use crate::auth::{Caller, OrgScope};
+use crate::domain::assignment::CurrentDriver;
 use crate::domain::paging::{Page, SortKey};
 use crate::domain::vehicle::{Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
 use crate::ops::live_view::LiveVehicle;
@@ -34,6 +38,7 @@ pub struct VehicleCreateIn {
 #[serde(rename_all = "camelCase")]
 pub struct NewTrackerIn {
     /// The device's own id, unique on the platform.
+    #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
     pub unique_id: String,
 }
 
@@ -49,7 +54,7 @@ pub struct NewTracker {
     token: String,
 }
 
-/// A vehicle, where it is now, and the tracker that was made with it.
+/// A vehicle, where it is now, who drives it, and the tracker that was made with it.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct VehicleOut {
     #[serde(flatten)]
@@ -57,15 +62,42 @@ pub struct VehicleOut {
     /// Where it is now; not part of the ETag.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<LiveVehicle>,
+    /// Who drives it now; not part of the ETag.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    driver: Option<CurrentDriver>,
     /// The tracker made with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     tracker: Option<NewTracker>,
 }
 
-impl VehicleOut {
-    const fn plain(vehicle: Vehicle) -> Self {
-        Self { vehicle, live: None, tracker: None }
-    }
+/// Vehicles with who drives each, and where each is if that is wanted.
+async fn shown(
+    context: &Shared,
+    scope: &OrgScope,
+    vehicles: Vec<Vehicle>,
+    with_live: bool,
+) -> Result<Vec<VehicleOut>, Problem> {
+    let ids: Vec<VehicleId> = vehicles.iter().map(|vehicle| vehicle.id).collect();
+    let mut drivers = ops::drivers_of(context, scope, &ids, None).await?;
+    let live = if with_live { ops::live_vehicles(context, scope, ids).await? } else { Vec::new() };
+    let mut live = live.into_iter();
+    let out = |vehicle: Vehicle| VehicleOut {
+        driver: drivers.remove(&vehicle.id),
+        live: live.next(),
+        tracker: None,
+        vehicle,
+    };
+    Ok(vehicles.into_iter().map(out).collect())
+}
+
+/// One vehicle, likewise.
+async fn answered(context: &Shared, scope: &OrgScope, vehicle: Vehicle, with_live: bool) -> Answer {
+    let out = shown(context, scope, vec![vehicle], with_live).await?.pop();
+    let out = out.ok_or_else(|| Problem::new(Code::NotFound))?;
+    let mut answer = answer::ok(&out.vehicle, &out);
+    // Who drives it and where it is stand beside what its ETag says.
+    answer.extensions_mut().insert(answer::AlwaysNew);
+    Ok(answer)
 }
 
 /// `include=live`; what it is when the client does not say depends on the route.
@@ -79,6 +111,7 @@ fn wants_live(query: &mut Query, usual: bool) -> bool {
     params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
         ("status" = Option<Vec<VehicleStatus>>, Query, description = "Only of these states"),
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
+        ("driverId" = Option<Vec<DriverId>>, Query, description = "Only those that one of these drives now"),
         ("include" = Option<String>, Query, description = "live: with where each is now"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
@@ -90,21 +123,52 @@ pub async fn list_vehicles(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let statuses = query.many("status", word(VehicleStatus::WORDS));
+    let mut filter = filter(&mut query);
+    filter.statuses = query.many("status", word(VehicleStatus::WORDS));
+    filter.driver_ids = query.many("driverId", id);
+    listed(context, &caller, &request, query, filter).await
+}
+
+/// List the vehicles in use that nobody drives.
+#[utoipa::path(get, path = "/v1/vehicles/unassigned-active", tag = "vehicles",
+    params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
+        ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
+        ("include" = Option<String>, Query, description = "live: with where each is now"),
+        ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<VehicleOut>, description = "A page")))]
+pub async fn list_unassigned_vehicles(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let mut filter = filter(&mut query);
+    filter.statuses = vec![VehicleStatus::Active];
+    filter.unassigned = true;
+    listed(context, &caller, &request, query, filter).await
+}
+
+/// What every list of vehicles can be narrowed by.
+fn filter(query: &mut Query) -> ops::Filter {
     let categories = query.many("category", word(VehicleCategory::WORDS));
-    let filter = ops::Filter { q: query.q(), statuses, categories };
+    ops::Filter { q: query.q(), categories, ..ops::Filter::default() }
+}
+
+async fn listed(
+    context: Shared,
+    caller: &Caller,
+    request: &HttpRequest,
+    mut query: Query,
+    filter: ops::Filter,
+) -> Answer {
     let (with_live, named) = (wants_live(&mut query, false), query.organization());
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let (scope, found) = ops::list_vehicles(&context, &caller, named, &filter, &sort, page).await?;
-    let total = found.total;
-    let mut items: Vec<VehicleOut> = found.items.into_iter().map(VehicleOut::plain).collect();
-    if with_live {
-        let ids: Vec<VehicleId> = items.iter().map(|item| item.vehicle.id).collect();
-        let live = ops::live_vehicles(&context, &scope, ids).await?;
-        items.iter_mut().zip(live).for_each(|(item, live)| item.live = Some(live));
-    }
-    Ok(answer::page(&request, page, Page { items, total }, |item| item))
+    let (scope, found) = ops::list_vehicles(&context, caller, named, &filter, &sort, page).await?;
+    let items = shown(&context, &scope, found.items, with_live).await?;
+    Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
 }
 
 /// Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once.
@@ -124,7 +188,7 @@ pub async fn create_vehicle(
         token: issued.token,
     });
     let location = format!("/v1/vehicles/{}", vehicle.id);
-    let out = VehicleOut { vehicle, live: None, tracker };
+    let out = VehicleOut { vehicle, live: None, driver: None, tracker };
     Ok(answer::created(location, &out.vehicle, &out))
 }
 
@@ -143,9 +207,7 @@ pub async fn find_vehicle(
     let (with_live, named) = (wants_live(&mut query, true), query.organization());
     query.finish()?;
     let (scope, vehicle) = ops::find_vehicle(&context, &caller, named, id).await?;
-    let live = if with_live { ops::live_vehicles(&context, &scope, [id]).await?.pop() } else { None };
-    let out = VehicleOut { vehicle, live, tracker: None };
-    Ok(answer::ok(&out.vehicle, &out))
+    answered(&context, &scope, vehicle, with_live).await
 }
 
 /// Change a vehicle: members left out stay, null clears.
@@ -163,8 +225,8 @@ pub async fn update_vehicle(
 ) -> Answer {
     let named = query.organization();
     query.finish()?;
-    let out = VehicleOut::plain(ops::update_vehicle(&context, &caller, named, id, &if_match, body).await?);
-    Ok(answer::ok(&out.vehicle, &out))
+    let (scope, vehicle) = ops::update_vehicle(&context, &caller, named, id, &if_match, body).await?;
+    answered(&context, &scope, vehicle, false).await
 }
 
 /// Delete a vehicle. Its stays end now; its history is kept.

@@ -92,8 +92,18 @@ fn read_item(text: &str) -> Result<Item, BadItem> {
         let path = error.path().to_string();
         let why = error.into_inner().to_string();
         let why = why.split(" at line ").next().unwrap_or_default();
-        BadItem { seq, detail: if path == "." { why.to_owned() } else { format!("{path}: {why}") } }
+        let detail = if path == "." { why.to_owned() } else { format!("{path}: {why}") };
+        BadItem { seq, detail: detail + &spelling_hint(text) }
     })
+}
+
+/// Members are camelCase: says so of one that is not.
+fn spelling_hint(item: &str) -> String {
+    let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(item).unwrap_or_default();
+    members
+        .keys()
+        .find(|name| name.contains('_'))
+        .map_or_else(String::new, |name| format!("; {name} is not known: names are written like recordedAt"))
 }
 
 #[derive(Deserialize)]
@@ -138,6 +148,9 @@ impl From<Wire<'_>> for Item {
     }
 }
 
+/// Milliseconds below this are of before March 1973, when nothing had a tracker; as seconds they last to 5138.
+const LOOKS_LIKE_SECONDS: i64 = 100_000_000_000;
+
 /// RFC 3339 text or milliseconds since 1970.
 enum Instant<'a> {
     Text(Cow<'a, str>),
@@ -150,6 +163,9 @@ impl Instant<'_> {
             Self::Text(text) => {
                 Timestamp::parse(text).map_err(|error| format!("recordedAt {text:?} is {error}"))
             }
+            Self::Millis(millis) if (0..LOOKS_LIKE_SECONDS).contains(millis) => Err(format!(
+                "recordedAt {millis} looks like seconds since 1970; send milliseconds ({millis}000) or an RFC 3339 text"
+            )),
             Self::Millis(millis) => Timestamp::from_millis(*millis)
                 .map_err(|_| format!("recordedAt {millis} is out of range: milliseconds since 1970")),
         }
@@ -217,7 +233,11 @@ mod tests {
         assert_eq!(detail(0), "latitude: invalid type: string \"x\", expected f64");
         assert_eq!(detail(1), "missing field `latitude`");
         assert!(items[2].as_ref().unwrap().recorded_at.as_ref().unwrap_err().contains("yesterday"));
-        assert!(items[3].is_ok());
+        let seconds = items[3].as_ref().unwrap().recorded_at.clone().unwrap_err();
+        assert_eq!(
+            seconds,
+            "recordedAt 1 looks like seconds since 1970; send milliseconds (1000) or an RFC 3339 text"
+        );
         assert!(detail(4).starts_with("invalid type"));
     }
 

@@ -1,5 +1,7 @@
 //! Items → fixes → vehicles: what the socket and `POST /v1/positions` share.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::{Live, LiveError};
@@ -9,7 +11,7 @@ use waypost_actors::report::{Pending, Reporter};
 use waypost_actors::tracking;
 
 use super::decode::{BadItem, Item};
-use crate::auth::TrackerCredential;
+use crate::auth::{Named, Reports, TrackerCredential};
 
 /// An item that was refused. Its batch went on without it; sending it again changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -30,87 +32,137 @@ pub struct Rejected {
 pub struct Intake {
     live: Live,
     reporter: Reporter,
-    credential: TrackerCredential,
+    reports: Reports,
 }
 
 /// Items on their way to their commit.
 pub struct Batch {
-    pending: Vec<Pending>,
+    pending: Vec<(Pending, Group)>,
+    /// Whether a vehicle that is out of use costs only its own items, not the connection.
+    is_fleet: bool,
     /// What was refused.
     pub rejected: Vec<Rejected>,
 }
 
+/// One vehicle's items of a batch.
+struct Group {
+    vehicle: VehicleId,
+    /// Their places in the request, with their numbers.
+    places: Vec<(usize, Option<i64>)>,
+}
+
+impl Group {
+    fn out_of_use(&self) -> impl Iterator<Item = Rejected> {
+        self.places.iter().map(|(index, seq)| Rejected {
+            seq: *seq,
+            index: *index,
+            code: "notInstalled",
+            detail: "the tracker's vehicle is out of use".to_owned(),
+        })
+    }
+}
+
 impl Batch {
     /// Waits for the commit of all of them. After an error none is promised.
-    pub async fn committed(self) -> Result<(Counts, Vec<Rejected>), LiveError> {
+    pub async fn committed(mut self) -> Result<(Counts, Vec<Rejected>), LiveError> {
         let mut total = Counts::default();
         let mut failed = None;
-        for pending in self.pending {
+        for (pending, group) in self.pending {
             match pending.committed().await {
                 Ok(counts) => {
                     total.stored += counts.stored;
                     total.duplicates += counts.duplicates;
                 }
+                Err(LiveError::UnknownVehicle) if self.is_fleet => self.rejected.extend(group.out_of_use()),
                 Err(error) => failed = Some(error),
             }
         }
+        self.rejected.sort_unstable_by_key(|rejected| rejected.index);
         failed.map_or(Ok((total, self.rejected)), Err)
     }
 }
 
 impl Intake {
-    /// For one connection of a tracker.
+    /// For one connection.
     #[must_use]
-    pub fn new(live: Live, credential: TrackerCredential) -> Self {
-        Self { reporter: live.reporter(), live, credential }
-    }
-
-    /// Whose connection this is.
-    #[must_use]
-    pub const fn credential(&self) -> &TrackerCredential {
-        &self.credential
+    pub fn new(live: Live, reports: Reports) -> Self {
+        Self { reporter: live.reporter(), live, reports }
     }
 
     /// Hands the items to their vehicles, in order. Waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item, BadItem>>) -> Result<Batch, LiveError> {
+        self.learn(&items).await?;
+        let is_fleet = matches!(self.reports, Reports::Fleet(_));
         let mut rejected = Vec::new();
-        let mut groups: Vec<(VehicleId, Vec<Fix>)> = Vec::new();
+        let mut groups: Vec<(Group, Vec<Fix>)> = Vec::new();
+        let mut known: HashMap<VehicleId, usize> = HashMap::new();
         for (index, item) in items.into_iter().enumerate() {
             let seq = match &item {
                 Ok(item) => item.seq,
                 Err(bad) => bad.seq,
             };
             match item.map_err(|bad| ("invalidItem", bad.detail)).and_then(|item| self.fix(&item)) {
-                // A tracker sits in one vehicle, but for the day it is moved.
-                Ok((vehicle, fix)) => match groups.iter_mut().find(|(known, _)| *known == vehicle) {
-                    Some((_, fixes)) => fixes.push(fix),
-                    None => groups.push((vehicle, vec![fix])),
-                },
+                Ok((vehicle, fix)) => {
+                    let group = *known.entry(vehicle).or_insert_with(|| {
+                        groups.push((Group { vehicle, places: Vec::new() }, Vec::new()));
+                        groups.len() - 1
+                    });
+                    let (group, fixes) = &mut groups[group];
+                    group.places.push((index, seq));
+                    fixes.push(fix);
+                }
                 Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail }),
             }
         }
         let mut pending = Vec::with_capacity(groups.len());
-        for (vehicle, fixes) in groups {
-            pending.push(self.reporter.report(vehicle, fixes).await?);
+        for (group, fixes) in groups {
+            match self.reporter.report(group.vehicle, fixes).await {
+                Ok(report) => pending.push((report, group)),
+                Err(LiveError::UnknownVehicle) if is_fleet => rejected.extend(group.out_of_use()),
+                Err(error) => return Err(error),
+            }
         }
-        Ok(Batch { pending, rejected })
+        Ok(Batch { pending, is_fleet, rejected })
+    }
+
+    /// Looks up the trackers that a fleet's items name and that are not known yet.
+    async fn learn(&mut self, items: &[Result<Item, BadItem>]) -> Result<(), LiveError> {
+        let Reports::Fleet(fleet) = &mut self.reports else { return Ok(()) };
+        let names = items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref());
+        fleet.learn(names).await.map_err(|error| {
+            tracing::warn!(%error, "trackers cannot be looked up");
+            LiveError::Unavailable
+        })
     }
 
     fn fix(&self, item: &Item) -> Result<(VehicleId, Fix), (&'static str, String)> {
-        let own =
-            |name: &str| name == self.credential.unique_id || name == self.credential.tracker_id.to_string();
-        if let Some(other) = item.tracker.as_deref().filter(|name| !own(name)) {
-            return Err(("unknownTracker", format!("{other:?} is not the tracker this token belongs to")));
-        }
+        let tracker = self.tracker(item)?;
         let recorded_at = item.recorded_at.clone().map_err(|detail| ("invalidTime", detail))?;
-        let keep_from =
-            self.credential.keep_days.map(|days| self.live.now().plus_seconds(-86_400.0 * days as f64));
+        let keep_from = tracker.keep_days.map(|days| self.live.now().plus_seconds(-86_400.0 * days as f64));
         let fix = tracking::accept(&item.reported, recorded_at, self.live.now(), keep_from)
             .map_err(|refusal| (refusal.code(), refusal.to_string()))?;
-        let vehicle = self
-            .credential
+        let vehicle = tracker
             .vehicle_at(recorded_at)
             .ok_or_else(|| ("notInstalled", format!("the tracker was in no vehicle at {recorded_at}")))?;
         Ok((vehicle, fix))
+    }
+
+    /// The tracker an item is from: the connection's own, or the one a fleet's item names.
+    fn tracker(&self, item: &Item) -> Result<&TrackerCredential, (&'static str, String)> {
+        match (&self.reports, item.tracker.as_deref()) {
+            (Reports::Own(own), None) => Ok(own),
+            (Reports::Own(own), Some(name)) if own.is_called(name) => Ok(own),
+            (Reports::Own(_), Some(other)) => {
+                Err(("unknownTracker", format!("{other:?} is not the tracker this token belongs to")))
+            }
+            (Reports::Fleet(_), None) => {
+                Err(("trackerRequired", "trackerId or uniqueId must say whose position this is".to_owned()))
+            }
+            (Reports::Fleet(fleet), Some(name)) => match fleet.find(name) {
+                Named::Tracker(tracker) => Ok(tracker),
+                Named::Disabled => Err(("trackerDisabled", format!("the tracker {name:?} is disabled"))),
+                Named::Unknown => Err(("unknownTracker", format!("there is no tracker {name:?}"))),
+            },
+        }
     }
 }

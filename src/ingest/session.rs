@@ -14,7 +14,7 @@ use super::intake::Intake;
 use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_ITEMS, Say};
 use super::sent::{Outcome, Sent};
 use crate::frames::Broken;
-use crate::sessions::{End, TrackerSession};
+use crate::sessions::{End, Place};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.
 const RETRY_AFTER_MS: u64 = 1_000;
@@ -55,7 +55,7 @@ enum Stop {
 struct Socket {
     out: Session,
     intake: Intake,
-    place: TrackerSession,
+    place: Place,
     live: Live,
     limits: SocketLimits,
     sent: Sent,
@@ -72,7 +72,7 @@ pub async fn run(
     out: Session,
     frames: AggregatedMessageStream,
     intake: Intake,
-    place: TrackerSession,
+    place: Place,
     live: Live,
     limits: SocketLimits,
 ) {
@@ -273,7 +273,7 @@ fn ended(end: End) -> Stop {
     let (close, detail) = match end {
         End::Replaced => (Close::Replaced, "another connection of this tracker took over"),
         End::Credential => (Close::Credential, "the token is not valid any more"),
-        End::Disabled => (Close::Disabled, "the tracker is disabled"),
+        End::Disabled => (Close::Disabled, "the tracker or its organization is disabled"),
         End::Restarting => (Close::Restarting, "the server restarts"),
     };
     Stop::Close(close, detail.to_owned())

@@ -1,8 +1,10 @@
 //! Why something was not done.
 
 use waypost_actors::live::LiveError;
+use waypost_actors::model::{DriverId, Timestamp};
 
 use crate::auth::AuthError;
+use crate::domain::account::Role;
 use crate::domain::field::FieldError;
 use crate::store::sql::SqlError;
 pub use crate::store::sql::is_unavailable;
@@ -20,6 +22,29 @@ pub enum Taken {
     Vin,
     /// A tracker's own id.
     UniqueId,
+    /// A driver's licence.
+    License,
+}
+
+/// What stands in the way of an assignment or a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// Another organization holds the driver.
+    DriverLocked,
+    /// The driver drives for another organization.
+    DriverAssignedElsewhere,
+    /// The driver is inactive or suspended.
+    DriverNotActive,
+    /// The driver's licence is expired, and the organization minds.
+    LicenseExpired,
+    /// The driver drives as many vehicles as the organization lets one drive.
+    OpenVehicleLimit(i64),
+    /// The vehicle is not in use.
+    VehicleNotActive,
+    /// Another driver drives the vehicle; known, but for one who came at the same instant.
+    VehicleAlreadyAssigned(Option<DriverId>),
+    /// The vehicle's history goes on until then.
+    AssignmentOverlaps(Timestamp),
 }
 
 /// Why something was not done.
@@ -37,9 +62,15 @@ pub enum OpError {
     /// Another one has it.
     #[error("taken: {0:?}")]
     Taken(Taken),
+    /// Something stands in its way.
+    #[error("blocked: {0:?}")]
+    Blocked(Blocked),
     /// Not possible from the present state.
     #[error("{0}")]
     Transition(String),
+    /// Strangers may not sign up.
+    #[error("sign-up is closed")]
+    SignUpClosed,
     /// The subscription allows no more.
     #[error("the plan allows {limit} {what}")]
     PlanLimit {
@@ -48,9 +79,18 @@ pub enum OpError {
         /// How many.
         limit: i64,
     },
+    /// Nobody else of this role could go on.
+    #[error("the last {0:?}")]
+    LastAdministrator(Role),
     /// The resource is not as the client thinks.
     #[error("changed in the meantime")]
     Precondition,
+    /// A request with the same Idempotency-Key is under way.
+    #[error("a request with this key is under way")]
+    KeyUnderWay,
+    /// The Idempotency-Key came before with another request.
+    #[error("the key came before with another request")]
+    KeyReused,
     /// The cursor was not made here for this list.
     #[error("invalid cursor")]
     Cursor,

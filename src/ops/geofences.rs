@@ -4,16 +4,20 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
 
+use super::audit::Subject;
 use super::error::OpError;
 use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
-use super::{organizations, take_organization};
+use super::publish::{self, Thing};
+use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::audit::AuditResource;
 use crate::domain::geofence::{Geofence, GeofenceIn, GeofenceSaid};
 use crate::domain::members::Change;
 use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::geofence;
 pub use crate::store::geofence::{Filter, SORT_KEYS};
@@ -35,11 +39,28 @@ pub async fn create_geofence(
     let named = take_organization(&mut body)?.or(named_in_query);
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
     let settings = organizations::settings_of(context, &scope).await?;
+    let now = context.clock.now();
+    let geofence = new_geofence(&scope, &settings, body, now).await?;
+    let mut tx = context.db.begin().await?;
+    organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
+    geofence::insert(&mut tx, &scope, &geofence).await?;
+    subject(caller, &geofence, now).created(&mut tx, &geofence).await?;
+    once::keep_made(&mut tx, &geofence).await?;
+    publish::commit(context, tx, scope, Thing::Geofence(geofence.id)).await?;
+    Ok(geofence)
+}
+
+/// A geofence as a body says it, with the organization's defaults; its shape is checked.
+pub(super) async fn new_geofence(
+    scope: &OrgScope,
+    settings: &Settings,
+    body: Value,
+    now: Timestamp,
+) -> Result<Geofence, OpError> {
     let starting = json!({ "enabled": true, "rules": settings.geofence_defaults });
     let GeofenceSaid { said, effective_from } = GeofenceSaid::read(&merged(starting, &body, WHOLE))?;
     let checked = check(said.shape.clone()).await?;
-    let now = context.clock.now();
-    let geofence = Geofence {
+    Ok(Geofence {
         id: GeofenceId(clock::new_id()),
         organization_id: scope.organization_id(),
         said: GeofenceIn { shape: checked.shape, ..said },
@@ -49,13 +70,12 @@ pub async fn create_geofence(
         version: 1,
         created_at: now,
         updated_at: now,
-    };
-    let mut tx = context.db.begin().await?;
-    organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
-    geofence::insert(&mut tx, &scope, &geofence).await?;
-    tx.commit().await?;
-    context.live.put_fence(geofence.fence(now, false)).await?;
-    Ok(geofence)
+    })
+}
+
+pub(super) fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (Some(geofence.organization_id), geofence.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Geofence, id, at }
 }
 
 /// A page of geofences.
@@ -113,12 +133,11 @@ pub async fn update_geofence(
         return Ok(current);
     }
     if_match.check(&current)?;
-    let geofence = changed(current, new, body.checked, is_new_version, context.clock.now());
+    let geofence = changed(current.clone(), new, body.checked, is_new_version, context.clock.now());
     geofence::update(&mut tx, &scope, &geofence, is_new_version).await?;
+    subject(caller, &geofence, geofence.updated_at).updated(&mut tx, &current, &geofence).await?;
     // A new name alone makes no version but is told all the same: events carry it.
-    let made_at = geofence::version_made_at(tx.on(), &scope, &geofence).await?;
-    tx.commit().await?;
-    context.live.put_fence(geofence.fence(made_at, false)).await?;
+    publish::commit(context, tx, scope, Thing::Geofence(id)).await?;
     Ok(geofence)
 }
 
@@ -180,11 +199,10 @@ pub async fn delete_geofence(
     // Of now that it is held: a change that was under way comes before the end.
     let now = context.clock.now();
     let version = current.version + 1;
-    let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current };
+    let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current.clone() };
     geofence::delete(&mut tx, &scope, &ended).await?;
-    tx.commit().await?;
-    context.live.put_fence(ended.fence(now, true)).await?;
-    Ok(())
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
+    publish::commit(context, tx, scope, Thing::Geofence(id)).await
 }
 
 /// Checks a shape where it holds up no request: 30,000 vertices take a while.

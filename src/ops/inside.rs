@@ -1,4 +1,4 @@
-//! Who is inside a geofence now, from the live core's memory.
+//! Who is inside a geofence: now from the live core's memory, at a past instant from the visits.
 
 use std::collections::HashMap;
 
@@ -9,25 +9,16 @@ use waypost_actors::live::InsideView;
 use waypost_actors::model::{Cause, GeofenceId, OrganizationId, Place, Timestamp, VehicleId};
 
 use super::error::OpError;
-use super::live_view::{Connection, connection};
-use super::{geofences, organizations};
-use crate::auth::Caller;
+use super::live_view::{Connection, connection, silent_for};
+use super::{geofences, organizations, vehicles};
+use crate::auth::{Caller, OrgScope};
 use crate::context::Context;
+use crate::domain::assignment::CurrentDriver;
+use crate::domain::field::FieldError;
 use crate::domain::paging::{Slice, SliceRequest};
-use crate::domain::vehicle::{Plate, Vehicle};
-use crate::store::vehicle;
-
-/// A vehicle, in few words.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-pub struct VehicleStub {
-    /// Which.
-    pub id: VehicleId,
-    /// Its name.
-    pub name: String,
-    /// Its plate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plate: Option<Plate>,
-}
+use crate::domain::vehicle::{Vehicle, VehicleStub};
+use crate::store::visit::WasInside;
+use crate::store::{vehicle, visit};
 
 /// A vehicle inside a geofence.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -45,6 +36,9 @@ pub struct VehicleInside {
     pub state: Connection,
     /// Why its stay began.
     pub cause: Cause,
+    /// Who drove it then.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver: Option<CurrentDriver>,
 }
 
 /// Who is inside.
@@ -78,30 +72,85 @@ pub async fn vehicles_inside(
     let has_next = inside.len() > limit;
     inside.truncate(limit);
     let end_cursor = match inside.last() {
-        Some(last) => Some(sealed(context, &purpose, last)),
+        Some(last) => Some(sealed(context, &purpose, place(last))),
         None => request.after.clone(),
     };
     let ids: Vec<VehicleId> = inside.iter().map(|view| view.vehicle_id).collect();
-    let vehicles = vehicle::find_each(context.db.read(), &scope, &ids).await?;
-    let vehicles: HashMap<VehicleId, Vehicle> =
-        vehicles.into_iter().map(|vehicle| (vehicle.id, vehicle)).collect();
+    let stubs = stubs(context, &scope, &ids).await?;
+    let mut drivers = vehicles::drivers_of(context, &scope, &ids, None).await?;
     let shown = |view: &InsideView| {
-        let vehicle = vehicles.get(&view.vehicle_id)?;
         Some(VehicleInside {
-            vehicle: VehicleStub {
-                id: vehicle.id,
-                name: vehicle.said.name.clone(),
-                plate: vehicle.said.plate.clone(),
-            },
+            vehicle: stubs.get(&view.vehicle_id)?.clone(),
             entered_at: view.held.entered_at,
             duration_seconds: as_of.seconds_since(view.held.entered_at).max(0.0),
             position: view.fix.place,
             state: connection(&view.fix, &settings, as_of),
             cause: view.held.cause,
+            driver: drivers.remove(&view.vehicle_id),
         })
     };
     let items = inside.iter().filter_map(shown).collect();
     Ok(Inside { as_of, slice: Slice { items, end_cursor, has_next } })
+}
+
+/// The vehicles that were inside a geofence at a past instant, by entry, then id, as the visits say
+/// today: late data counts. State and position are those of the newest fix recorded up to then.
+pub async fn vehicles_inside_at(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    geofence: GeofenceId,
+    at: Timestamp,
+    request: &SliceRequest,
+) -> Result<Inside, OpError> {
+    let scope = geofences::require_geofence(context, caller, named, geofence).await?;
+    if at > context.clock.now() {
+        let problem = FieldError::new("?asOf", "value", "must not be in the future");
+        return Err(OpError::Invalid(vec![problem]));
+    }
+    let purpose = format!("inside {geofence} {} {}", at.as_micros(), scope.organization_id());
+    let after = match &request.after {
+        None => None,
+        Some(cursor) => Some(opened(context, &purpose, cursor)?),
+    };
+    let settings = organizations::settings_of(context, &scope).await?;
+    let mut inside = visit::inside_at(&context.db, &scope, geofence, at, after, request.limit + 1).await?;
+    let has_next = inside.len() as i64 > request.limit;
+    inside.truncate(usize::try_from(request.limit).unwrap_or(usize::MAX));
+    let end_cursor = match inside.last() {
+        Some(last) => Some(sealed(context, &purpose, (last.entered_at, last.vehicle_id))),
+        None => request.after.clone(),
+    };
+    let ids: Vec<VehicleId> = inside.iter().map(|was| was.vehicle_id).collect();
+    let (stubs, places) =
+        (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
+    let mut drivers = vehicles::drivers_of(context, &scope, &ids, Some(at)).await?;
+    let shown = |was: &WasInside| {
+        // Fixes may be gone by the organization's retention; the visit remembers where it began.
+        let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));
+        Some(VehicleInside {
+            vehicle: stubs.get(&was.vehicle_id)?.clone(),
+            entered_at: was.entered_at,
+            duration_seconds: at.seconds_since(was.entered_at),
+            position,
+            state: silent_for(at.seconds_since(seen_at), &settings),
+            cause: was.cause,
+            driver: drivers.remove(&was.vehicle_id),
+        })
+    };
+    let items = inside.iter().filter_map(shown).collect();
+    Ok(Inside { as_of: at, slice: Slice { items, end_cursor, has_next } })
+}
+
+/// Some vehicles in few words, deleted ones too.
+async fn stubs(
+    context: &Context,
+    scope: &OrgScope,
+    ids: &[VehicleId],
+) -> Result<HashMap<VehicleId, VehicleStub>, OpError> {
+    let stub = |Vehicle { id, said, .. }: Vehicle| VehicleStub { id, name: said.name, plate: said.plate };
+    let found = vehicle::find_each(context.db.read(), scope, ids).await?;
+    Ok(found.into_iter().map(|vehicle| (vehicle.id, stub(vehicle))).collect())
 }
 
 /// Where a vehicle stands in the list.
@@ -109,8 +158,7 @@ fn place(view: &InsideView) -> (Timestamp, VehicleId) {
     (view.held.entered_at, view.vehicle_id)
 }
 
-fn sealed(context: &Context, purpose: &str, last: &InsideView) -> String {
-    let (entered_at, vehicle) = place(last);
+fn sealed(context: &Context, purpose: &str, (entered_at, vehicle): (Timestamp, VehicleId)) -> String {
     let mut payload = entered_at.as_micros().to_be_bytes().to_vec();
     payload.extend_from_slice(Uuid::from(vehicle).as_bytes());
     context.auth.sealer.seal(purpose, &payload)

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::{HeldFence, VehicleView};
-use waypost_actors::model::{Fix, GeofenceId, Place, Timestamp, VisitId};
+use waypost_actors::model::{Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
 
 use crate::domain::organization_settings::Settings;
 use crate::domain::words::words;
@@ -50,21 +50,25 @@ pub struct LiveVehicle {
     pub received_at: Option<Timestamp>,
     /// Whether it is heard of.
     pub state: Connection,
+    /// Whether it moves, as of its newest fix.
+    pub motion: Motion,
 }
 
 impl LiveVehicle {
     /// What the live core knows, as a client sees it; nothing known is offline.
     #[must_use]
     pub fn of(view: Option<VehicleView>, settings: &Settings, now: Timestamp) -> Self {
-        let (fix, held) = view.map_or((None, Vec::new()), |view| (view.fix, view.geofences));
+        let view = view.unwrap_or_default();
+        let fix = view.fix;
         Self {
             position: fix.map(|fix| fix.place),
             speed_kmh: fix.and_then(|fix| fix.speed_kmh),
             heading_degrees: fix.and_then(|fix| fix.heading_degrees),
-            geofences: held.iter().map(LiveGeofence::from).collect(),
+            geofences: view.geofences.iter().map(LiveGeofence::from).collect(),
             last_fix_at: fix.map(|fix| fix.recorded_at),
             received_at: fix.map(|fix| fix.received_at),
             state: fix.map_or(Connection::Offline, |fix| connection(&fix, settings, now)),
+            motion: view.motion,
         }
     }
 }
@@ -79,7 +83,11 @@ impl From<&HeldFence> for LiveGeofence {
 /// track is there all the same.
 #[must_use]
 pub fn connection(newest: &Fix, settings: &Settings, now: Timestamp) -> Connection {
-    let silent = now.seconds_since(newest.received_at);
+    silent_for(now.seconds_since(newest.received_at), settings)
+}
+
+/// What a silence of so many seconds makes of a vehicle.
+pub(super) fn silent_for(silent: f64, settings: &Settings) -> Connection {
     if silent >= settings.offline_after_seconds as f64 {
         Connection::Offline
     } else if silent >= settings.stale_after_seconds as f64 {
@@ -98,7 +106,7 @@ mod tests {
     fn silence_makes_stale_then_offline() {
         let settings = OrganizationIn::starting(Timestamp::default()).settings;
         let (heard, place) = (Timestamp::from_micros(0), Place::new(1.0, 2.0));
-        let view = VehicleView { fix: Some(Fix::new(heard, heard, place)), geofences: Vec::new() };
+        let view = VehicleView { fix: Some(Fix::new(heard, heard, place)), ..VehicleView::default() };
         for (after, state) in [
             (0.0, Connection::Online),
             (299.9, Connection::Online),

@@ -2,16 +2,32 @@
 //!
 //! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
 
+pub mod activation;
+pub mod assignments;
+pub mod audit;
+pub mod driver_lock;
+pub mod drivers;
 pub mod error;
 pub mod etag;
 pub mod geofence_events;
+pub mod geofence_import;
 mod geofence_shape;
 pub mod geofences;
 pub mod inside;
+mod letters;
+mod life;
 pub mod live_view;
+pub mod once;
 pub mod organizations;
+pub mod origin;
+pub mod position_history;
+mod publish;
+pub mod sign_in;
+pub mod system_users;
 pub mod trackers;
+pub mod users;
 pub mod vehicles;
+pub mod visits;
 
 use serde_json::{Map, Value};
 use waypost_actors::model::OrganizationId;

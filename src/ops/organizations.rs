@@ -1,27 +1,33 @@
 //! Organizations.
 
 use serde_json::{Value, json};
-use waypost_actors::model::OrganizationId;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use crate::auth::{Action, AuthError, Caller, OrgScope};
+use super::{letters, life};
+use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
+use crate::config::SignUp;
 use crate::context::Context;
-use crate::domain::account::{AccountStatus, Role};
+use crate::domain::account::{AccountStatus, Role, email_key};
+use crate::domain::activation::ActivationStatus;
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::fold;
 use crate::domain::members::{Members, email, text};
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization::{
-    ActivationMethod, Organization, OrganizationIn, OrganizationStatus, is_slug,
+    Organization, OrganizationIn, OrganizationStatus, OrganizationStep, is_slug,
 };
 use crate::domain::organization_settings::{Settings, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::store::account::{self, NewAccount};
-use crate::store::organization;
+use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
 use crate::store::sql::{SqlError, Tx, is_conflict};
+use crate::store::{activation, founder, organization, user};
 
 /// Members of an organization that a client may send back but not change.
 const READ_ONLY: &[&str] =
@@ -40,18 +46,87 @@ struct FirstAdmin {
 pub enum Counted {
     /// Vehicles.
     Vehicles,
+    /// Drivers.
+    Drivers,
     /// Geofences.
     Geofences,
+    /// Users who are not disabled.
+    Users,
 }
 
-/// Makes an organization, not active yet, with its first orgAdmin, invited.
+/// Who makes an organization.
+enum Founder {
+    /// An operator.
+    Operator,
+    /// A system user that signed up by itself.
+    SystemUser(Uuid),
+    /// Anybody, signing up.
+    Anybody,
+}
+
+impl Founder {
+    /// Signing up is for those who are nobody yet, as long as it is open.
+    fn of(context: &Context, caller: Option<&Caller>) -> Result<Self, OpError> {
+        let found = match caller {
+            None => Self::Anybody,
+            Some(caller) if caller.role().is_none() && caller.organization_id.is_none() => {
+                Self::SystemUser(caller.id)
+            }
+            Some(caller) => {
+                caller.operator(Action::CreateOrganization)?;
+                return Ok(Self::Operator);
+            }
+        };
+        if context.settings.sign_up == SignUp::Open { Ok(found) } else { Err(OpError::SignUpClosed) }
+    }
+}
+
+/// Makes an organization with its first orgAdmin, who is invited when it becomes active; sends the
+/// link for that to its contact address.
 pub async fn create_organization(
     context: &Context,
-    caller: &Caller,
-    mut body: Value,
+    caller: Option<&Caller>,
+    body: Value,
 ) -> Result<Organization, OpError> {
-    let operator = caller.operator(Action::CreateOrganization)?;
+    let founder = Founder::of(context, caller)?;
     let now = context.clock.now();
+    let sets_subscription = body.get("subscription").is_some_and(|value| !value.is_null());
+    let (said, admin) = read_new(body, now)?;
+    if sets_subscription && !matches!(founder, Founder::Operator) {
+        return Err(AuthError::Forbidden(Action::ManageSubscription).into());
+    }
+    let scope = auth::new_organization();
+    let organization = Organization {
+        id: scope.organization_id(),
+        status: OrganizationStatus::PendingActivation,
+        email_verified_at: None,
+        activated_at: None,
+        activation_method: None,
+        said,
+        created_at: now,
+        updated_at: now,
+    };
+    let mut tx = context.db.begin().await?;
+    conflict(organization::insert(tx.on(), &scope, &organization).await, Taken::Slug)?;
+    conflict(
+        user::insert(&mut tx, &AccountScope::Organization(scope), &admin.user(&scope, now)).await,
+        Taken::Email,
+    )?;
+    if let Founder::SystemUser(id) = founder
+        && !founder::found(tx.on(), &scope, id, now.into()).await?
+    {
+        let detail =
+            "this system user has made an organization before; it is bound to that one once it is active";
+        return Err(OpError::Transition(detail.to_owned()));
+    }
+    letters::activate(&mut tx, &scope, &organization, now).await?;
+    tx.commit().await?;
+    context.mail.wake();
+    Ok(organization)
+}
+
+/// Reads the body of a new organization.
+fn read_new(mut body: Value, now: Timestamp) -> Result<(OrganizationIn, FirstAdmin), OpError> {
     let (admin, problems) = take_admin(&mut body);
     let mut starting = json!(OrganizationIn::starting(now));
     for member in ["name", "contactEmail"] {
@@ -62,34 +137,35 @@ pub async fn create_organization(
         _ => Value::Null,
     };
     let said = all_problems(problems, OrganizationIn::read(&merged(starting, &body, &[])))?;
-    let organization = Organization {
-        id: OrganizationId(clock::new_id()),
-        status: OrganizationStatus::PendingActivation,
-        email_verified_at: None,
-        activated_at: None,
-        activation_method: None,
-        said,
-        created_at: now,
-        updated_at: now,
-    };
-    let mut tx = context.db.begin().await?;
-    conflict(organization::insert(tx.on(), operator, &organization).await, Taken::Slug)?;
-    if let Some(admin) = admin {
-        let account = NewAccount {
+    let missing = || OpError::Internal("an organization without its first orgAdmin was read".to_owned());
+    Ok((said, admin.ok_or_else(missing)?))
+}
+
+impl FirstAdmin {
+    fn user(self, scope: &OrgScope, now: Timestamp) -> User {
+        User {
             id: clock::new_id(),
-            organization_id: Some(organization.id),
-            email: admin.email,
-            first_name: admin.first_name,
-            last_name: admin.last_name,
-            role: Role::OrgAdmin,
+            organization_id: Some(scope.organization_id()),
+            said: UserIn {
+                email: self.email,
+                first_name: self.first_name,
+                last_name: self.last_name,
+                phone: None,
+                role: Role::OrgAdmin,
+                locale: None,
+                timezone: None,
+            },
             status: AccountStatus::Invited,
-            password_hash: None,
-            created_at: now.into(),
-        };
-        conflict(account::insert(tx.on(), &account).await, Taken::Email)?;
+            last_login_at: None,
+            created_at: now,
+            updated_at: now,
+        }
     }
-    tx.commit().await?;
-    Ok(organization)
+}
+
+fn subject<'a>(caller: &'a Caller, organization: &Organization, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (Some(organization.id), organization.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Organization, id, at }
 }
 
 /// Takes `admin{email, firstName, lastName}` out of a body.
@@ -117,7 +193,7 @@ pub async fn list_organizations(
 ) -> Result<Page<Organization>, OpError> {
     caller.may(Action::ReadOrganization)?;
     let statuses = vec![OrganizationStatus::Active];
-    let filter = Filter { only: caller.organization_id, statuses, ..filter };
+    let filter = Filter { only: caller.own_organization()?, statuses, ..filter };
     Ok(organization::list(&context.db, &filter, sort, page).await?)
 }
 
@@ -153,18 +229,15 @@ pub async fn activate_organization(
     caller.operator(Action::ActivateOrganization)?;
     let scope = caller.scope(&context.db, Action::ActivateOrganization, Some(id)).await?;
     let mut tx = context.db.begin().await?;
-    organization::hold(tx.on(), &scope).await?;
-    let mut found = organization::find(tx.on(), &scope).await?.ok_or(OpError::NotFound)?;
+    let current = held(&mut tx, &scope).await?;
+    let now = context.clock.now();
+    let found = life::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
     let usage = organization::usage(tx.on(), &scope).await?;
-    if found.status != OrganizationStatus::Active {
-        let now = context.clock.now();
-        found.status = OrganizationStatus::Active;
-        found.activated_at = found.activated_at.or(Some(now));
-        found.activation_method = found.activation_method.or(Some(ActivationMethod::Manual));
-        found.updated_at = now;
-        organization::update(tx.on(), &scope, &found).await?;
-        tx.commit().await?;
+    if found.status != current.status {
+        subject(caller, &found, now).updated(&mut tx, &current, &found).await?;
     }
+    tx.commit().await?;
+    context.mail.wake();
     Ok((found, usage))
 }
 
@@ -178,29 +251,90 @@ pub async fn update_organization(
 ) -> Result<(Organization, Usage), OpError> {
     let scope = caller.scope(&context.db, Action::UpdateOrganization, Some(id)).await?;
     let mut tx = context.db.begin().await?;
-    organization::hold(tx.on(), &scope).await?;
-    let current = organization::find(tx.on(), &scope).await?.ok_or(OpError::NotFound)?;
-    let usage = organization::usage(tx.on(), &scope).await?;
+    let current = held(&mut tx, &scope).await?;
     let (mut body, mut problems) = writable(body, &json!(current), READ_ONLY, &[]);
-    let status = take_status(&mut body, &mut problems);
+    let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
     let said = all_problems(problems, OrganizationIn::read(&merged(json!(current.said), &body, &[])))?;
-    let status = status.unwrap_or(current.status);
-    let is_operators_business = status != current.status || said.subscription != current.said.subscription;
-    if is_operators_business {
+    if status != current.status || said.subscription != current.said.subscription {
         caller.may(Action::ManageSubscription)?;
     }
-    if !current.status.may_become(status) {
-        let (from, to) = (current.status.as_str(), status.as_str());
-        return Err(OpError::Transition(format!("an organization that is {from} cannot become {to}")));
+    let step = (status != current.status).then(|| wanted_step(current.status, status)).transpose()?;
+    if step.is_some() || said != current.said {
+        if_match.check(&current)?;
     }
-    if said == current.said && status == current.status {
-        return Ok((current, usage));
+    let now = context.clock.now();
+    let before = current.clone();
+    let mut changed = said_anew(&mut tx, &scope, current, said, now).await?;
+    if let Some(step) = step {
+        changed = life::advance(&mut tx, &scope, &changed, step, now).await?;
     }
-    if_match.check(&current)?;
-    let changed = Organization { said, status, updated_at: context.clock.now(), ..current };
-    conflict(organization::update(tx.on(), &scope, &changed).await, Taken::Slug)?;
+    if changed != before {
+        subject(caller, &changed, now).updated(&mut tx, &before, &changed).await?;
+    }
+    let usage = organization::usage(tx.on(), &scope).await?;
     tx.commit().await?;
+    context.mail.wake();
+    life::told(context, id, changed.status);
     Ok((changed, usage))
+}
+
+/// Writes what is said of an organization now. A new contact address is not verified; one that waits
+/// for its activation gets a link there, and the one sent before is good no more.
+async fn said_anew(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    current: Organization,
+    said: OrganizationIn,
+    now: Timestamp,
+) -> Result<Organization, OpError> {
+    if said == current.said {
+        return Ok(current);
+    }
+    let is_new_address = email_key(&said.contact_email) != email_key(&current.said.contact_email);
+    let mut changed = Organization { said, updated_at: now, ..current };
+    if is_new_address {
+        changed.email_verified_at = None;
+        letters::forget_activation(tx, scope, now).await?;
+        activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+    }
+    conflict(organization::update(tx.on(), scope, &changed).await, Taken::Slug)?;
+    if is_new_address && changed.status == OrganizationStatus::PendingActivation {
+        letters::activate(tx, scope, &changed, now).await?;
+    }
+    Ok(changed)
+}
+
+/// Deletes an organization, softly: its people and programs cannot sign in any more and its trackers
+/// are refused; what it recorded is kept.
+pub async fn delete_organization(
+    context: &Context,
+    caller: &Caller,
+    id: OrganizationId,
+    if_match: &IfMatch,
+) -> Result<(), OpError> {
+    caller.operator(Action::DeleteOrganization)?;
+    let scope = caller.scope(&context.db, Action::DeleteOrganization, Some(id)).await?;
+    let mut tx = context.db.begin().await?;
+    let current = held(&mut tx, &scope).await?;
+    if_match.check(&current)?;
+    let now = context.clock.now();
+    let deleted = life::advance(&mut tx, &scope, &current, OrganizationStep::Delete, now).await?;
+    tx.commit().await?;
+    life::told(context, id, deleted.status);
+    Ok(())
+}
+
+/// An organization, held for this transaction.
+pub(super) async fn held(tx: &mut Tx, scope: &OrgScope) -> Result<Organization, OpError> {
+    organization::hold(tx.on(), scope).await?;
+    organization::find(tx.on(), scope).await?.ok_or(OpError::NotFound)
+}
+
+/// The step that leads from one state to another, for an operator who sets it.
+fn wanted_step(from: OrganizationStatus, to: OrganizationStatus) -> Result<OrganizationStep, OpError> {
+    let step = to.wanted().filter(|step| from.after(*step) == Some(to));
+    let (from, to) = (from.as_str(), to.as_str());
+    step.ok_or_else(|| OpError::Transition(format!("an organization that is {from} cannot become {to}")))
 }
 
 fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<OrganizationStatus> {
@@ -223,17 +357,21 @@ pub(super) async fn require_room(tx: &mut Tx, scope: &OrgScope, what: Counted) -
     let limits = &found.said.subscription.limits;
     let (limit, name) = match what {
         Counted::Vehicles => (limits.vehicles, "vehicles"),
+        Counted::Drivers => (limits.drivers, "drivers"),
         Counted::Geofences => (limits.geofences, "geofences"),
+        Counted::Users => (limits.users, "users"),
     };
     let Some(limit) = limit else { return Ok(()) };
     let usage = organization::usage(tx.on(), scope).await?;
     let used = match what {
         Counted::Vehicles => usage.vehicles,
+        Counted::Drivers => usage.drivers,
         Counted::Geofences => usage.geofences,
+        Counted::Users => usage.users,
     };
     if used < limit { Ok(()) } else { Err(OpError::PlanLimit { what: name, limit }) }
 }
 
-fn conflict<T>(written: Result<T, SqlError>, taken: Taken) -> Result<T, OpError> {
+pub(super) fn conflict<T>(written: Result<T, SqlError>, taken: Taken) -> Result<T, OpError> {
     written.map_err(|error| if is_conflict(&error) { OpError::Taken(taken) } else { error.into() })
 }

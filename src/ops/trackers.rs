@@ -3,12 +3,14 @@
 use serde_json::{Value, json};
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::take_organization;
+use super::{once, take_organization};
 use crate::auth::{Action, Caller, OrgScope, secret};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -42,8 +44,25 @@ pub async fn create_tracker(context: &Context, caller: &Caller, mut body: Value)
     let mut tx = context.db.begin().await?;
     refuse_foreign_vehicles(&mut tx, &scope, &said).await?;
     let issued = issue(&mut tx, &scope, said, now).await?;
+    subject(caller, &issued.tracker, now).created(&mut tx, &issued.tracker).await?;
+    once::keep_made(&mut tx, &issued.shown()).await?;
     tx.commit().await?;
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(issued)
+}
+
+impl Issued {
+    /// As the answer shows it.
+    fn shown(&self) -> Value {
+        let mut shown = json!(self.tracker);
+        shown["token"] = json!(self.token);
+        shown
+    }
+}
+
+fn subject<'a>(caller: &'a Caller, tracker: &Tracker, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (Some(tracker.organization_id), tracker.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Tracker, id, at }
 }
 
 /// Makes a tracker for a vehicle that is being made.
@@ -119,12 +138,14 @@ pub async fn update_tracker(
     }
     if_match.check(&current)?;
     refuse_foreign_vehicles(&mut tx, &scope, &said).await?;
-    let tracker = Tracker { vehicle_id: said.vehicle_id(), said, updated_at: now, ..current };
+    let tracker = Tracker { vehicle_id: said.vehicle_id(), said, updated_at: now, ..current.clone() };
     conflict(tracker::update(&mut tx, &scope, &tracker).await)?;
+    subject(caller, &tracker, now).updated(&mut tx, &current, &tracker).await?;
     tx.commit().await?;
     // An open socket knows the tracker as it was: it ends, and one that may come back does.
     let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
     context.sessions.end(id, why);
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(tracker)
 }
 
@@ -137,15 +158,18 @@ pub async fn rotate_token(
 ) -> Result<Issued, OpError> {
     let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
     let token = secret::new(TOKEN_PREFIX);
-    let now = context.clock.now().into();
+    let now = context.clock.now();
     let mut tx = context.db.begin().await?;
-    if !tracker::set_token(tx.on(), &scope, id, &secret::hash(&token), now).await? {
+    if !tracker::set_token(tx.on(), &scope, id, &secret::hash(&token), now.into()).await? {
         return Err(OpError::NotFound);
     }
     let tracker = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
+    let issued = Issued { tracker, token };
+    subject(caller, &issued.tracker, now).rotated(&mut tx).await?;
+    once::keep_done(&mut tx, &issued.shown()).await?;
     tx.commit().await?;
     context.sessions.end(id, End::Credential);
-    Ok(Issued { tracker, token })
+    Ok(issued)
 }
 
 /// Deletes a tracker; its token is refused from now on, its fixes stay.
@@ -161,9 +185,12 @@ pub async fn delete_tracker(
     tracker::hold(tx.on(), &scope, id).await?;
     let current = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    tracker::delete(&mut tx, &scope, id, context.clock.now().into()).await?;
+    let now = context.clock.now();
+    tracker::delete(&mut tx, &scope, id, now.into()).await?;
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
     context.sessions.end(id, End::Credential);
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(())
 }
 

@@ -1,24 +1,31 @@
 //! Vehicles.
 
+use std::collections::HashMap;
+
 use futures_util::future::try_join_all;
 use serde_json::{Value, json};
-use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
+use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
-use super::{organizations, take_organization, trackers};
+use super::publish::{self, Thing};
+use super::{once, organizations, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
+use crate::domain::assignment::{CurrentDriver, EndReason};
+use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::unique_id;
 use crate::domain::vehicle::{Vehicle, VehicleIn};
+use crate::store::assignment::{self, Ending, Open};
 use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
-use crate::store::{tracker, vehicle};
+use crate::store::{out_of_service, tracker, vehicle};
 
 /// Members of a vehicle that a client may send back but not change.
 const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
@@ -65,9 +72,31 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         None => None,
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
-    tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
-    Ok(Created { vehicle, tracker })
+    keep_service(&mut tx, &scope, &vehicle).await?;
+    let created = Created { vehicle, tracker };
+    subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
+    once::keep_made(&mut tx, &created.shown()).await?;
+    publish::commit(context, tx, scope, Thing::Vehicle(created.vehicle.id)).await?;
+    context.sessions.trackers_changed(scope.organization_id());
+    Ok(created)
+}
+
+impl Created {
+    /// As the answer shows it.
+    fn shown(&self) -> Value {
+        let mut shown = json!(self.vehicle);
+        if let Some(issued) = &self.tracker {
+            let unique_id = &issued.tracker.said.unique_id;
+            shown["tracker"] =
+                json!({ "id": issued.tracker.id, "uniqueId": unique_id, "token": issued.token });
+        }
+        shown
+    }
+}
+
+fn subject<'a>(caller: &'a Caller, vehicle: &Vehicle, at: Timestamp) -> Subject<'a> {
+    let (organization_id, id) = (Some(vehicle.organization_id), vehicle.id.into());
+    Subject { caller, organization_id, resource: AuditResource::Vehicle, id, at }
 }
 
 /// Takes `tracker{uniqueId}` out of a body.
@@ -108,6 +137,16 @@ pub async fn find_vehicle(
     Ok((scope, vehicle))
 }
 
+/// Who drives some vehicles now, or drove them at an instant, by vehicle.
+pub async fn drivers_of(
+    context: &Context,
+    scope: &OrgScope,
+    ids: &[VehicleId],
+    at: Option<Timestamp>,
+) -> Result<HashMap<VehicleId, CurrentDriver>, OpError> {
+    Ok(assignment::drivers_of(context.db.read(), scope, ids, at).await?.into_iter().collect())
+}
+
 /// Where some vehicles are now.
 pub async fn live_vehicles(
     context: &Context,
@@ -128,7 +167,7 @@ pub async fn update_vehicle(
     id: VehicleId,
     if_match: &IfMatch,
     body: Value,
-) -> Result<Vehicle, OpError> {
+) -> Result<(OrgScope, Vehicle), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
@@ -137,18 +176,29 @@ pub async fn update_vehicle(
     let said = all_problems(problems, VehicleIn::read(&merged(json!(current.said), &body, &[])))?;
     refuse_tracker_id(current.said.tracking.tracker_id, &said)?;
     if said == current.said {
-        return Ok(current); // it is as asked already, whatever the client thinks it was
+        return Ok((scope, current)); // it is as asked already, whatever the client thinks it was
     }
     if_match.check(&current)?;
-    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current };
+    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current.clone() };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
-    tx.commit().await?;
-    context.live.put_vehicle(vehicle.tracked()).await?;
-    Ok(vehicle)
+    keep_service(&mut tx, &scope, &vehicle).await?;
+    subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
+    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
+    Ok((scope, vehicle))
 }
 
-/// Deletes a vehicle: its stays in geofences and its trackers' stays in it end now.
+/// Writes down that a vehicle went out of service or is back, if it did.
+async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
+    let now = vehicle.updated_at.into();
+    match vehicle.said.status.is_in_service() {
+        true => out_of_service::end(tx.on(), scope, vehicle.id, now).await?,
+        false => out_of_service::begin(tx.on(), scope, vehicle.id, now).await?,
+    }
+    Ok(())
+}
+
+/// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.
 pub async fn delete_vehicle(
     context: &Context,
     caller: &Caller,
@@ -157,15 +207,19 @@ pub async fn delete_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let now = context.clock.now().into();
+    let now = context.clock.now();
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    vehicle::delete(tx.on(), &scope, id, now).await?;
-    tracker::leave_vehicle(tx.on(), &scope, id, now).await?;
-    tx.commit().await?;
-    context.live.remove_vehicle(id).await?;
+    out_of_service::begin(tx.on(), &scope, id, now.into()).await?;
+    vehicle::delete(tx.on(), &scope, id, now.into()).await?;
+    tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
+    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };
+    assignment::end(tx.on(), &scope, Open::OfVehicle(id), ending, now).await?;
+    subject(caller, &current, now).deleted(&mut tx, &current).await?;
+    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
+    context.sessions.trackers_changed(scope.organization_id());
     Ok(())
 }
 

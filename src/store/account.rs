@@ -6,6 +6,7 @@ use waypost_actors::model::OrganizationId;
 use super::sql::{Db, On, Result};
 use super::time::Time;
 use crate::domain::account::{AccountStatus, Role, email_key};
+use crate::domain::fold::folded;
 
 /// An account as signing in needs it.
 #[derive(Clone, sqlx::FromRow)]
@@ -32,14 +33,6 @@ pub struct Account {
     pub organization_name: Option<String>,
     /// Its organization's status.
     pub organization_status: Option<String>,
-}
-
-impl Account {
-    /// Its organization; operators have none.
-    #[must_use]
-    pub fn organization_id(&self) -> Option<OrganizationId> {
-        self.organization_id.map(OrganizationId)
-    }
 }
 
 /// An account to make.
@@ -73,7 +66,7 @@ const SELECT: &str = "select a.id, a.organization_id, a.email, a.first_name, a.l
 pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
     on.sql(
         "insert into account (id, organization_id, email, email_key, first_name, last_name, role, status, \
-         password_hash, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)",
+         password_hash, created_at, updated_at, search_key) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10, $11)",
     )
     .bind(account.id)
     .bind(account.organization_id.map(Uuid::from))
@@ -85,14 +78,15 @@ pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
     .bind(account.status.as_str())
     .bind(account.password_hash.clone())
     .bind(account.created_at)
+    .bind(folded(&format!("{} {} {}", account.first_name, account.last_name, account.email)))
     .run()
     .await?;
     Ok(())
 }
 
 /// The account with an address.
-pub async fn find_by_email(db: &Db, email: &str) -> Result<Option<Account>> {
-    db.read().sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
+pub async fn find_by_email(on: On<'_>, email: &str) -> Result<Option<Account>> {
+    on.sql(SELECT).push("where a.email_key = ").push_bind(email_key(email)).optional().await
 }
 
 /// An account.
@@ -114,6 +108,20 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option
         .push(")")
         .optional()
         .await
+}
+
+/// Gives an account a password; one that was invited is active then.
+pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
+    on.sql(
+        "update account set password_hash = $2, updated_at = $3, \
+         status = case when status = 'invited' then 'active' else status end where id = $1",
+    )
+    .bind(id)
+    .bind(hash)
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
 }
 
 /// Whether there is a superAdmin.

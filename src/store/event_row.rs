@@ -1,7 +1,8 @@
 //! An event as the store keeps it.
 
+use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::{Cause, Event, EventFix, EventKind, EventStatus, Origin, Place};
+use waypost_actors::model::{Analytics, Cause, Event, EventFix, EventKind, EventStatus, Origin, Place};
 
 use super::rows::{Column, Insert};
 use super::time::Time;
@@ -11,7 +12,7 @@ pub const SELECT_EVENTS: &str = "select e.id, e.sequence, e.kind, e.status, e.re
     e.organization_id, e.vehicle_id, v.name as vehicle_name, e.geofence_id, g.name as geofence_name, \
     e.geofence_version, e.driver_id, e.occurred_at, e.time_uncertainty_seconds, e.detected_at, e.origin, \
     e.cause, e.inferred, e.latitude, e.longitude, e.fix_recorded_at, e.fix_latitude, e.fix_longitude, \
-    e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters \
+    e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters, e.analytics, e.confirmed_at \
     from geofence_event e join vehicle v on v.id = e.vehicle_id join geofence g on g.id = e.geofence_id";
 
 /// A row of [`SELECT_EVENTS`].
@@ -44,10 +45,12 @@ pub struct EventRow {
     fix_speed_kmh: Option<f64>,
     fix_heading_degrees: Option<f64>,
     fix_accuracy_meters: Option<f64>,
+    analytics: Option<Json<Analytics>>,
+    confirmed_at: Time,
 }
 
 /// A word in a column that this version does not know.
-fn unknown(column: &str, word: &str) -> sqlx::Error {
+pub(super) fn unknown(column: &str, word: &str) -> sqlx::Error {
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: format!("unknown word {word:?}").into() }
 }
 
@@ -84,12 +87,18 @@ impl TryFrom<EventRow> for Event {
                 heading_degrees: row.fix_heading_degrees,
                 accuracy_meters: row.fix_accuracy_meters,
             },
+            analytics: row.analytics.map(|Json(analytics)| analytics),
+            confirmed_at: row.confirmed_at.into(),
         })
     }
 }
 
-/// The insert of many events. An id that is there already is the same happening: it stays as it is.
-pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
+fn json(analytics: &Analytics) -> String {
+    serde_json::to_string(analytics).expect("numbers by names that are texts")
+}
+
+/// The insert of many events, each id once. `conflict`: what becomes of those whose id is there.
+pub(super) fn insert_events<'a>(events: &'a [&'a Event], conflict: &'static str) -> Insert<'a> {
     macro_rules! column {
         ($kind:ident, $event:ident => $value:expr) => {
             Column::$kind(events.iter().map(|$event| $value).collect())
@@ -99,7 +108,7 @@ pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
         into: "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, \
             vehicle_id, geofence_id, geofence_version, driver_id, occurred_at, time_uncertainty_seconds, \
             detected_at, origin, cause, inferred, latitude, longitude, fix_recorded_at, fix_latitude, \
-            fix_longitude, fix_speed_kmh, fix_heading_degrees, fix_accuracy_meters)",
+            fix_longitude, fix_speed_kmh, fix_heading_degrees, fix_accuracy_meters, analytics, confirmed_at)",
         columns: vec![
             column!(Uuid, e => e.id.0),
             column!(Int, e => e.sequence),
@@ -126,7 +135,9 @@ pub(super) fn insert_events<'a>(events: &'a [&'a Event]) -> Insert<'a> {
             column!(MaybeFloat, e => e.fix.speed_kmh),
             column!(MaybeFloat, e => e.fix.heading_degrees),
             column!(MaybeFloat, e => e.fix.accuracy_meters),
+            column!(MaybeJson, e => e.analytics.as_ref().map(json)),
+            column!(Time, e => Time(e.confirmed_at)),
         ],
-        after: "on conflict (id) do nothing",
+        after: conflict,
     }
 }

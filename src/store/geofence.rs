@@ -4,7 +4,8 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
-use super::page::{Columns, paged};
+use super::fence_row::{self, FenceRow};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -106,6 +107,8 @@ pub async fn hold(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<()> {
     Ok(())
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from geofence ", columns: SORT_KEYS };
+
 /// A page of geofences.
 pub async fn list(
     db: &Db,
@@ -114,11 +117,8 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Geofence>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from geofence ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Geofence::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    Ok(found.map(Geofence::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
@@ -183,15 +183,20 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_vers
     if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
 }
 
-/// When the present version of a geofence was made; its name may be newer.
-pub async fn version_made_at(on: On<'_>, _: &OrgScope, geofence: &Geofence) -> Result<Timestamp> {
-    let made_at: Time = on
-        .sql("select changed_at from geofence_version where geofence_id = $1 and version = $2")
-        .bind(Uuid::from(geofence.id))
-        .bind(geofence.version)
-        .scalar()
+/// A geofence, deleted ones too, with its present version and all those whose records are not settled yet.
+pub async fn unsettled(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
+    let rows: Vec<FenceRow> = on
+        .sql(
+            "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, v.active, \
+             v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id \
+             where g.organization_id = $1 and g.id = $2 and (not v.settled or v.version = g.version) \
+             order by v.version",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(id))
+        .all()
         .await?;
-    Ok(made_at.into())
+    Ok(fence_row::fences(rows).pop())
 }
 
 /// Deletes a geofence, softly, with the version that ends it.

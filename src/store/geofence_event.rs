@@ -4,6 +4,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Event, EventId, Timestamp};
 
 use super::event_row::{EventRow, SELECT_EVENTS};
+use super::filters::one_of;
 use super::sql::{Db, Engine, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -93,17 +94,6 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Engine) -> Stmt<'c
         Some(seconds) => stayed_as_long(stmt, seconds, engine),
         None => stmt,
     }
-}
-
-fn one_of<'c, T: Copy + for<'q> super::sql::Param<'q>>(
-    stmt: Stmt<'c>,
-    condition: &'static str,
-    values: &[T],
-) -> Stmt<'c> {
-    if values.is_empty() {
-        return stmt;
-    }
-    stmt.push(condition).push_each(values, |stmt, value| stmt.push_bind(*value)).push(")")
 }
 
 /// The engines tell the time between two instants differently.

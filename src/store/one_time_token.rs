@@ -1,46 +1,57 @@
-//! Links that work once: the first superAdmin's, and the demo's sign-in.
+//! Links that work once, by the hash of their token.
 
 use uuid::Uuid;
 
 use super::sql::{On, Result};
 use super::time::Time;
+pub use crate::domain::link::Purpose;
 
-/// What a link is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Purpose {
-    /// Makes the first superAdmin.
-    Setup,
-    /// Signs its account in.
-    SignIn,
+/// A token to keep.
+pub struct NewToken<'a> {
+    /// Its hash.
+    pub hash: &'a [u8],
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Whom or what it is about.
+    pub subject: Option<Uuid>,
+    /// When it is made.
+    pub created_at: Time,
+    /// Until when it is good.
+    pub expires_at: Time,
 }
 
-impl Purpose {
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::Setup => "setup",
-            Self::SignIn => "signIn",
-        }
-    }
+/// How a token stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It works.
+    Good(Uuid),
+    /// It did its work before.
+    Used(Uuid),
+    /// It is too old, or a newer one took its place.
+    Expired,
+    /// Nobody made it.
+    Unknown,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    subject_id: Option<Uuid>,
+    expires_at: Time,
+    used_at: Option<Time>,
+    superseded_at: Option<Time>,
 }
 
 /// Keeps a link's token.
-pub async fn insert(
-    on: On<'_>,
-    hash: &[u8],
-    purpose: Purpose,
-    subject: Option<Uuid>,
-    now: Time,
-    expires_at: Time,
-) -> Result<()> {
+pub async fn insert(on: On<'_>, token: &NewToken<'_>) -> Result<()> {
     on.sql(
         "insert into one_time_token (token_hash, purpose, subject_id, created_at, expires_at) \
          values ($1, $2, $3, $4, $5)",
     )
-    .bind(hash)
-    .bind(purpose.as_str())
-    .bind(subject)
-    .bind(now)
-    .bind(expires_at)
+    .bind(token.hash)
+    .bind(token.purpose.as_str())
+    .bind(token.subject)
+    .bind(token.created_at)
+    .bind(token.expires_at)
     .run()
     .await?;
     Ok(())
@@ -51,7 +62,7 @@ pub async fn use_up(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Res
     let used: Option<(Option<Uuid>,)> = on
         .sql(
             "update one_time_token set used_at = $3 where token_hash = $1 and purpose = $2 \
-             and used_at is null and expires_at > $3 returning subject_id",
+             and used_at is null and superseded_at is null and expires_at > $3 returning subject_id",
         )
         .bind(hash)
         .bind(purpose.as_str())
@@ -61,11 +72,62 @@ pub async fn use_up(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Res
     Ok(used.map(|(subject,)| subject))
 }
 
+/// Ends the links of a purpose about a subject that still work.
+pub async fn supersede(on: On<'_>, purpose: Purpose, subject: Uuid, now: Time) -> Result<()> {
+    on.sql(
+        "update one_time_token set superseded_at = $3 \
+         where purpose = $1 and subject_id = $2 and used_at is null and superseded_at is null",
+    )
+    .bind(purpose.as_str())
+    .bind(subject)
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// How a token with a subject stands.
+pub async fn standing(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<Standing> {
+    let row: Option<Row> = on
+        .sql(
+            "select subject_id, expires_at, used_at, superseded_at from one_time_token \
+             where token_hash = $1 and purpose = $2",
+        )
+        .bind(hash)
+        .bind(purpose.as_str())
+        .optional()
+        .await?;
+    Ok(match row {
+        Some(Row { subject_id: Some(subject), used_at: Some(_), .. }) => Standing::Used(subject),
+        Some(row) if row.superseded_at.is_some() || row.expires_at <= now => Standing::Expired,
+        Some(Row { subject_id: Some(subject), .. }) => Standing::Good(subject),
+        _ => Standing::Unknown,
+    })
+}
+
+/// How many links of a purpose were made about a subject since an instant, and when the last one was.
+pub async fn made_since(
+    on: On<'_>,
+    purpose: Purpose,
+    subject: Uuid,
+    since: Time,
+) -> Result<(i64, Option<Time>)> {
+    on.sql(
+        "select count(*), max(created_at) from one_time_token \
+         where purpose = $1 and subject_id = $2 and created_at > $3",
+    )
+    .bind(purpose.as_str())
+    .bind(subject)
+    .bind(since)
+    .one()
+    .await
+}
+
 /// Whether a token is still good.
 pub async fn is_good(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<bool> {
     on.sql(
         "select exists (select 1 from one_time_token where token_hash = $1 and purpose = $2 \
-         and used_at is null and expires_at > $3)",
+         and used_at is null and superseded_at is null and expires_at > $3)",
     )
     .bind(hash)
     .bind(purpose.as_str())

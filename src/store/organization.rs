@@ -4,10 +4,11 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::{Operator, OrgScope};
+use crate::domain::account::email_key;
 use crate::domain::fold::anywhere;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn, OrganizationStatus};
 use crate::domain::organization_settings::{Settings, Subscription, Usage};
@@ -101,11 +102,26 @@ pub async fn hold(on: On<'_>, scope: &OrgScope) -> Result<()> {
     Ok(())
 }
 
+/// The newest organization with a contact address that waits for its activation: id, name, address.
+pub async fn find_pending_by_contact(
+    on: On<'_>,
+    contact_email: &str,
+) -> Result<Option<(Uuid, String, String)>> {
+    on.sql(
+        "select id, name, contact_email from organization \
+         where lower(contact_email) = $1 and status = 'pendingActivation' order by created_at desc limit 1",
+    )
+    .bind(email_key(contact_email))
+    .optional()
+    .await
+}
+
+const LIST: List = List { select: SELECT, count: "select count(*) from organization ", columns: SORT_KEYS };
+
 /// A page of organizations: all of them for operators, the caller's own through `filter.only`.
 pub async fn list(db: &Db, filter: &Filter, sort: &Sort, page: PageRequest) -> Result<Page<Organization>> {
-    let rows: Vec<Row> = paged(narrowed(db.read().sql(SELECT), filter), SORT_KEYS, sort, page).all().await?;
-    let total = narrowed(db.read().sql("select count(*) from organization "), filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Organization::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, filter), sort, page).await?;
+    Ok(found.map(Organization::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
@@ -123,15 +139,15 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Makes an organization; a taken slug is a conflict.
-pub async fn insert(on: On<'_>, _: Operator, organization: &Organization) -> Result<()> {
+/// Makes the organization of a scope; a taken slug is a conflict.
+pub async fn insert(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
     let said = &organization.said;
     on.sql(
         "insert into organization (id, name, slug, search_key, contact_email, contact_phone, address, status, \
          settings, subscription, created_at, updated_at) \
          values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11)",
     )
-    .bind(Uuid::from(organization.id))
+    .bind(Uuid::from(scope.organization_id()))
     .bind(&said.name)
     .bind(&said.slug)
     .bind(said.search_key())
@@ -153,7 +169,7 @@ pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -
     on.sql(
         "update organization set name = $2, slug = $3, search_key = $4, contact_email = $5, contact_phone = $6, \
          address = $7, status = $8, settings = $9, subscription = $10, updated_at = $11, activated_at = $12, \
-         activation_method = $13 where id = $1",
+         activation_method = $13, email_verified_at = $14 where id = $1",
     )
     .bind(Uuid::from(scope.organization_id()))
     .bind(&said.name)
@@ -168,6 +184,44 @@ pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -
     .bind(Time(organization.updated_at))
     .bind(organization.activated_at.map(Time))
     .bind(organization.activation_method.map(|method| method.as_str()))
+    .bind(organization.email_verified_at.map(Time))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Ends the sessions of an organization's users and system users, for ever.
+pub async fn end_sessions(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update refresh_token set revoked_at = $2 where revoked_at is null \
+         and (account_id in (select id from account where organization_id = $1) \
+         or system_user_id in (select id from system_user where organization_id = $1))",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Gives a deleted organization a slug that nobody wants.
+pub async fn free_slug(on: On<'_>, scope: &OrgScope) -> Result<()> {
+    on.sql("update organization set slug = $2 where id = $1")
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(format!("deleted-{}", scope.organization_id()))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Deletes an organization's system users, which frees their addresses.
+pub async fn delete_system_users(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update system_user set status = 'disabled', deleted_at = $2, updated_at = $2 \
+         where organization_id = $1 and deleted_at is null",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
     .run()
     .await?;
     Ok(())
@@ -175,14 +229,16 @@ pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -
 
 /// How much an organization uses of what its plan allows.
 pub async fn usage(on: On<'_>, scope: &OrgScope) -> Result<Usage> {
-    let (vehicles, users, geofences) = on
+    let (vehicles, drivers, users, geofences) = on
         .sql(
             "select (select count(*) from vehicle where organization_id = $1 and deleted_at is null) as vehicles, \
-             (select count(*) from account where organization_id = $1) as users, \
+             (select count(*) from driver where deleted_at is null \
+             and coalesce(lock_organization_id, creator_organization_id) = $1) as drivers, \
+             (select count(*) from account where organization_id = $1 and status <> 'disabled') as users, \
              (select count(*) from geofence where organization_id = $1 and deleted_at is null) as geofences",
         )
         .bind(Uuid::from(scope.organization_id()))
         .one()
         .await?;
-    Ok(Usage { vehicles, users, geofences })
+    Ok(Usage { vehicles, drivers, users, geofences })
 }

@@ -1,10 +1,36 @@
-//! The end of a paged query.
+//! Paged queries: a page of rows, and how many there are on all pages.
 
-use super::sql::Stmt;
-use crate::domain::paging::{PageRequest, Sort};
+use super::sql::{Db, Record, Result, Stmt};
+use crate::domain::paging::{Page, PageRequest, Sort};
 
 /// The sort keys of a list, by the names of the interface, with their columns.
 pub(super) type Columns = &'static [(&'static str, &'static str)];
+
+/// What makes a list: the beginnings of its two statements, and what it can be sorted by.
+pub(super) struct List {
+    /// `select … from table `
+    pub(super) select: &'static str,
+    /// `select count(*) from table `
+    pub(super) count: &'static str,
+    /// Its sort keys.
+    pub(super) columns: Columns,
+}
+
+impl List {
+    /// A page of what `narrowed` leaves; it adds the same conditions to both statements.
+    pub(super) async fn page<'c, R: Record>(
+        &self,
+        db: &'c Db,
+        narrowed: impl Fn(Stmt<'c>) -> Stmt<'c>,
+        sort: &Sort,
+        page: PageRequest,
+    ) -> Result<Page<R>> {
+        let rows = paged(narrowed(db.read().sql(self.select)), self.columns, sort, page);
+        let items = rows.all().await?;
+        let total = narrowed(db.read().sql(self.count)).scalar().await?;
+        Ok(Page { items, total })
+    }
+}
 
 /// Adds order and limits. Ids break ties, so that no row is on two pages.
 pub(super) fn paged<'c>(stmt: Stmt<'c>, columns: Columns, sort: &Sort, page: PageRequest) -> Stmt<'c> {

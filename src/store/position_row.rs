@@ -1,17 +1,21 @@
-//! A fix as the store keeps it: stored once per (vehicle, recordedAt, latitude, longitude).
+//! A fix as the store keeps it: stored once per (vehicle, recordedAt, latitude, longitude), made one of
+//! all reports of it. The outcome does not depend on which report came first.
+
+use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
-use waypost_actors::model::{Fix, FuelReading, VehicleId};
-use waypost_actors::ports::VehicleWrite;
-use waypost_actors::tracking::PositionRow;
+use waypost_actors::model::{Fix, FuelReading, Place, VehicleId};
+use waypost_actors::ports::{Counts, StoredFix, VehicleWrite};
+use waypost_actors::tracking::{Mark, Quarantine, Standing};
 
+use super::event_row::unknown;
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
 use super::time::Time;
 
 /// What makes a stored fix the same fix.
 #[derive(sqlx::FromRow)]
-pub(super) struct Key {
+struct Key {
     vehicle_id: Uuid,
     recorded_at: Time,
     latitude: f64,
@@ -19,16 +23,27 @@ pub(super) struct Key {
 }
 
 /// A key that can be hashed: floats by their bits, with one zero.
-pub(super) type KeyBits = (Uuid, i64, u64, u64);
+type KeyBits = (Uuid, i64, u64, u64);
 
 impl Key {
-    pub(super) fn bits(self) -> KeyBits {
+    fn bits(self) -> KeyBits {
         bits(self.vehicle_id, self.recorded_at.0.as_micros(), self.latitude, self.longitude)
     }
 }
 
-pub(super) fn key(vehicle: VehicleId, fix: &Fix) -> KeyBits {
-    bits(vehicle.0, fix.recorded_at.as_micros(), fix.place.latitude, fix.place.longitude)
+/// A report of a fix: whose, what, and why it is not evaluated, if it is not.
+#[derive(Clone, Copy)]
+struct Report {
+    vehicle: VehicleId,
+    fix: Fix,
+    quarantine: Option<Quarantine>,
+}
+
+impl Report {
+    fn key(&self) -> KeyBits {
+        let place = self.fix.place;
+        bits(self.vehicle.0, self.fix.recorded_at.as_micros(), place.latitude, place.longitude)
+    }
 }
 
 fn bits(vehicle: Uuid, micros: i64, latitude: f64, longitude: f64) -> KeyBits {
@@ -57,10 +72,10 @@ fn raw(fix: &Fix) -> Option<f64> {
     }
 }
 
-fn insert(rows: &[(VehicleId, Fix, Option<&'static str>)], after: &'static str) -> Insert<'static> {
+fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
     macro_rules! column {
         ($kind:ident, $fix:ident => $value:expr) => {
-            Column::$kind(rows.iter().map(|(_, $fix, _)| $value).collect())
+            Column::$kind(rows.iter().map(|Report { fix: $fix, .. }| $value).collect())
         };
     }
     Insert {
@@ -68,7 +83,7 @@ fn insert(rows: &[(VehicleId, Fix, Option<&'static str>)], after: &'static str) 
             heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
             fuel_liters, fuel_raw, quarantine)",
         columns: vec![
-            Column::Uuid(rows.iter().map(|(vehicle, ..)| vehicle.0).collect()),
+            Column::Uuid(rows.iter().map(|report| report.vehicle.0).collect()),
             column!(Time, fix => Time(fix.recorded_at)),
             column!(Float, fix => fix.place.latitude),
             column!(Float, fix => fix.place.longitude),
@@ -82,64 +97,203 @@ fn insert(rows: &[(VehicleId, Fix, Option<&'static str>)], after: &'static str) 
             column!(MaybeFloat, fix => percent(fix)),
             column!(MaybeFloat, fix => liters(fix)),
             column!(MaybeFloat, fix => raw(fix)),
-            Column::MaybeText(rows.iter().map(|(.., quarantine)| *quarantine).collect()),
+            Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
         ],
         after,
     }
 }
 
-/// The insert of many fixes; one that is stored already is left alone.
-pub(super) fn insert_positions<'a>(
-    rows: impl Iterator<Item = (VehicleId, &'a PositionRow)>,
-) -> Insert<'static> {
-    insert(&with_quarantine(rows), "on conflict do nothing")
+/// What the positions of a batch came to.
+#[derive(Debug, Default)]
+pub(super) struct Stored {
+    /// How each write's fixes ended.
+    pub(super) counts: Vec<Counts>,
+    /// What each write brought late: what was recorded from there on awaits a correction.
+    pub(super) late: Vec<Option<Mark>>,
 }
 
-/// The same, answering the keys of those that were not stored before.
-pub(super) async fn insert_new_positions<'a>(
-    tx: &mut Tx,
-    rows: impl Iterator<Item = (VehicleId, &'a PositionRow)>,
-) -> Result<Vec<Key>> {
-    let after = "on conflict do nothing returning vehicle_id, recorded_at, latitude, longitude";
-    insert(&with_quarantine(rows), after).returning(tx).await
+impl Stored {
+    fn mark(&mut self, write: usize, fix: &Fix) {
+        let mark = Mark::of_fix(fix.recorded_at);
+        self.late[write] = Some(self.late[write].map_or(mark, |known| known.merge(mark)));
+    }
 }
 
-fn with_quarantine<'a>(
-    rows: impl Iterator<Item = (VehicleId, &'a PositionRow)>,
-) -> Vec<(VehicleId, Fix, Option<&'static str>)> {
-    rows.map(|(vehicle, row)| (vehicle, row.fix, row.quarantine.map(|why| why.as_str()))).collect()
+/// Stores the batch's fixes.
+pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<Stored> {
+    let mut stored = Stored { counts: vec![Counts::default(); writes.len()], late: vec![None; writes.len()] };
+    let (mut fresh, mut recheck) = (Vec::new(), Vec::new());
+    for (index, write) in writes.iter().enumerate() {
+        for row in &write.effects.rows {
+            let report = Report { vehicle: write.vehicle_id, fix: row.fix, quarantine: row.quarantine };
+            match row.standing {
+                Standing::Fresh => {
+                    stored.counts[index].stored += 1;
+                    fresh.push(report);
+                }
+                Standing::Recheck { late } => recheck.push((index, report, late)),
+            }
+        }
+    }
+    insert(&fresh, "on conflict do nothing").run(tx).await?;
+    if !recheck.is_empty() {
+        recheck_positions(tx, &recheck, &mut stored).await?;
+    }
+    Ok(stored)
 }
 
-/// Fills in the members that stored fixes lack; each fix once.
-pub(super) async fn fill_positions(tx: &mut Tx, rows: Vec<(VehicleId, Fix)>) -> Result<()> {
-    let has_members = |fix: &Fix| *fix != Fix::new(fix.recorded_at, fix.received_at, fix.place);
-    let rows: Vec<_> = rows
-        .into_iter()
-        .filter(|(_, fix)| has_members(fix))
-        .map(|(vehicle, fix)| (vehicle, fix, None))
-        .collect();
-    let fill = "on conflict (vehicle_id, recorded_at, latitude, longitude) do update set \
-        speed_kmh = coalesce(position.speed_kmh, excluded.speed_kmh), \
-        heading_degrees = coalesce(position.heading_degrees, excluded.heading_degrees), \
-        altitude_meters = coalesce(position.altitude_meters, excluded.altitude_meters), \
-        accuracy_meters = coalesce(position.accuracy_meters, excluded.accuracy_meters), \
-        odometer_km = coalesce(position.odometer_km, excluded.odometer_km), \
-        ignition = coalesce(position.ignition, excluded.ignition), \
-        fuel_percent = coalesce(position.fuel_percent, excluded.fuel_percent), \
-        fuel_liters = coalesce(position.fuel_liters, excluded.fuel_liters), \
-        fuel_raw = coalesce(position.fuel_raw, excluded.fuel_raw)";
-    insert(&rows, fill).run(tx).await?;
+/// Stores fixes that may be stored already, each with its write and whether it is late if it is new.
+async fn recheck_positions(tx: &mut Tx, rows: &[(usize, Report, bool)], stored: &mut Stored) -> Result<()> {
+    let reports: Vec<Report> = rows.iter().map(|(_, report, _)| *report).collect();
+    let new = "on conflict do nothing returning vehicle_id, recorded_at, latitude, longitude";
+    let new: Vec<Key> = insert(&reports, new).returning(tx).await?;
+    let mut new: HashSet<KeyBits> = new.into_iter().map(Key::bits).collect();
+    let mut repeated: HashMap<KeyBits, (usize, Report)> = HashMap::new();
+    for (write, report, late) in rows {
+        if new.remove(&report.key()) {
+            stored.counts[*write].stored += 1;
+            if *late {
+                stored.mark(*write, &report.fix);
+            }
+            continue;
+        }
+        stored.counts[*write].duplicates += 1;
+        let (last, known) = repeated.entry(report.key()).or_insert((*write, *report));
+        known.fix.merge(&report.fix);
+        known.quarantine = known.quarantine.and(report.quarantine);
+        *last = *write;
+    }
+    let reports: Vec<Report> = repeated.values().map(|(_, report)| *report).collect();
+    for key in merge(tx, &reports).await? {
+        if let Some((write, report)) = repeated.get(&key.bits()) {
+            stored.mark(*write, &report.fix);
+        }
+    }
     Ok(())
 }
 
-/// Lifts the quarantine of fixes that a later one confirmed.
-pub(super) async fn lift_quarantine(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<()> {
-    let mut rows: Vec<_> = writes
-        .iter()
-        .flat_map(|write| write.effects.confirmed.iter().map(|fix| (write.vehicle_id, *fix, None)))
-        .collect();
-    rows.dedup_by_key(|(vehicle, fix, _)| key(*vehicle, fix));
-    let lift = "on conflict (vehicle_id, recorded_at, latitude, longitude) do update set quarantine = null";
-    insert(&rows, lift).run(tx).await?;
+/// `column = the smaller of the values that are known`.
+macro_rules! smaller {
+    ($($column:literal),+) => {
+        concat!($(
+            ", ", $column, " = case when position.", $column, " <= excluded.", $column, " or excluded.",
+            $column, " is null then position.", $column, " else excluded.", $column, " end"
+        ),+)
+    };
+}
+
+/// Whether another report's value takes the place of the stored one.
+macro_rules! changes {
+    ($($column:literal),+) => {
+        concat!($(
+            " or coalesce(excluded.", $column, " < position.", $column, ", excluded.", $column, " is not null)"
+        ),+)
+    };
+}
+
+/// [`Fix::merge`] with what is stored, in SQL, where a condition holds.
+macro_rules! merge_if {
+    ($condition:expr) => {
+        concat!(
+            "on conflict (vehicle_id, recorded_at, latitude, longitude) do update set received_at = \
+             case when position.received_at <= excluded.received_at then position.received_at \
+             else excluded.received_at end",
+            smaller!("speed_kmh", "heading_degrees", "altitude_meters", "accuracy_meters", "odometer_km"),
+            smaller!("ignition", "fuel_percent", "fuel_liters", "fuel_raw"),
+            " where ",
+            $condition,
+        )
+    };
+}
+
+/// What records depend on changes; or a fix that never counts, since its first report was ahead of the
+/// clock, was reported once more and may have been judged this time.
+const JUDGED: &str = concat!(
+    merge_if!(concat!(
+        "(position.quarantine = 'future' and excluded.quarantine is null)",
+        changes!("speed_kmh", "heading_degrees", "accuracy_meters")
+    )),
+    " returning vehicle_id, recorded_at, latitude, longitude"
+);
+
+/// Something else changes.
+const UNJUDGED: &str = merge_if!(concat!(
+    "excluded.received_at < position.received_at",
+    changes!("altitude_meters", "odometer_km", "ignition", "fuel_percent", "fuel_liters", "fuel_raw")
+));
+
+/// Makes one of a stored fix and another report of it; only rows that change are written. Answers those
+/// from which on records await a correction.
+async fn merge(tx: &mut Tx, reports: &[Report]) -> Result<Vec<Key>> {
+    let judged = insert(reports, JUDGED).returning(tx).await?;
+    insert(reports, UNJUDGED).run(tx).await?;
+    Ok(judged)
+}
+
+/// Writes which fixes are quarantined otherwise than when they came: a later one confirmed them, or a
+/// correction found so. Of several findings the last one stands; a fix ahead of the clock never counts.
+pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<()> {
+    let mut found: HashMap<KeyBits, Report> = HashMap::new();
+    for write in writes {
+        let corrected = write.effects.correction.iter().flat_map(|correction| &correction.quarantines);
+        let confirmed = write.effects.confirmed.iter().map(|fix| (*fix, None));
+        for (fix, quarantine) in confirmed.chain(corrected.copied()) {
+            let report = Report { vehicle: write.vehicle_id, fix, quarantine };
+            found.insert(report.key(), report);
+        }
+    }
+    let change = "on conflict (vehicle_id, recorded_at, latitude, longitude) \
+        do update set quarantine = excluded.quarantine \
+        where position.quarantine is null or position.quarantine <> 'future'";
+    insert(&found.into_values().collect::<Vec<_>>(), change).run(tx).await?;
     Ok(())
+}
+
+/// What every read of fixes selects.
+pub(super) const SELECT_FIXES: &str = "select recorded_at, latitude, longitude, received_at, speed_kmh, \
+    heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, fuel_liters, \
+    fuel_raw, quarantine from position";
+
+/// A row of [`SELECT_FIXES`].
+#[derive(sqlx::FromRow)]
+pub(super) struct FixRow {
+    recorded_at: Time,
+    latitude: f64,
+    longitude: f64,
+    received_at: Time,
+    speed_kmh: Option<f64>,
+    heading_degrees: Option<f64>,
+    altitude_meters: Option<f64>,
+    accuracy_meters: Option<f64>,
+    odometer_km: Option<f64>,
+    ignition: Option<bool>,
+    fuel_percent: Option<f64>,
+    fuel_liters: Option<f64>,
+    fuel_raw: Option<f64>,
+    quarantine: Option<String>,
+}
+
+impl TryFrom<FixRow> for StoredFix {
+    type Error = sqlx::Error;
+
+    fn try_from(row: FixRow) -> Result<Self> {
+        let known = |word: String| Quarantine::from_word(&word).ok_or_else(|| unknown("quarantine", &word));
+        let fuel = row.fuel_percent.map(FuelReading::Percent);
+        let fuel = fuel.or(row.fuel_liters.map(FuelReading::Liters));
+        Ok(Self {
+            fix: Fix {
+                recorded_at: row.recorded_at.into(),
+                received_at: row.received_at.into(),
+                place: Place::new(row.latitude, row.longitude),
+                speed_kmh: row.speed_kmh,
+                heading_degrees: row.heading_degrees,
+                altitude_meters: row.altitude_meters,
+                accuracy_meters: row.accuracy_meters,
+                odometer_km: row.odometer_km,
+                ignition: row.ignition,
+                fuel: fuel.or(row.fuel_raw.map(FuelReading::Raw)),
+            },
+            quarantine: row.quarantine.map(known).transpose()?,
+        })
+    }
 }

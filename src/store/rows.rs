@@ -40,6 +40,8 @@ pub enum Column<'a> {
     MaybeText(Vec<Option<&'a str>>),
     /// JSON, already written
     Json(Vec<String>),
+    /// JSON, already written, or null
+    MaybeJson(Vec<Option<String>>),
 }
 
 macro_rules! each_kind {
@@ -57,6 +59,7 @@ macro_rules! each_kind {
             Column::Text($values) => $body,
             Column::MaybeText($values) => $body,
             Column::Json($values) => $body,
+            Column::MaybeJson($values) => $body,
         }
     };
 }
@@ -83,7 +86,7 @@ impl Column<'_> {
             Self::Int(_) => "::int8[]",
             Self::Bool(_) | Self::MaybeBool(_) => "::bool[]",
             Self::Text(_) | Self::MaybeText(_) => "::text[]",
-            Self::Json(_) => "::text[]::jsonb[]",
+            Self::Json(_) | Self::MaybeJson(_) => "::text[]::jsonb[]",
         }
     }
 
@@ -96,6 +99,7 @@ impl Column<'_> {
             Self::Text(values) => args.add(values[row].to_owned()),
             Self::MaybeText(values) => args.add(values[row].map(str::to_owned)),
             Self::Json(values) => args.add(values[row].clone()),
+            Self::MaybeJson(values) => args.add(values[row].clone()),
             Self::Uuid(values) => args.add(values[row]),
             Self::MaybeUuid(values) => args.add(values[row]),
             Self::Time(values) => args.add(values[row]),

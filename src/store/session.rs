@@ -5,6 +5,28 @@ use uuid::Uuid;
 use super::sql::{Db, On, Result};
 use super::time::Time;
 
+/// Failed sign-ins of one address before it has to wait.
+pub const FAILURES: i64 = 5;
+
+/// Who holds a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HolderId {
+    /// A person's account.
+    Account(Uuid),
+    /// A system user.
+    System(Uuid),
+}
+
+impl HolderId {
+    /// The account and the system user: one of the two.
+    const fn columns(self) -> (Option<Uuid>, Option<Uuid>) {
+        match self {
+            Self::Account(id) => (Some(id), None),
+            Self::System(id) => (None, Some(id)),
+        }
+    }
+}
+
 /// A refresh token to keep.
 pub struct NewRefreshToken<'a> {
     /// Its hash.
@@ -12,7 +34,7 @@ pub struct NewRefreshToken<'a> {
     /// The session.
     pub family_id: Uuid,
     /// Whose.
-    pub account_id: Uuid,
+    pub holder: HolderId,
     /// When it is made.
     pub created_at: Time,
     /// Until when it is good.
@@ -26,10 +48,21 @@ pub struct NewRefreshToken<'a> {
 pub struct Family {
     /// The session.
     pub family_id: Uuid,
-    /// Whose.
-    pub account_id: Uuid,
+    account_id: Option<Uuid>,
+    system_user_id: Option<Uuid>,
     /// When it ends, however often it is refreshed.
     pub ends_at: Time,
+}
+
+impl Family {
+    /// Whose.
+    #[must_use]
+    pub fn holder(&self) -> HolderId {
+        match self.system_user_id {
+            Some(id) => HolderId::System(id),
+            None => HolderId::Account(self.account_id.unwrap_or_default()),
+        }
+    }
 }
 
 /// Failed sign-ins of an address in the present window.
@@ -43,13 +76,16 @@ pub struct Attempts {
 
 /// Keeps a refresh token.
 pub async fn insert(on: On<'_>, token: &NewRefreshToken<'_>) -> Result<()> {
+    let (account, system) = token.holder.columns();
     on.sql(
-        "insert into refresh_token (token_hash, family_id, account_id, created_at, expires_at, ends_at) \
-         values ($1, $2, $3, $4, $5, $6)",
+        "insert into refresh_token \
+         (token_hash, family_id, account_id, system_user_id, created_at, expires_at, ends_at) \
+         values ($1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(token.hash)
     .bind(token.family_id)
-    .bind(token.account_id)
+    .bind(account)
+    .bind(system)
     .bind(token.created_at)
     .bind(token.expires_at)
     .bind(token.ends_at)
@@ -62,7 +98,7 @@ pub async fn insert(on: On<'_>, token: &NewRefreshToken<'_>) -> Result<()> {
 pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>> {
     on.sql(
         "update refresh_token set used_at = $2 where token_hash = $1 and used_at is null \
-         and revoked_at is null and expires_at > $2 returning family_id, account_id, ends_at",
+         and revoked_at is null and expires_at > $2 returning family_id, account_id, system_user_id, ends_at",
     )
     .bind(hash)
     .bind(now)
@@ -73,7 +109,8 @@ pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>
 /// The session of a token that was used before.
 pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
     on.sql(
-        "select family_id, account_id, ends_at from refresh_token where token_hash = $1 and used_at is not null",
+        "select family_id, account_id, system_user_id, ends_at from refresh_token \
+         where token_hash = $1 and used_at is not null",
     )
     .bind(hash)
     .optional()
@@ -82,7 +119,7 @@ pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
 
 /// The session of a token, however it stands.
 pub async fn find(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
-    on.sql("select family_id, account_id, ends_at from refresh_token where token_hash = $1")
+    on.sql("select family_id, account_id, system_user_id, ends_at from refresh_token where token_hash = $1")
         .bind(hash)
         .optional()
         .await
@@ -98,10 +135,27 @@ pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// Forgets an account's sessions that ended before an instant.
-pub async fn forget_ended(on: On<'_>, account: Uuid, before: Time) -> Result<()> {
-    on.sql("delete from refresh_token where account_id = $1 and ends_at < $2")
+/// Ends every session of somebody.
+pub async fn revoke_all(on: On<'_>, holder: HolderId, now: Time) -> Result<()> {
+    let (account, system) = holder.columns();
+    on.sql(
+        "update refresh_token set revoked_at = $3 \
+         where (account_id = $1 or system_user_id = $2) and revoked_at is null",
+    )
+    .bind(account)
+    .bind(system)
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Forgets somebody's sessions that ended before an instant.
+pub async fn forget_ended(on: On<'_>, holder: HolderId, before: Time) -> Result<()> {
+    let (account, system) = holder.columns();
+    on.sql("delete from refresh_token where (account_id = $1 or system_user_id = $2) and ends_at < $3")
         .bind(account)
+        .bind(system)
         .bind(before)
         .run()
         .await?;

@@ -142,6 +142,16 @@ impl Db {
         })
     }
 
+    /// Opens a transaction that only reads, all of it as of one moment.
+    pub async fn begin_snapshot(&self) -> Result<Tx> {
+        Ok(match self {
+            Self::Postgres(pool) => {
+                Tx::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            }
+            Self::Sqlite { readers, .. } => Tx::Sqlite(readers.begin().await?),
+        })
+    }
+
     /// Closes every connection and waits for those in use.
     pub async fn close(&self) {
         match self {
@@ -208,6 +218,7 @@ enum Target<'c> {
 pub struct Stmt<'c> {
     target: Target<'c>,
     text: String,
+    bound: usize,
     broken: Option<BoxDynError>,
 }
 
@@ -220,7 +231,7 @@ impl<'c> On<'c> {
             On::LitePool(pool) => Target::LitePool(pool, SqliteArguments::default()),
             On::LiteConn(conn) => Target::LiteConn(conn, SqliteArguments::default()),
         };
-        Stmt { target, text: text.into_sql_str().as_str().to_owned(), broken: None }
+        Stmt { target, text: text.into_sql_str().as_str().to_owned(), bound: 0, broken: None }
     }
 }
 
@@ -258,6 +269,7 @@ impl<'c> Stmt<'c> {
             Target::PgPool(_, args) | Target::PgConn(_, args) => args.add(value),
             Target::LitePool(_, args) | Target::LiteConn(_, args) => Arguments::add(args, value),
         };
+        self.bound += 1;
         self.broken = self.broken.or(done.err());
         self
     }
@@ -269,15 +281,13 @@ impl<'c> Stmt<'c> {
         self
     }
 
-    /// Adds a placeholder, in the engine's own spelling, and its value.
+    /// Adds a placeholder and its value. It has a number, so that a text may go before it that has numbers too:
+    /// SQLite counts bare ones from the first value again.
     #[must_use]
     pub fn push_bind<'q, T: Param<'q>>(self, value: T) -> Self {
         let mut me = self.bind(value);
-        let written = match &me.target {
-            Target::PgPool(_, args) | Target::PgConn(_, args) => args.format_placeholder(&mut me.text),
-            Target::LitePool(_, args) | Target::LiteConn(_, args) => args.format_placeholder(&mut me.text),
-        };
-        me.broken = me.broken.or(written.err().map(Into::into));
+        me.text.push('$');
+        me.text.push_str(&me.bound.to_string());
         me
     }
 

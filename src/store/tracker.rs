@@ -3,7 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -36,22 +36,40 @@ pub struct CredentialRow {
     pub installed_to: Option<Time>,
 }
 
+const CREDENTIAL: &str = "select t.id, t.unique_id, t.organization_id, t.status, \
+     o.status as organization_status, o.settings as organization_settings, \
+     i.vehicle_id, i.installed_from, i.installed_to \
+     from tracker t join organization o on o.id = t.organization_id \
+     left join (select i.tracker_id, i.vehicle_id, i.installed_from, i.installed_to \
+     from installation i join vehicle v on v.id = i.vehicle_id where v.deleted_at is null) i \
+     on i.tracker_id = t.id where t.deleted_at is null ";
+
 /// The tracker with a token, by the token's hash. Knows no scope: the token is the credential.
 pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<CredentialRow>> {
     db.read()
-        .sql(
-            "select t.id, t.unique_id, t.organization_id, t.status, o.status as organization_status, \
-             o.settings as organization_settings, \
-             i.vehicle_id, i.installed_from, i.installed_to \
-             from tracker t join organization o on o.id = t.organization_id \
-             left join (select i.tracker_id, i.vehicle_id, i.installed_from, i.installed_to \
-             from installation i join vehicle v on v.id = i.vehicle_id where v.deleted_at is null) i \
-             on i.tracker_id = t.id \
-             where t.token_hash = $1 and t.deleted_at is null order by i.installed_from nulls first",
-        )
-        .bind(token_hash)
+        .sql(CREDENTIAL)
+        .push("and t.token_hash = ")
+        .push_bind(token_hash)
+        .push(" order by i.installed_from nulls first")
         .all()
         .await
+}
+
+/// The trackers of an organization with one of some names, each an id or a unique id; tracker by tracker.
+pub async fn find_named(db: &Db, scope: &OrgScope, names: &[&str]) -> Result<Vec<CredentialRow>> {
+    let ids = names.iter().filter_map(|name| Uuid::try_parse(name).ok());
+    let mut stmt = db
+        .read()
+        .sql(CREDENTIAL)
+        .push("and t.organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and (t.unique_id in (")
+        .push_each(names, |stmt, name| stmt.push_bind(*name))
+        .push(")");
+    for id in ids {
+        stmt = stmt.push(" or t.id = ").push_bind(id);
+    }
+    stmt.push(") order by t.id, i.installed_from nulls first").all().await
 }
 
 #[derive(sqlx::FromRow)]
@@ -120,6 +138,8 @@ async fn own_row(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<Option<R
         .await
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from tracker ", columns: SORT_KEYS };
+
 /// A page of trackers.
 pub async fn list(
     db: &Db,
@@ -128,13 +148,10 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Tracker>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from tracker ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    let ids: Vec<Uuid> = rows.iter().map(|row| row.id).collect();
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    let ids: Vec<Uuid> = found.items.iter().map(|row| row.id).collect();
     let stays = stays(db.read(), &ids).await?;
-    Ok(Page { items: rows.into_iter().map(|row| assembled(row, &stays)).collect(), total })
+    Ok(found.map(|row| assembled(row, &stays)))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {

@@ -4,7 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{TrackerId, VehicleId};
 
-use super::page::{Columns, paged};
+use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -23,6 +23,10 @@ pub struct Filter {
     pub statuses: Vec<VehicleStatus>,
     /// Of these categories.
     pub categories: Vec<VehicleCategory>,
+    /// Driven by one of these drivers now.
+    pub driver_ids: Vec<Uuid>,
+    /// Only those that nobody drives now.
+    pub unassigned: bool,
 }
 
 /// What a list can be sorted by.
@@ -146,6 +150,8 @@ pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
     Ok(())
 }
 
+const LIST: List = List { select: SELECT, count: "select count(*) from vehicle ", columns: SORT_KEYS };
+
 /// A page of vehicles.
 pub async fn list(
     db: &Db,
@@ -154,11 +160,8 @@ pub async fn list(
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Vehicle>> {
-    let rows: Vec<Row> =
-        paged(narrowed(db.read().sql(SELECT), scope, filter), SORT_KEYS, sort, page).all().await?;
-    let counted = db.read().sql("select count(*) from vehicle ");
-    let total = narrowed(counted, scope, filter).scalar().await?;
-    Ok(Page { items: rows.into_iter().map(Vehicle::from).collect(), total })
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
+    Ok(found.map(Vehicle::from))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
@@ -172,6 +175,14 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
         stmt = stmt.push(" and category in (");
         stmt =
             stmt.push_each(&filter.categories, |stmt, category| stmt.push_bind(category.as_str())).push(")");
+    }
+    if !filter.driver_ids.is_empty() {
+        stmt = stmt
+            .push(" and id in (select vehicle_id from assignment where ended_at is null and driver_id in (");
+        stmt = stmt.push_each(&filter.driver_ids, |stmt, id| stmt.push_bind(*id)).push("))");
+    }
+    if filter.unassigned {
+        stmt = stmt.push(" and id not in (select vehicle_id from assignment where ended_at is null)");
     }
     match &filter.q {
         Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),

@@ -119,7 +119,7 @@ fn a_ticket_belongs_to_its_caller_and_works_once() {
         let said = app.post("/v1/auth/ws-ticket", &app.root, json!(null)).await.ok(201);
         let ticket = text(&said["ticket"]);
         let caller = app.context.auth.tickets.redeem(&ticket, app.context.clock.now()).unwrap();
-        assert_eq!(caller.role, Role::SuperAdmin);
+        assert_eq!(caller.role(), Some(Role::SuperAdmin));
         assert_eq!(app.context.auth.tickets.redeem(&ticket, app.context.clock.now()), None);
         app.post("/v1/auth/ws-ticket", "", json!(null)).await.problem(401, "unauthenticated");
         app

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Duration;
 
 use awc::Client;
 use awc::http::Method;
@@ -18,8 +19,11 @@ use waypost::clock::{Clock, new_id};
 use waypost::config::{Secret, Settings};
 use waypost::context::Context;
 use waypost::domain::account::{AccountStatus, Role};
+use waypost::mail::{Mailbox, Transport};
 use waypost::store::account::{self, NewAccount};
 use waypost_actors::model::{OrganizationId, Timestamp};
+
+use crate::{contract, watch};
 
 /// 2026-05-01T12:00:00Z.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
@@ -38,6 +42,8 @@ pub(crate) struct App {
     pub(crate) url: String,
     /// The superAdmin's access token; empty without one.
     pub(crate) root: String,
+    /// The letters it sent.
+    pub(crate) mail: Mailbox,
     now_micros: Arc<AtomicI64>,
     client: Client,
     running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
@@ -93,9 +99,16 @@ impl Said {
 }
 
 impl App {
-    /// With a superAdmin who is signed in.
-    pub(crate) async fn start() -> Self {
+    /// With a superAdmin who is signed in; on the PostgreSQL server of this URL, if there is one.
+    async fn start(postgres: Option<String>) -> Self {
+        let database = match postgres {
+            Some(server) => Some(fresh_database(&server).await),
+            None => None,
+        };
         let mut app = Self::start_with(|settings| {
+            if let Some(url) = database {
+                settings.database_url = Some(Secret::new(url));
+            }
             settings.admin_email = Some(ROOT.into());
             settings.admin_password = Some(Secret::new(PASSWORD.into()));
         })
@@ -106,11 +119,15 @@ impl App {
     }
 
     pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
+        watch::log_lines();
         let directory = tempfile::tempdir().unwrap();
         let mut settings = Settings {
             listen: "127.0.0.1:0".parse().unwrap(),
             data_dir: directory.path().to_owned(),
             workers: Some(1),
+            // All tests come from one address; those about limits set them.
+            rate_limit: None,
+            rate_limit_sign_in: None,
             ..Settings::default()
         };
         if let Ok(server) = std::env::var("TEST_POSTGRES_URL") {
@@ -121,12 +138,15 @@ impl App {
         let told = Arc::clone(&now_micros);
         // Each look at the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
-        let application = Application::build(settings, clock).await.unwrap();
+        let mail = Mailbox::default();
+        let transport = Transport::Memory(mail.clone());
+        let application = Application::build_with(settings, clock, Some(transport)).await.unwrap();
         let app = Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             url: format!("http://{}", application.address),
             root: String::new(),
+            mail,
             now_micros,
             client: Client::builder().disable_redirects().no_default_headers().finish(),
             running: RefCell::new(None),
@@ -148,6 +168,7 @@ impl App {
             stop.send(()).ok();
             running.await.unwrap();
         }
+        watch::nothing_was_told();
     }
 
     pub(crate) fn pass(&self, seconds: i64) {
@@ -156,25 +177,30 @@ impl App {
 
     pub(crate) async fn send(
         &self,
-        method: &str,
+        method_name: &str,
         path: &str,
         headers: &[(&str, &str)],
         body: impl Into<Vec<u8>>,
     ) -> Said {
-        let method = Method::from_bytes(method.as_bytes()).unwrap();
+        let method = Method::from_bytes(method_name.as_bytes()).unwrap();
         let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
         for (name, value) in headers {
             request = request.insert_header((*name, *value));
         }
-        let mut answer = request.send_body(body.into()).await.unwrap();
+        let sent = body.into();
+        let mut answer = request.send_body(sent.clone()).await.unwrap();
         let bytes = answer.body().limit(16 << 20).await.unwrap().to_vec();
         let pairs = answer.headers().iter();
-        Said {
+        let said = Said {
             status: answer.status().as_u16(),
             headers: pairs.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned())).collect(),
             body: serde_json::from_slice(&bytes).unwrap_or_default(),
             bytes,
-        }
+        };
+        let content_type = headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| *value);
+        watch::learn(&said.body);
+        contract::check(method_name, path, content_type, &sent, &said);
+        said
     }
 
     async fn json(&self, method: &str, path: &str, token: &str, body: Value) -> Said {
@@ -240,6 +266,26 @@ impl App {
         id
     }
 
+    /// The link of the so-many-th letter to an address, as the path of its page.
+    pub(crate) async fn link(&self, address: &str, number: usize) -> String {
+        let waiting = self.mail.nth(address, number);
+        let letter = tokio::time::timeout(Duration::from_secs(20), waiting).await;
+        let letter = letter.unwrap_or_else(|_| panic!("no letter {number} to {address}"));
+        letter.link.strip_prefix(&self.url).unwrap().to_owned()
+    }
+
+    /// A system user of an organization, verified and signed in: its id and its access token.
+    pub(crate) async fn system_user(&self, org_admin: &str, scopes: &[&str]) -> (String, String) {
+        let email = format!("{}@programs.example.org", new_id());
+        let body = json!({ "name": "Program", "email": email, "password": PASSWORD, "scopes": scopes });
+        let id = text(&self.post("/v1/system-users", org_admin, body).await.ok(201)["id"]);
+        let page = self.link(&email, 1).await;
+        self.post(&page.replace("/verify/", "/v1/system-users/verify-email/"), "", json!(null)).await.ok(200);
+        let login = json!({ "email": email, "password": PASSWORD });
+        let said = self.post("/v1/system-users/login", "", login).await.ok(200);
+        (id, text(&said["accessToken"]))
+    }
+
     /// An access token of an account.
     pub(crate) async fn sign_in(&self, account: Uuid) -> String {
         let link = self.context.auth.sign_in_link(account).await.unwrap();
@@ -260,7 +306,18 @@ async fn fresh_database(server: &str) -> String {
 /// Runs a test against a server of its own.
 pub(crate) fn with_app<F: Future<Output = App>>(test: impl FnOnce(App) -> F) {
     actix_rt::System::new().block_on(async {
-        let app = App::start().await;
+        let app = App::start(None).await;
+        test(app).await.stop().await;
+    });
+}
+
+/// Runs a test twice: on SQLite, and on PostgreSQL where it is installed.
+pub(crate) fn on_each_engine<F: Future<Output = App>>(test: impl Fn(App) -> F) {
+    with_app(&test);
+    let Some(server) = waypost_test_support::postgres() else { return };
+    let url = server.url("");
+    actix_rt::System::new().block_on(async {
+        let app = App::start(Some(url.trim_end_matches('/').to_owned())).await;
         test(app).await.stop().await;
     });
 }

@@ -2,14 +2,38 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod assignments;
+mod audit;
 mod auth;
+mod contract;
+mod conventions;
 mod description;
+mod driver_lock;
+mod driver_tenancy;
+mod drivers;
+mod fleet;
 mod geofence_events;
+mod geofence_import;
 mod geofences;
 mod harness;
 mod inside;
+mod letters;
+mod limits;
+mod matrix;
+mod mistakes;
+mod once;
+mod organization_life;
 mod organizations;
+mod plan_limits;
+mod positions_history;
 mod protocol;
+mod publishing;
+mod sockets_end;
+mod system_users;
 mod tracker_socket;
 mod trackers;
+mod user_changes;
+mod users;
 mod vehicles;
+mod visits;
+mod watch;

@@ -21,7 +21,7 @@ fn an_operator_makes_and_activates_one() {
         let found = app.get(&path, &app.root).await;
         assert_eq!(
             found.ok(200)["subscription"]["usage"],
-            json!({ "vehicles": 0, "users": 1, "geofences": 0 })
+            json!({ "vehicles": 0, "drivers": 0, "users": 1, "geofences": 0 })
         );
         app
     });

@@ -1,6 +1,8 @@
 //! Vehicles.
 
 use serde_json::{Value, json};
+use waypost::store::time::Time;
+use waypost_actors::model::Timestamp;
 
 use crate::harness::{text, with_app};
 
@@ -233,6 +235,48 @@ fn lists_have_pages_links_sorting_search_and_live() {
         assert_eq!(newest["data"][0].get("live"), None);
         let live = app.get("/v1/vehicles?include=live", &org.viewer).await.ok(200);
         assert_eq!(live["data"][3]["live"]["geofences"], json!([]));
+        app
+    });
+}
+
+#[test]
+fn when_a_vehicle_is_out_of_service_is_written_down() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let spans = async |path: &str| {
+            let vehicle: uuid::Uuid = path.rsplit('/').next().unwrap().parse().unwrap();
+            let sql = "select began_at, ended_at from out_of_service where vehicle_id = $1 order by began_at";
+            let rows = app.context.db.read().sql(sql).bind(vehicle).all::<(Time, Option<Time>)>();
+            rows.await.unwrap()
+        };
+        let made = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "x" })).await;
+        let path = text(&json!(made.header("location")));
+        let put = async |status: &str| {
+            app.pass(10);
+            let changed = app.put(&path, &org.org_admin, json!({ "status": status })).await.ok(200);
+            Time(Timestamp::parse(&text(&changed["updatedAt"])).unwrap())
+        };
+        let millis = |spans: Vec<(Time, Option<Time>)>| -> Vec<(i64, Option<i64>)> {
+            spans.iter().map(|(from, to)| (from.0.as_millis(), to.map(|to| to.0.as_millis()))).collect()
+        };
+        assert_eq!(spans(&path).await, []);
+        put("maintenance").await;
+        assert_eq!(spans(&path).await, [], "in the workshop is in service");
+        let out = put("inactive").await.0.as_millis();
+        put("decommissioned").await;
+        assert_eq!(millis(spans(&path).await), [(out, None)], "from one to the other is the same absence");
+        let back = put("active").await.0.as_millis();
+        assert_eq!(millis(spans(&path).await), [(out, Some(back))]);
+        app.pass(10);
+        app.put(&path, &org.org_admin, json!({ "name": "y" })).await.ok(200);
+        app.delete(&path, &org.org_admin).await.ok(204);
+        let both = spans(&path).await;
+        assert_eq!((both.len(), both[1].1), (2, None), "deleted is out for ever");
+        assert!(both[1].0.0.as_millis() >= back + 10_000);
+        let idle =
+            app.post("/v1/vehicles", &org.org_admin, json!({ "name": "z", "status": "inactive" })).await;
+        let path = text(&json!(idle.header("location")));
+        assert_eq!(spans(&path).await.len(), 1, "it may begin so");
         app
     });
 }

@@ -61,6 +61,12 @@ const ARROWS: &[Arrow] = &[
         why: "auth/ is below everything that asks it",
     },
     Arrow {
+        from: "waypost::mail",
+        except: &[],
+        never: &["actix_web", "waypost::http", "waypost::ops", "waypost::ingest", "waypost::feed"],
+        why: "mail/ works an outbox off; use cases put letters into it",
+    },
+    Arrow {
         from: "waypost::store",
         except: &[],
         never: &[

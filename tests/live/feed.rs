@@ -55,6 +55,7 @@ async fn a_subscription_is_told_everything(store: TestStore) {
     assert_eq!(subscribed["mode"], "snapshot");
     assert_eq!(ids(&snapshot["vehicles"], "vehicleId"), [bus.vehicle.as_str()]);
     assert_eq!((&snapshot["vehicles"][0]["position"], &snapshot["occupancy"]), (&Value::Null, &json!([])));
+    assert_eq!(snapshot["vehicles"][0]["motion"], "unknown");
     bus.cross(&server, 1, 1).await;
     let event = wire.until(|said| said["type"] == "event").await;
     assert_eq!((&event["id"], &event["event"]["type"]), (&json!("all"), &json!("entry")), "{event}");
@@ -70,6 +71,7 @@ async fn a_subscription_is_told_everything(store: TestStore) {
     bus.cross(&server, 2, 2).await;
     let delta = wire.until(|said| said["type"] == "delta").await;
     assert_eq!(delta["occupancy"]["leave"], json!([{ "geofenceId": fence, "vehicleId": bus.vehicle }]));
+    assert_eq!(delta["vehicles"][0]["motion"], "moving", "{delta}");
     // Answering pings keeps it open; the heartbeat carries the cursor to go on from.
     let exit = &fleet.events().await[1];
     let heartbeat = wire.until(|said| said["type"] == "heartbeat").await;

@@ -6,6 +6,8 @@ mod bad_input;
 mod child;
 mod feed;
 mod kills;
+mod late;
+mod orders;
 mod resume;
 mod server;
 mod slice;

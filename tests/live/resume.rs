@@ -18,6 +18,7 @@ use crate::wire::{Wire, crossings};
 for_each_engine!(
     cut_at_random_every_event_comes_once_and_in_order,
     a_cursor_that_is_none_here_begins_anew,
+    numbers_that_revisions_left_behind_are_no_loss,
     a_slow_reader_disturbs_nobody_and_misses_nothing,
 );
 
@@ -115,6 +116,49 @@ async fn read_all(mut wire: Wire, seen: Rc<RefCell<Vec<String>>>, count: usize) 
         seen.borrow_mut().push(text(&said["event"]["id"]));
     }
     wire
+}
+
+/// A revision takes a new number and leaves a hole where it was: pages and cursors go over it.
+async fn numbers_that_revisions_left_behind_are_no_loss(store: TestStore) {
+    let server = Server::start(&store).await;
+    let fleet = server.fleet("org").await;
+    let bus = fleet.bus("one").await;
+    for name in ["a", "b", "c"] {
+        fleet.fence(name).await;
+    }
+    let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
+    wire.say(&subscribe("all")).await;
+    let cursor = wire.hear("subscribed").await["cursor"].clone();
+    drop(wire);
+    // More than one page of the log.
+    bus.cross(&server, 1, 400).await;
+    let told = fleet.events().await;
+    assert_eq!(told.len(), 1_200);
+    let organization = fleet.id.clone();
+    drop(fleet);
+    server.stop().await;
+    // Whole pages of numbers are left behind, and every other one of the rest.
+    let moved = "update geofence_event set revision = 2, sequence = sequence + 10000 \
+        where sequence between 50 and 649 or sequence % 2 = 0";
+    assert_eq!(store.db.write().sql(moved).run().await.unwrap(), 900);
+    store.db.write().sql("update writer set next_sequence = next_sequence + 10000").run().await.unwrap();
+    let log: Vec<(uuid::Uuid,)> =
+        store.db.read().sql("select id from geofence_event order by sequence").all().await.unwrap();
+    let log: Vec<String> = log.into_iter().map(|(id,)| id.to_string()).collect();
+
+    let server = Server::start(&store).await;
+    let (token, _) = server.sign_in(&organization, Role::Dispatcher).await;
+    let mut wire = Wire::feed(&server, &token).await;
+    wire.say(&resume_from(&cursor)).await;
+    assert_eq!(wire.hear("subscribed").await["mode"], "resumed");
+    let mut seen = Vec::new();
+    while seen.len() < log.len() {
+        let said = wire.until(|said| said["type"] == "event").await;
+        seen.push(text(&said["event"]["id"]));
+    }
+    assert_eq!(seen, log);
+    assert_eq!(server.event_ids(&token).await, log);
+    server.stop().await;
 }
 
 async fn a_slow_reader_disturbs_nobody_and_misses_nothing(store: TestStore) {

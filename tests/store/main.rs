@@ -1,9 +1,15 @@
 //! The store's mechanism on both engines: one suite, run once per engine.
 
+mod assignment;
 mod cache;
+mod corrections;
+mod fleet;
+mod merging;
 mod opening;
 mod schema;
+mod slices;
 mod statements;
 mod track;
 mod transactions;
+mod upgrade;
 mod values;

@@ -15,6 +15,8 @@ struct Schema {
     constraints: BTreeMap<String, BTreeSet<String>>,
     /// Names of indexes, by table, without those a constraint brings.
     indexes: BTreeMap<String, BTreeSet<String>>,
+    /// Names of rules on several rows at once, by table: exclusion constraints there, pairs of triggers here.
+    exclusions: BTreeMap<String, BTreeSet<String>>,
 }
 
 #[test]
@@ -51,6 +53,8 @@ fn both_engines_have_the_same_tables_columns_and_names() {
     assert_eq!(postgres.columns, sqlite.columns);
     assert_eq!(postgres.constraints, sqlite.constraints);
     assert_eq!(postgres.indexes, sqlite.indexes);
+    assert!(!postgres.exclusions.is_empty(), "no exclusion was read");
+    assert_eq!(postgres.exclusions, sqlite.exclusions);
 }
 
 async fn postgres_schema(db: &Db) -> Schema {
@@ -68,9 +72,13 @@ async fn postgres_schema(db: &Db) -> Schema {
     // PostgreSQL 18 lists `not null` here too; the columns compare that.
     let constraints =
         "select c.relname::text, k.conname::text from pg_constraint k join pg_class c on c.oid = k.conrelid
-        where c.relnamespace = 'public'::regnamespace and not c.relispartition and k.contype <> 'n'
+        where c.relnamespace = 'public'::regnamespace and not c.relispartition and k.contype not in ('n', 'x')
           and c.relname <> '_sqlx_migrations'";
     schema.constraints = by_table(db.read().sql(constraints).all().await.expect("constraints"));
+    let exclusions =
+        "select c.relname::text, k.conname::text from pg_constraint k join pg_class c on c.oid = k.conrelid
+        where c.relnamespace = 'public'::regnamespace and k.contype = 'x'";
+    schema.exclusions = by_table(db.read().sql(exclusions).all().await.expect("exclusions"));
     let indexes = "select c.relname::text, i.relname::text from pg_index x
         join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
         where c.relnamespace = 'public'::regnamespace and not c.relispartition and c.relname <> '_sqlx_migrations'
@@ -99,6 +107,10 @@ async fn sqlite_schema(db: &Db) -> Schema {
     }
     let indexes = "select tbl_name, name from sqlite_schema where type = 'index' and sql is not null";
     schema.indexes = by_table(db.read().sql(indexes).all().await.expect("indexes"));
+    let triggers = "select i.tbl_name, replace(i.name, '_insert', '') from sqlite_schema i
+        join sqlite_schema u on u.type = 'trigger' and u.name = replace(i.name, '_insert', '_update')
+        where i.type = 'trigger' and i.name like '%@_insert' escape '@'";
+    schema.exclusions = by_table(db.read().sql(triggers).all().await.expect("triggers"));
     schema
 }
 

@@ -3,11 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use actix::dev::channel::channel;
 use actix::prelude::*;
 use futures_util::future::join_all;
 use tokio::sync::{oneshot, watch};
 
 use super::cache::Cache;
+use super::corrections::{Corrections, CorrectionsParts};
+use super::desk::Desk;
 use super::directory::{Directory, DirectoryParts};
 use super::occupancy::Occupancy;
 use super::permits::Permits;
@@ -17,12 +20,15 @@ use crate::clock::Clock;
 use crate::live::LiveParts;
 use crate::ports::{Seeds, TrackStore};
 
+/// Messages that may wait for the coordinator of corrections without their senders waiting.
+const MAILBOX: usize = 64;
+
 /// Every actor that is there once, and the threads.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) clock: Clock,
-    pub(crate) permits: Permits,
-    pub(crate) directory: Addr<Directory>,
+    pub(crate) desk: Desk,
+    pub(crate) corrections: Addr<Corrections>,
     pub(crate) registry: Addr<GeofenceRegistry>,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) persistence: Addr<Persistence>,
@@ -33,7 +39,7 @@ pub(crate) struct Core {
 }
 
 struct Threads {
-    /// Directory, occupancy and cache.
+    /// Directory, occupancy, cache and corrections.
     desk: ArbiterHandle,
     /// The registry of fences: preparing a large one takes milliseconds that nobody else waits for.
     registry: ArbiterHandle,
@@ -64,11 +70,15 @@ impl Core {
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
         let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| Cache::new(cache)));
         let (taken_over_sender, taken_over) = watch::channel(false);
+        // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
+        let (corrections, corrections_mailbox) = channel(MAILBOX);
+        let corrections = Addr::new(corrections);
         let persistence = PersistenceParts {
             store: Arc::clone(&store),
             permits: permits.clone(),
             occupancy: occupancy.clone(),
             cache,
+            corrections: corrections.clone(),
             config: config.clone(),
             taken_over: taken_over_sender,
         };
@@ -78,21 +88,33 @@ impl Core {
             persistence: persistence.clone(),
             occupancy: occupancy.clone(),
             shelves: shelves.clone(),
+            store: Arc::clone(&store),
             permits: permits.clone(),
             clock: Arc::clone(&clock),
             idle_after: config.idle_after,
             restart_window: config.restart_window,
         };
+        let dirty = seeds.vehicles.iter().filter(|seed| seed.is_dirty).map(|seed| seed.vehicle.id).collect();
         let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory =
             Directory::start_in_arbiter(&threads.desk, move |_| Directory::new(directory, vehicles));
+        let desk = Desk { directory, permits };
+        let parts = CorrectionsParts {
+            desk: desk.clone(),
+            delay: config.correction_delay,
+            pause: config.probe_every,
+            dirty,
+        };
+        threads.desk.spawn_fn(move || {
+            Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
+        });
         let registry =
             GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| GeofenceRegistry::new(shelves));
         Self {
             store,
             clock,
-            permits,
-            directory,
+            desk,
+            corrections,
             registry,
             occupancy,
             persistence,

@@ -15,6 +15,7 @@ use super::registry::Shelves;
 use super::vehicle::{Rename, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
 use crate::model::{Vehicle, VehicleId};
+use crate::ports::TrackStore;
 
 /// So many restarts after panics are allowed per vehicle in the restart window.
 const RESTART_BUDGET: usize = 3;
@@ -41,6 +42,7 @@ pub(crate) struct DirectoryParts {
     pub(crate) persistence: Addr<Persistence>,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) shelves: Shelves,
+    pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
@@ -54,6 +56,19 @@ struct Entry {
     restarts: Vec<Instant>,
 }
 
+/// What a vehicle is, as the directory was told last. From the edge.
+#[derive(Message)]
+#[rtype(result = "Option<Arc<Vehicle>>")]
+pub(crate) struct Known(pub(crate) VehicleId);
+
+impl Handler<Known> for Directory {
+    type Result = Option<Arc<Vehicle>>;
+
+    fn handle(&mut self, Known(vehicle): Known, _: &mut Context<Self>) -> Self::Result {
+        self.entries.get(&vehicle).map(|entry| Arc::clone(&entry.vehicle))
+    }
+}
+
 /// The directory of vehicles.
 pub(crate) struct Directory {
     parts: DirectoryParts,
@@ -64,14 +79,15 @@ pub(crate) struct Directory {
 
 impl Directory {
     pub(crate) fn new(parts: DirectoryParts, vehicles: Vec<Vehicle>) -> Self {
-        let entries = vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(vehicle))).collect();
+        let entries =
+            vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(Arc::new(vehicle)))).collect();
         Self { parts, entries, generation: 0 }
     }
 }
 
 impl Entry {
-    fn new(vehicle: Vehicle) -> Self {
-        Self { vehicle: Arc::new(vehicle), inlet: None, restarts: Vec::new() }
+    const fn new(vehicle: Arc<Vehicle>) -> Self {
+        Self { vehicle, inlet: None, restarts: Vec::new() }
     }
 
     /// Notes a restart; `false` when the budget is used up.
@@ -122,6 +138,7 @@ impl Handler<Locate> for Directory {
         let parts = VehicleParts {
             vehicle: Arc::clone(&entry.vehicle),
             fences: self.parts.shelves.of(entry.vehicle.organization_id),
+            store: Arc::clone(&self.parts.store),
             persistence: self.parts.persistence.clone(),
             occupancy: self.parts.occupancy.clone(),
             clock: Arc::clone(&self.parts.clock),
@@ -164,21 +181,33 @@ impl Handler<Passivated> for Directory {
     }
 }
 
-/// A vehicle was created or changed. From the edge.
+/// A vehicle was created or changed. From the edge; answers what it was before, once its actor knows.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Option<Arc<Vehicle>>")]
 pub(crate) struct PutVehicle(pub(crate) Vehicle);
 
 impl Handler<PutVehicle> for Directory {
-    type Result = ();
+    type Result = ResponseFuture<Option<Arc<Vehicle>>>;
 
-    fn handle(&mut self, PutVehicle(vehicle): PutVehicle, ctx: &mut Context<Self>) {
-        let entry = self.entries.entry(vehicle.id).or_insert_with(|| Entry::new(vehicle.clone()));
-        entry.vehicle = Arc::new(vehicle);
-        if let Some(inlet) = &entry.inlet {
-            let told = inlet.address.send(Rename(Arc::clone(&entry.vehicle)));
-            ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
-        }
+    fn handle(&mut self, PutVehicle(vehicle): PutVehicle, _: &mut Context<Self>) -> Self::Result {
+        let vehicle = Arc::new(vehicle);
+        let known = self.entries.get_mut(&vehicle.id);
+        let (before, inlet) = match known {
+            Some(entry) => {
+                (Some(std::mem::replace(&mut entry.vehicle, Arc::clone(&vehicle))), entry.inlet.clone())
+            }
+            None => {
+                self.entries.insert(vehicle.id, Entry::new(Arc::clone(&vehicle)));
+                (None, None)
+            }
+        };
+        Box::pin(async move {
+            if let Some(inlet) = inlet {
+                // One that stopped meanwhile is started with the new one.
+                inlet.address.send(Rename(vehicle)).await.ok();
+            }
+            before
+        })
     }
 }
 

@@ -2,10 +2,13 @@
 //! pure engine and effects into messages; none decides anything about geofences itself.
 //!
 //! Asks go at the edge ([`crate::live`]), tells go downstream. Who tells whom is a line, not a
-//! circle: edge → directory → vehicle → persistence → occupancy → cache.
+//! circle: edge → directory → vehicle → persistence → occupancy → cache. Beside it, persistence tells the
+//! coordinator of corrections who is dirty, and that one comes in at the edge like everybody else.
 
 pub(crate) mod cache;
 pub(crate) mod core;
+pub(crate) mod corrections;
+pub(crate) mod desk;
 pub(crate) mod directory;
 pub(crate) mod occupancy;
 pub(crate) mod permits;

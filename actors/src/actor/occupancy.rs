@@ -8,11 +8,14 @@ use actix::prelude::*;
 use tokio::sync::mpsc;
 
 use crate::geofence::FenceTimeline;
-use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
-use crate::tracking::VehicleState;
-use crate::view::{HeldFence, InsideView, VehicleView};
+use crate::tracking::{Stay, VehicleState};
+use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
 use crate::watch::{Audience, CommittedEvent, Update, VehicleUpdate, Watch};
+
+/// Over a longer time than this nobody asks how far a vehicle can have come. Seconds.
+const MAX_TRACED_SECONDS: f64 = 3_600.0;
 
 struct Known {
     organization_id: OrganizationId,
@@ -213,7 +216,30 @@ impl Handler<View> for Occupancy {
         let known = self.vehicles.get(&vehicle)?;
         let mut geofences: Vec<HeldFence> = known.state.open_stays().map(HeldFence::from).collect();
         geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
-        Some(VehicleView { fix: known.state.last, geofences })
+        Some(VehicleView { fix: known.state.last, geofences, motion: known.state.trail.motion })
+    }
+}
+
+/// What some vehicles did so far in the fences they are in. From the edge.
+#[derive(Message)]
+#[rtype(result = "Vec<RunningVisit>")]
+pub(crate) struct Running(pub(crate) Vec<VehicleId>);
+
+impl Handler<Running> for Occupancy {
+    type Result = Vec<RunningVisit>;
+
+    fn handle(&mut self, Running(vehicles): Running, _: &mut Context<Self>) -> Self::Result {
+        let states =
+            vehicles.iter().filter_map(|vehicle| self.vehicles.get(vehicle)).map(|known| &known.state);
+        let running = |state: &VehicleState| {
+            let newest = state.last.map_or(Timestamp::MIN, |fix| fix.recorded_at);
+            let visit = |stay: &Stay| {
+                let (as_of, analytics) = stay.running(newest);
+                RunningVisit { visit_id: stay.visit_id, as_of, analytics }
+            };
+            state.open_stays().map(visit).collect::<Vec<_>>()
+        };
+        states.flat_map(|state| running(state)).collect()
     }
 }
 
@@ -238,20 +264,27 @@ impl Handler<Inside> for Occupancy {
     }
 }
 
-/// The vehicles that a fence's newest version may touch: those in the fence, and those whose last
-/// fix the version holds. From the edge of an edit.
+/// The vehicles that a version of a fence may touch: those in the fence, those whose last fix it holds,
+/// and those that went on past the instant at which it takes effect. From the edge of an edit.
 #[derive(Message)]
 #[rtype(result = "Vec<VehicleId>")]
-pub(crate) struct Touched(pub(crate) Arc<FenceTimeline>);
+pub(crate) struct Touched {
+    pub(crate) fence: Arc<FenceTimeline>,
+    pub(crate) version: i64,
+}
 
 impl Handler<Touched> for Occupancy {
     type Result = Vec<VehicleId>;
 
-    fn handle(&mut self, Touched(fence): Touched, _: &mut Context<Self>) -> Self::Result {
-        let newest = fence.newest();
+    fn handle(&mut self, Touched { fence, version }: Touched, _: &mut Context<Self>) -> Self::Result {
+        let Some(version) = fence.versions().iter().find(|known| known.version == version) else {
+            return Vec::new();
+        };
+        let from = version.effective_from.unwrap_or(Timestamp::FIRST);
         let touched = |state: &VehicleState| {
             state.stay(fence.id).is_some()
-                || (newest.active && state.last.is_some_and(|fix| newest.shape.covers(fix.place)))
+                || (version.active && state.last.is_some_and(|fix| version.shape.covers(fix.place)))
+                || may_have_met(state, &fence, from)
         };
         self.fleets
             .get(&fence.organization_id)
@@ -261,6 +294,22 @@ impl Handler<Touched> for Occupancy {
             .copied()
             .collect()
     }
+}
+
+/// Whether a vehicle may have been near a fence since an instant, as far as its newest state tells.
+fn may_have_met(state: &VehicleState, fence: &FenceTimeline, from: Timestamp) -> bool {
+    let Some(last) = state.last.filter(|_| from <= state.passed()) else { return false };
+    if let Some(before) = state.came_from.filter(|before| before.at < from) {
+        // Only its last way counts, and that is known.
+        return fence.is_near_way(before.place, last.place);
+    }
+    let seconds = last.recorded_at.seconds_since(from).max(0.0);
+    if seconds > MAX_TRACED_SECONDS || state.jumped_at >= from {
+        return true;
+    }
+    // It was on its way for so long, and the way on which it was at the instant has a longest length.
+    let meters = VehicleState::MAX_METERS_PER_SECOND.mul_add(seconds, VehicleState::MAX_LEG_METERS);
+    fence.is_within(last.place, meters)
 }
 
 /// Makes a vehicle known that never reported. From the edge.

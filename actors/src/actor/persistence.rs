@@ -1,4 +1,4 @@
-//! The one writer: gathers writes, numbers their events, commits them together, and only then says so.
+//! The one writer: gathers writes, commits them together, and only then says so.
 //!
 //! Owns the order of events and the promise of an acknowledgement. One commit is under way at a
 //! time; what comes meanwhile makes the next one bigger. After a commit that failed, or may have,
@@ -16,12 +16,13 @@ use futures_util::FutureExt as _;
 use tokio::sync::{oneshot, watch};
 
 use super::cache::{Cache, CacheNewest};
-use super::occupancy::{Committed, CommittedVehicle, Occupancy, Replace};
+use super::corrections::{Corrections, Dirty};
+use super::occupancy::{self, CommittedVehicle, Occupancy, Replace};
 use super::permits::{Permit, Permits};
-use super::vehicle::InFlight;
+use super::vehicle::{Done, InFlight, Outcome};
 use crate::live::{LiveConfig, LiveError};
 use crate::model::{Event, OrganizationId, VehicleId};
-use crate::ports::{Batch, Counts, Reread, StoreError, TrackStore, VehicleWrite};
+use crate::ports::{Batch, Committed, Counts, Reread, StoreError, TrackStore, VehicleWrite};
 use crate::tracking::{Effects, VehicleState};
 
 /// Room in the mailbox beside what holds a permit.
@@ -61,6 +62,7 @@ pub(crate) struct PersistenceParts {
     pub(crate) permits: Permits,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) cache: Option<Addr<Cache>>,
+    pub(crate) corrections: Addr<Corrections>,
     pub(crate) config: LiveConfig,
     /// Told when another server has taken over and this one must stop.
     pub(crate) taken_over: watch::Sender<bool>,
@@ -76,7 +78,7 @@ pub(crate) struct Write {
     pub(crate) state: Arc<VehicleState>,
     pub(crate) permit: Permit,
     pub(crate) in_flight: InFlight,
-    pub(crate) done: oneshot::Sender<Result<Counts, LiveError>>,
+    pub(crate) done: Done,
 }
 
 /// Answered once everything written before is committed and known to readers; with an error when
@@ -87,8 +89,10 @@ pub(crate) struct Barrier;
 
 /// What a commit owes its senders.
 struct Owed {
-    done: oneshot::Sender<Result<Counts, LiveError>>,
+    done: Done,
     known_duplicates: u64,
+    /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
+    is_about_late_data: bool,
     in_flight: InFlight,
     permit: Permit,
 }
@@ -158,33 +162,39 @@ impl Persistence {
         }
         let (batch, owed) = self.next_batch();
         self.doing = Doing::Committing;
-        let (store, occupancy) = (Arc::clone(&self.parts.store), self.parts.occupancy.clone());
+        let store = Arc::clone(&self.parts.store);
+        let (occupancy, corrections) = (self.parts.occupancy.clone(), self.parts.corrections.clone());
+        let next_sequence = self.next_sequence;
         let limit = self.parts.config.commit_timeout;
         let commit = async move {
             match in_time(limit, store.commit(&batch)).await {
-                Ok(counts) => {
-                    let next_sequence = batch.next_sequence;
-                    Ok((counts, next_sequence, tell(&occupancy, batch).await))
+                Ok(mut committed) => {
+                    let dirty = dirty_vehicles(&batch, &committed);
+                    let told = tell(&occupancy, batch, &mut committed, next_sequence).await;
+                    if !dirty.is_empty() {
+                        corrections.send(Dirty(dirty)).await.ok();
+                    }
+                    Ok((committed, told))
                 }
                 Err(error) => Err((error, batch)),
             }
         };
         ctx.spawn(commit.into_actor(self).map(move |result, actor, ctx| match result {
-            Ok((counts, next_sequence, newest)) => {
+            Ok((committed, (next_sequence, newest))) => {
                 actor.next_sequence = next_sequence;
                 if let Some(cache) = &actor.parts.cache {
                     // A full mailbox is fine: the cache takes the next state.
                     cache.try_send(CacheNewest(newest)).ok();
                 }
-                actor.committed(&counts, owed, ctx);
+                actor.committed(&committed, owed, ctx);
             }
             Err((error, batch)) => actor.failed(&error, batch, owed, ctx),
         }));
     }
 
-    /// Takes waiting writes up to the size of a batch and numbers their events.
+    /// Takes waiting writes up to the size of a batch.
     fn next_batch(&mut self) -> (Batch, Vec<Owed>) {
-        let mut batch = Batch { next_sequence: self.next_sequence, ..Batch::default() };
+        let mut batch = Batch::default();
         let mut owed = Vec::new();
         let mut rows = 0;
         while let Some(write) = self.waiting.front() {
@@ -192,16 +202,12 @@ impl Persistence {
             if rows > 0 && rows + more > self.parts.config.max_batch_rows {
                 break;
             }
-            let Some(mut write) = self.waiting.pop_front() else { break };
+            let Some(write) = self.waiting.pop_front() else { break };
             rows += more;
-            for event in &mut write.effects.events {
-                event.sequence = batch.next_sequence;
-                batch.next_sequence += 1;
-                batch.event_count += 1;
-            }
             owed.push(Owed {
                 done: write.done,
                 known_duplicates: write.effects.duplicates,
+                is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
                 in_flight: write.in_flight,
                 permit: write.permit,
             });
@@ -216,15 +222,16 @@ impl Persistence {
         (batch, owed)
     }
 
-    fn committed(&mut self, counts: &[Counts], owed: Vec<Owed>, ctx: &mut Context<Self>) {
+    fn committed(&mut self, committed: &[Committed], owed: Vec<Owed>, ctx: &mut Context<Self>) {
         self.doing = Doing::Gathering;
-        debug_assert_eq!(counts.len(), owed.len());
+        debug_assert_eq!(committed.len(), owed.len());
         self.finished += owed.len() as u64;
-        for (owed, counts) in owed.into_iter().zip(counts) {
-            let Owed { done, known_duplicates, in_flight, permit } = owed;
+        for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
+            let Owed { done, known_duplicates, is_about_late_data, in_flight, permit } = owed;
             drop((in_flight, permit));
             let duplicates = counts.duplicates + known_duplicates;
-            done.send(Ok(Counts { stored: counts.stored, duplicates })).ok();
+            let counts = Counts { stored: counts.stored, duplicates };
+            done.send(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data })).ok();
         }
         self.release_barriers();
         self.flush_if_due(false, ctx);
@@ -273,7 +280,12 @@ impl Persistence {
     /// The store answers again: what it holds is the truth, in every reader's memory too.
     fn resume(&mut self, reread: Reread, ctx: &mut Context<Self>) {
         self.next_sequence = reread.next_sequence;
-        let told = self.parts.occupancy.send(Replace(reread));
+        let (occupancy, corrections) = (self.parts.occupancy.clone(), self.parts.corrections.clone());
+        let told = async move {
+            let dirty = Dirty(reread.dirty.clone());
+            occupancy.send(Replace(reread)).await.ok();
+            corrections.send(dirty).await.ok();
+        };
         ctx.spawn(told.into_actor(self).map(|_, actor, _| {
             tracing::info!("the store answers again");
             // Nothing waits: no permit of the new term is out before the next line.
@@ -285,27 +297,41 @@ impl Persistence {
 
 /// What a write weighs in a batch: its rows and its records.
 fn weight(effects: &Effects) -> usize {
-    effects.rows.len() + effects.events.len() + 1
+    let correction = effects.correction.as_ref();
+    let corrected = correction.map_or(0, |part| part.events.len() + part.quarantines.len());
+    effects.rows.len() + effects.events.len() + corrected + 1
 }
 
-/// Tells what is committed, so that an answer after the acknowledgement shows it.
+/// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
+fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
+    let writes = batch.writes.iter().zip(committed);
+    let dirty = writes.filter(|(write, committed)| committed.is_dirty && write.effects.correction.is_none());
+    dirty.map(|(write, _)| write.vehicle_id).collect()
+}
+
+/// What the cache is offered.
+type Newest = Vec<(OrganizationId, VehicleId, Arc<VehicleState>)>;
+
+/// Tells what is committed, so that an answer after the acknowledgement shows it. Answers the number
+/// of the next event.
 async fn tell(
     occupancy: &Addr<Occupancy>,
     batch: Batch,
-) -> Vec<(OrganizationId, VehicleId, Arc<VehicleState>)> {
-    let mut events: Vec<Event> = Vec::new();
-    let mut vehicles: Vec<CommittedVehicle> = Vec::with_capacity(batch.writes.len());
-    for write in batch.writes {
-        events.extend(write.effects.events);
-        vehicles.push(CommittedVehicle {
-            vehicle_id: write.vehicle_id,
-            organization_id: write.organization_id,
-            state: write.state,
-        });
-    }
+    committed: &mut [Committed],
+    next_sequence: i64,
+) -> (i64, Newest) {
+    let events: Vec<Event> =
+        committed.iter_mut().flat_map(|committed| std::mem::take(&mut committed.events)).collect();
+    let next_sequence = events.iter().map(|event| event.sequence + 1).max().unwrap_or(next_sequence);
+    let committed = |write: VehicleWrite| CommittedVehicle {
+        vehicle_id: write.vehicle_id,
+        organization_id: write.organization_id,
+        state: write.state,
+    };
+    let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
     let newest = vehicles.iter().map(|v| (v.organization_id, v.vehicle_id, Arc::clone(&v.state))).collect();
-    occupancy.send(Committed { vehicles, events, next_sequence: batch.next_sequence }).await.ok();
-    newest
+    occupancy.send(occupancy::Committed { vehicles, events, next_sequence }).await.ok();
+    (next_sequence, newest)
 }
 
 async fn reread(

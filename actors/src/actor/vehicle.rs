@@ -1,4 +1,5 @@
-//! One vehicle: applies its fixes in order and hands their effects to the writer.
+//! One vehicle: applies its fixes in order and hands their effects to the writer. Goes on doing so
+//! while a correction of its past is on its way.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,15 +17,19 @@ use super::persistence::{Barrier, Persistence, Write};
 use crate::clock::Clock;
 use crate::geofence::FenceSet;
 use crate::live::LiveError;
-use crate::model::{Fix, GeofenceId, Vehicle, VehicleId};
-use crate::ports::Counts;
-use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
+use crate::model::{Fix, Timestamp, Vehicle, VehicleId};
+use crate::ports::{Counts, Slice, StoreError, TrackStore};
+use crate::tracking::{self, Context as Judgement, Effects, Mark, Meanwhile, Standing, VehicleState};
+
+/// A correction that waits for its slice while so many fixes are applied is given up for now.
+const MAX_MEANWHILE: usize = 20_000;
 
 /// What a vehicle is started with.
 #[derive(Clone)]
 pub(crate) struct VehicleParts {
     pub(crate) vehicle: Arc<Vehicle>,
     pub(crate) fences: Arc<ArcSwap<FenceSet>>,
+    pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) persistence: Addr<Persistence>,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) clock: Clock,
@@ -48,10 +53,22 @@ pub(crate) struct VehicleActor {
     last_used: Instant,
     /// Taken out of use: takes no fixes any more.
     retired: bool,
+    /// What happens while a correction waits for its slice.
+    correcting: Option<Meanwhile>,
+    /// Counts corrections: the one that is waited for.
+    correction: u64,
+}
+
+/// What became of what was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) counts: Counts,
+    /// Whether the vehicle awaits a correction that what was asked for brought about, or left.
+    pub(crate) is_dirty: bool,
 }
 
 /// Told once what was asked for is committed or refused.
-pub(crate) type Done = oneshot::Sender<Result<Counts, LiveError>>;
+pub(crate) type Done = oneshot::Sender<Result<Outcome, LiveError>>;
 
 /// Fixes of one report, in their order. From a reporter; one in flight per reporter and vehicle.
 /// Answered once applied; `done` once committed or refused.
@@ -63,19 +80,23 @@ pub(crate) struct Report {
     pub(crate) done: Done,
 }
 
-/// Settles a fence's newest version. From the edge of an edit; `done` once its records are committed.
+/// The timeline changed from an instant on: a fence's version takes effect, or the vehicle goes out of
+/// service. From the edge of an edit; `done` once the records are committed, or owed by a dirty mark.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Settle {
-    pub(crate) fence: GeofenceId,
+    pub(crate) from: Timestamp,
+    /// The vehicle is out of service for ever and takes no fixes from here on.
+    pub(crate) retire: bool,
     pub(crate) permit: Permit,
     pub(crate) done: Done,
 }
 
-/// Ends every stay: the vehicle is taken out of use. From the edge; `done` once that is committed.
+/// One step of a correction. From the coordinator of corrections, one at a time; `done` once it is
+/// committed, with whether the vehicle is still dirty.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Deactivate {
+pub(crate) struct Correct {
     pub(crate) permit: Permit,
     pub(crate) done: Done,
 }
@@ -114,6 +135,8 @@ impl VehicleActor {
             in_flight: Arc::new(AtomicUsize::new(0)),
             last_used: Instant::now(),
             retired: false,
+            correcting: None,
+            correction: 0,
         }
     }
 
@@ -138,6 +161,7 @@ impl VehicleActor {
             Ok(state) => {
                 actor.state = state;
                 actor.retired = false;
+                actor.correcting = None;
                 then(actor);
             }
             Err(_) => ctx.stop(), // the core is stopping
@@ -158,10 +182,19 @@ impl VehicleActor {
         let (mut state, mut effects) = (VehicleState::clone(&self.state), Effects::default());
         run(&mut state, &judgement, &mut effects);
         if effects.is_empty() && state == *self.state && self.is_committed(&permit) {
-            done.send(Ok(Counts { stored: 0, duplicates: effects.duplicates })).ok();
+            let counts = Counts { stored: 0, duplicates: effects.duplicates };
+            done.send(Ok(Outcome { counts, is_dirty: false })).ok();
             return;
         }
-        let state = Arc::new(state);
+        if let Some(late) = may_be_late(&effects)
+            && let Some(meanwhile) = &mut self.correcting
+        {
+            meanwhile.late = Some(meanwhile.late.map_or(late, |known| known.merge(late)));
+        }
+        self.write(effects, Arc::new(state), permit, done);
+    }
+
+    fn write(&mut self, effects: Effects, state: Arc<VehicleState>, permit: Permit, done: Done) {
         let write = Write {
             vehicle_id: self.parts.vehicle.id,
             organization_id: self.parts.vehicle.organization_id,
@@ -172,10 +205,62 @@ impl VehicleActor {
             done,
         };
         // The permits bound what is on its way, and the writer's mailbox holds that much.
-        match self.parts.persistence.try_send(write) {
-            Ok(()) => self.state = state,
-            Err(SendError::Full(write)) => refuse(write.done, LiveError::Unavailable),
-            Err(SendError::Closed(write)) => refuse(write.done, LiveError::Stopped),
+        let (write, why) = match self.parts.persistence.try_send(write) {
+            Ok(()) => {
+                self.state = state;
+                return;
+            }
+            Err(SendError::Full(write)) => (write, LiveError::Unavailable),
+            Err(SendError::Closed(write)) => (write, LiveError::Stopped),
+        };
+        self.correcting = None; // it remembers what has not happened
+        refuse(write.done, why);
+    }
+
+    /// Reads a slice of the past, while live fixes are applied.
+    fn begin_correction(&mut self, permit: Permit, done: Done, ctx: &mut Context<Self>) {
+        self.correcting = Some(Meanwhile::default());
+        self.correction += 1;
+        let number = self.correction;
+        let (persistence, store, vehicle) =
+            (self.parts.persistence.clone(), Arc::clone(&self.parts.store), self.id());
+        let slice = async move {
+            // What was handed over before must be stored when the slice is read.
+            persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)??;
+            store.slice(vehicle).await.map_err(|error| unread(&error))
+        };
+        ctx.spawn(slice.into_actor(self).map(move |slice, actor, _| {
+            // Nothing is remembered if the state was taken over anew, or too much happened.
+            let meanwhile = actor.correcting.take_if(|_| actor.correction == number);
+            match (slice, meanwhile) {
+                (Ok(Some(slice)), Some(meanwhile)) => actor.correct(&slice, &meanwhile, permit, done),
+                (Ok(None), Some(_)) => {
+                    done.send(Ok(Outcome::default())).ok();
+                }
+                (Ok(_), None) => refuse(done, LiveError::Unavailable),
+                (Err(error), _) => refuse(done, error),
+            }
+        }));
+    }
+
+    /// Evaluates a slice and hands over what it found. Live fixes wait for no more than this.
+    fn correct(&mut self, slice: &Slice, meanwhile: &Meanwhile, permit: Permit, done: Done) {
+        let fences = self.parts.fences.load();
+        let judgement =
+            Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
+        let corrected = tracking::correct(slice, meanwhile, &judgement);
+        let state = Arc::new(corrected.live(&self.state));
+        let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
+        self.write(effects, state, permit, done);
+    }
+
+    /// Keeps fixes for a correction that waits for its slice.
+    fn remember(&mut self, fixes: &[Fix]) {
+        if let Some(meanwhile) = &mut self.correcting {
+            meanwhile.fixes.extend_from_slice(fixes);
+            if meanwhile.fixes.len() > MAX_MEANWHILE {
+                self.correcting = None;
+            }
         }
     }
 
@@ -210,6 +295,17 @@ fn refuse(done: Done, why: LiveError) {
     done.send(Err(why)).ok();
 }
 
+fn unread(error: &StoreError) -> LiveError {
+    tracing::warn!(%error, "the store gave no slice for a correction");
+    LiveError::Unavailable
+}
+
+/// What these effects may mark dirty when they are stored: only the store knows what it had before.
+fn may_be_late(effects: &Effects) -> Option<Mark> {
+    let rechecked = effects.rows.iter().filter(|row| row.standing != Standing::Fresh);
+    rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late).reduce(Mark::merge)
+}
+
 impl Actor for VehicleActor {
     type Context = Context<Self>;
 
@@ -218,7 +314,7 @@ impl Actor for VehicleActor {
         let idle_after = self.parts.idle_after;
         ctx.run_interval(idle_after, move |actor, ctx| {
             let idle = actor.last_used.elapsed() >= idle_after;
-            if idle && actor.in_flight.load(Ordering::Acquire) == 0 {
+            if idle && actor.correcting.is_none() && actor.in_flight.load(Ordering::Acquire) == 0 {
                 let gone =
                     super::directory::Passivated { vehicle: actor.id(), generation: actor.parts.generation };
                 if actor.parts.passivated.try_send(gone).is_ok() {
@@ -237,10 +333,15 @@ impl Handler<Report> for VehicleActor {
             if actor.retired {
                 return refuse(done, LiveError::UnknownVehicle);
             }
+            // However a frame was packed, newest first too: what it holds is applied in its order.
+            let mut fixes = fixes;
+            fixes.sort_by(tracking::by_rank);
+            actor.remember(&fixes);
             actor.step(permit, done, |state, judgement, effects| {
                 for fix in fixes {
                     tracking::apply(state, fix, judgement, effects);
                 }
+                tracking::catch_up(state, judgement, effects);
             });
         });
     }
@@ -249,27 +350,32 @@ impl Handler<Report> for VehicleActor {
 impl Handler<Settle> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, Settle { fence, permit, done }: Settle, ctx: &mut Context<Self>) {
+    fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
+        let Settle { from, retire, permit, done } = settle;
         self.in_term(permit, done, ctx, move |actor, permit, done| {
-            if actor.retired {
-                return refuse(done, LiveError::UnknownVehicle);
-            }
             actor.step(permit, done, |state, judgement, effects| {
-                tracking::settle_fence(state, fence, judgement, effects);
+                tracking::settle_change(state, from, judgement, effects);
             });
+            // From here on a connection that still has the address cannot begin a new stay.
+            actor.retired |= retire;
         });
     }
 }
 
-impl Handler<Deactivate> for VehicleActor {
+impl Handler<Correct> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, Deactivate { permit, done }: Deactivate, ctx: &mut Context<Self>) {
-        self.in_term(permit, done, ctx, |actor, permit, done| {
-            actor.step(permit, done, tracking::deactivate);
-            // From here on a connection that still has the address cannot begin a new stay.
-            actor.retired = true;
-        });
+    fn handle(&mut self, Correct { permit, done }: Correct, ctx: &mut Context<Self>) {
+        self.last_used = Instant::now();
+        if permit.term < self.parts.term {
+            refuse(done, LiveError::Unavailable);
+        } else if permit.term > self.parts.term {
+            // The first of a new term takes over the state; this one comes again.
+            self.parts.term = permit.term;
+            self.seed(false, ctx, |_| refuse(done, LiveError::Unavailable));
+        } else {
+            self.begin_correction(permit, done, ctx);
+        }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Boxes of longitude and latitude that never cross the antimeridian.
 
-use super::place::eastward_degrees;
+use super::place::{canonical_degrees, eastward_degrees};
 use crate::model::Place;
+
+/// No degree of a meridian, and none of the equator, is shorter.
+const METERS_PER_DEGREE: f64 = 110_500.0;
 
 /// A closed box in degrees, `west <= east` always. What crosses the antimeridian has two.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,6 +34,17 @@ impl GeoBox {
             && other.west <= self.east
             && self.south <= other.north
             && other.south <= self.north
+    }
+
+    /// Whether the box may come as near to a place as this; never `false` where it does.
+    pub(super) fn is_within(&self, place: Place, meters: f64) -> bool {
+        let high = meters / METERS_PER_DEGREE;
+        let (south, north) = (place.latitude - high, place.latitude + high);
+        // A circle around the place reaches farthest east where it is nearest to a pole.
+        let parallel = south.abs().max(north.abs()).min(90.0).to_radians().cos();
+        let wide = (high / parallel).min(180.0);
+        let west = canonical_degrees(place.longitude - wide);
+        Self::spanning(west, 2.0f64.mul_add(wide, west), south, north).iter().any(|area| area.meets(self))
     }
 
     /// The box or boxes of what lies between two longitudes, `west` in [-180, 180) and `east`
@@ -91,6 +105,16 @@ mod tests {
         assert_eq!(stretch_west(&[(-10.0, 5.0), (20.0, 30.0)]), -10.0);
         assert_eq!(stretch_west(&[(-180.0, -170.0), (170.0, 180.0)]), 170.0);
         assert_eq!(stretch_west(&[(175.0, 185.0), (-178.0, -176.0)]), 175.0);
+    }
+
+    #[test]
+    fn a_box_is_near_on_either_side_of_the_antimeridian_and_at_a_pole() {
+        let fiji = GeoBox { west: 179.9, south: -17.0, east: 180.0, north: -16.9 };
+        assert!(fiji.is_within(Place::new(-17.0, -179.9), 11_000.0));
+        assert!(!fiji.is_within(Place::new(-17.0, -179.9), 10_000.0));
+        assert!(fiji.is_within(Place::new(-17.1, 179.95), 11_200.0));
+        let arctic = GeoBox { west: 10.0, south: 89.99, east: 11.0, north: 90.0 };
+        assert!(arctic.is_within(Place::new(89.99, -170.0), 3_000.0));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! the same for ten and for ten thousand vertices. Edges are listed by number, four bytes each.
 
 use super::plane::{Orientation, Point, side};
+use super::runs::{Runs, Span};
 
 /// Where a point is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,6 +29,9 @@ pub(super) struct EdgeIndex {
     starts: Vec<u32>,
     /// An edge's number is that of its first point.
     numbers: Vec<u32>,
+    /// Numbers that are no edge: where one ring ends and the next one begins.
+    seams: Vec<u32>,
+    runs: Runs,
 }
 
 impl EdgeIndex {
@@ -40,15 +44,22 @@ impl EdgeIndex {
     pub(super) fn build(rings: &[Vec<Point>]) -> Self {
         let mut points = Vec::with_capacity(rings.iter().map(|ring| ring.len() + 1).sum());
         let mut edges = Vec::with_capacity(points.capacity());
+        let mut seams = Vec::with_capacity(rings.len());
         for ring in rings {
             let first = points.len() as u32;
             edges.extend(first..first + ring.len() as u32);
             points.extend_from_slice(ring);
             points.extend(ring.first());
+            seams.push(points.len() as u32 - 1);
         }
+        let runs = Runs::pack(points.windows(2).zip(0..).map(|(pair, number)| {
+            // A seam has no way between its points, and none is sought in it.
+            let end = if seams.binary_search(&number).is_ok() { pair[0] } else { pair[1] };
+            Span::of(pair[0], end)
+        }));
         let (low, high) = corners(&points);
-        let mut index =
-            Self { points, low, high, stripes_per_degree: 0.0, starts: Vec::new(), numbers: Vec::new() };
+        let (starts, numbers) = (Vec::new(), Vec::new());
+        let mut index = Self { points, low, high, stripes_per_degree: 0.0, starts, numbers, seams, runs };
         let mut stripes = (edges.len() / Self::EDGES_PER_STRIPE).max(1);
         loop {
             index.stripes_per_degree = stripes as f64 / (high.y - low.y).max(f64::MIN_POSITIVE);
@@ -99,15 +110,21 @@ impl EdgeIndex {
         (self.points[first], self.points[first + 1])
     }
 
-    /// The edges that come near the band from `south` to `north`, some of them more than once.
-    pub(super) fn near_band(&self, south: f64, north: f64) -> impl Iterator<Item = (Point, Point)> {
-        let numbers = if south > self.high.y || north < self.low.y {
-            &[][..]
-        } else {
-            let first = self.starts[self.stripe(south)] as usize;
-            &self.numbers[first..self.starts[self.stripe(north) + 1] as usize]
-        };
-        numbers.iter().map(|&number| self.edge(number))
+    /// Calls `each` with every edge that comes into an area, and with some that only come near it; each
+    /// of them once.
+    pub(super) fn for_each_near(&self, area: &Span, mut each: impl FnMut(Point, Point)) {
+        self.runs.for_each_run(area, &mut |numbers| {
+            for number in numbers.start..numbers.end.min(self.points.len() - 1) {
+                let (a, b) = (self.points[number], self.points[number + 1]);
+                let apart = (a.x > area.high.x && b.x > area.high.x)
+                    || (a.x < area.low.x && b.x < area.low.x)
+                    || (a.y > area.high.y && b.y > area.high.y)
+                    || (a.y < area.low.y && b.y < area.low.y);
+                if !apart && self.seams.binary_search(&(number as u32)).is_err() {
+                    each(a, b);
+                }
+            }
+        });
     }
 
     /// Where a point is: exact, without a tolerance.
@@ -131,7 +148,8 @@ impl EdgeIndex {
     /// Bytes on the heap.
     pub(super) fn heap_bytes(&self) -> usize {
         self.points.capacity() * size_of::<Point>()
-            + (self.starts.capacity() + self.numbers.capacity()) * size_of::<u32>()
+            + (self.starts.capacity() + self.numbers.capacity() + self.seams.capacity()) * size_of::<u32>()
+            + self.runs.heap_bytes()
     }
 }
 

@@ -15,13 +15,15 @@ mod edges;
 mod place;
 mod plane;
 mod polygon;
+mod raster;
+mod runs;
 mod set;
 mod shape;
 mod timeline;
 mod validate;
 
 pub use boxes::GeoBox;
-pub use place::{geodesic_meters, haversine_meters, interpolate};
+pub use place::{geodesic_meters, haversine_meters, interpolate, leg_meters};
 pub use set::FenceSet;
 pub use shape::Shape;
 pub use timeline::{FenceTimeline, PreparedVersion};

@@ -36,6 +36,21 @@ pub fn geodesic_meters(a: Place, b: Place) -> f64 {
     WGS84.inverse(a.latitude, 0.0, b.latitude, eastward_degrees(a.longitude, b.longitude))
 }
 
+/// Metres between two places, to a millionth of them: short ways by the radii of curvature half-way,
+/// far cheaper than the geodesic; long ones and those near a pole by the geodesic.
+#[must_use]
+pub fn leg_meters(a: Place, b: Place) -> f64 {
+    const SHORT_DEGREES: f64 = 0.1;
+    const NEAR_POLE_DEGREES: f64 = 80.0;
+    let (north, east) = (b.latitude - a.latitude, eastward_degrees(a.longitude, b.longitude));
+    let half_way = f64::midpoint(a.latitude, b.latitude);
+    if north.abs().max(east.abs()) > SHORT_DEGREES || half_way.abs() > NEAR_POLE_DEGREES {
+        return geodesic_meters(a, b);
+    }
+    let (per_degree_east, per_degree_north) = meters_per_degree(half_way);
+    (east * per_degree_east).hypot(north * per_degree_north)
+}
+
 /// The place at `share` (0 to 1) of the way that is straight in longitude and latitude, the
 /// shorter way round. Its longitude is in [-180, 180).
 #[must_use]
@@ -105,6 +120,18 @@ mod tests {
         let round = haversine_meters(Place::new(0.0, -180.0), Place::new(0.0, 0.0));
         assert!((round - std::f64::consts::PI * EARTH_RADIUS_METERS).abs() < 1e-6);
         assert_eq!(haversine_meters(Place::new(12.0, 180.0), Place::new(12.0, -180.0)), 0.0);
+    }
+
+    #[test]
+    fn short_legs_are_as_long_as_the_geodesic_to_a_millionth() {
+        for latitude in [-79.9, -45.0, -0.03, 0.0, 30.27, 60.0, 79.9] {
+            for (north, east) in [(0.1, 0.1), (0.1, 0.0), (0.0, 0.1), (-0.05, 0.001), (1e-5, -1e-5)] {
+                let (a, b) = (Place::new(latitude, 179.95), Place::new(latitude + north, 179.95 + east));
+                let b = Place::new(b.latitude, canonical_degrees(b.longitude));
+                let (leg, geodesic) = (leg_meters(a, b), geodesic_meters(a, b));
+                assert!((leg / geodesic - 1.0).abs() < 1e-6, "{a:?} {b:?}: {leg}, {geodesic}");
+            }
+        }
     }
 
     #[test]

@@ -5,6 +5,8 @@ use super::area::ring_square_meters;
 use super::edges::{EdgeIndex, Position};
 use super::place::meters_per_degree;
 use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};
+use super::raster::{Cell, Raster};
+use super::runs::Span;
 use crate::model::{Place, Polygon};
 
 /// Parts ready for questions, in one plane of 360 degrees.
@@ -15,6 +17,7 @@ pub(super) struct PolygonShape {
     /// Where the plane begins, in degrees east.
     west: f64,
     edges: EdgeIndex,
+    raster: Raster,
     square_meters: f64,
 }
 
@@ -30,7 +33,9 @@ impl PolygonShape {
         for (part, turns) in placed {
             rings.extend(laid[part].rings.iter().map(|ring| ring.points_turned(turns)));
         }
-        Self { west, edges: EdgeIndex::build(&rings), square_meters }
+        let edges = EdgeIndex::build(&rings);
+        let raster = Raster::draw(&rings, &edges);
+        Self { west, edges, raster, square_meters }
     }
 
     pub(super) fn square_meters(&self) -> f64 {
@@ -38,7 +43,7 @@ impl PolygonShape {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.edges.heap_bytes()
+        self.edges.heap_bytes() + self.raster.heap_bytes()
     }
 
     pub(super) fn boxes(&self) -> Vec<GeoBox> {
@@ -54,7 +59,12 @@ impl PolygonShape {
         } else {
             0
         };
-        self.edges.locate(point(place, turns)) != Position::Outside
+        let p = point(place, turns);
+        match self.raster.at(p) {
+            Cell::Inside => true,
+            Cell::Outside => false,
+            Cell::Met => self.edges.locate(p) != Position::Outside,
+        }
     }
 
     /// Whether a place outside is farther than so many metres from every edge, in the plane that
@@ -65,33 +75,45 @@ impl PolygonShape {
 
     fn is_near_edge(&self, place: Place, meters: f64) -> bool {
         let (east, north) = meters_per_degree(place.latitude);
-        let (reach_x, reach_y) = (meters / east, meters / north);
+        // Nearer than so many degrees, rounding included.
+        let (reach_x, reach_y) = (meters / east * 1.000_001, meters / north * 1.000_001);
         let (low, high) = (self.edges.low, self.edges.high);
         (-1..=1).any(|turns| {
             let p = point(place, turns);
-            let beside = p.x + reach_x < low.x || p.x - reach_x > high.x;
+            if p.x + reach_x < low.x || p.x - reach_x > high.x {
+                return false;
+            }
+            let corner = |sign: f64| Point { x: p.x + sign * reach_x, y: p.y + sign * reach_y };
+            let area = Span::of(corner(-1.0), corner(1.0));
+            if !self.raster.may_enter(&area) {
+                return false;
+            }
             let local = |v: Point| ((v.x - p.x) * east, (v.y - p.y) * north);
-            !beside
-                && self
-                    .edges
-                    .near_band(p.y - reach_y, p.y + reach_y)
-                    .any(|(a, b)| passes_origin_within(local(a), local(b), meters))
+            let mut near = false;
+            self.edges
+                .for_each_near(&area, |a, b| near = near || passes_origin_within(local(a), local(b), meters));
+            near
         })
     }
 
-    /// Where the way meets an edge, in no order: shares of the way.
-    pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) {
+    /// Where the way meets an edge, in no order: shares of the way. Returns whether it is plain: it
+    /// crosses from one side of an edge to the other each time, so that membership turns over with
+    /// every share (but not where it crosses two edges at once).
+    pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) -> bool {
         let to_turns = jump(from.longitude, to.longitude);
         let (low, high) = (self.edges.low, self.edges.high);
+        let (mut plain, mut met) = (true, 0);
         for turns in -1..=1 {
             let (p, q) = (point(from, turns), point(to, turns + to_turns));
-            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x {
+            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x || !self.raster.may_meet(p, q) {
                 continue;
             }
-            for (a, b) in self.edges.near_band(p.y.min(q.y), p.y.max(q.y)) {
-                cut(p, q, a, b, cuts);
-            }
+            let before = cuts.len();
+            self.edges.for_each_near(&Span::of(p, q), |a, b| plain &= cut(p, q, a, b, cuts));
+            met += usize::from(cuts.len() > before);
         }
+        // A part that is listed a second time, a turn away, is met there too.
+        plain && met <= 1
     }
 }
 
@@ -113,26 +135,26 @@ fn passes_origin_within(a: (f64, f64), b: (f64, f64), meters: f64) -> bool {
 }
 
 /// Adds the shares of the way `p` to `q` at which it meets the edge `a` to `b`: one, or both ends
-/// of a stretch along the edge. Whether they meet is decided exactly.
-fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) {
-    let apart = |p: f64, q: f64, a: f64, b: f64| p.max(q) < a.min(b) || p.min(q) > a.max(b);
-    if apart(p.x, q.x, a.x, b.x) || apart(p.y, q.y, a.y, b.y) {
-        return;
-    }
+/// of a stretch along the edge. Whether they meet is decided exactly. Returns `false` where they only
+/// touch: neither apart nor across.
+fn cut(p: Point, q: Point, a: Point, b: Point, cuts: &mut Vec<f64>) -> bool {
     let (side_a, side_b) = (side(p, q, a), side(p, q, b));
     if side_a == side_b {
         if side_a == Orientation::Collinear && p != q {
             cuts.extend([a, b].map(|v| share_along(p, q, v).clamp(0.0, 1.0)));
         }
-        return;
+        return side_a != Orientation::Collinear;
     }
     let (side_p, side_q) = (side(a, b, p), side(a, b, q));
+    if side_p == side_q && side_p != Orientation::Collinear {
+        return true;
+    }
     match (side_p, side_q) {
         (Orientation::Collinear, _) => cuts.push(0.0),
         (_, Orientation::Collinear) => cuts.push(1.0),
-        _ if side_p == side_q => {}
         _ => cuts.push(share_across(p, q, a, b)),
     }
+    ![side_a, side_b, side_p, side_q].contains(&Orientation::Collinear)
 }
 
 fn share_along(p: Point, q: Point, v: Point) -> f64 {

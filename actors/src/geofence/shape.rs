@@ -16,7 +16,7 @@ pub struct Shape {
 
 enum Form {
     Circle(CircleShape),
-    Polygon(PolygonShape),
+    Polygon(Box<PolygonShape>),
 }
 
 impl Shape {
@@ -38,7 +38,7 @@ impl Shape {
     }
 
     fn of_parts(parts: &[crate::model::Polygon]) -> Self {
-        let form = PolygonShape::prepare(parts);
+        let form = Box::new(PolygonShape::prepare(parts));
         let (boxes, square_meters) = (form.boxes(), form.square_meters());
         Self { form: Form::Polygon(form), boxes, square_meters }
     }
@@ -73,17 +73,31 @@ impl Shape {
     #[must_use]
     pub fn crossings(&self, from: Place, to: Place) -> Vec<f64> {
         let mut cuts = Vec::new();
-        match &self.form {
-            Form::Circle(circle) => circle.cuts(from, to, &mut cuts),
+        let plain = match &self.form {
+            Form::Circle(circle) => {
+                circle.cuts(from, to, &mut cuts);
+                false
+            }
             Form::Polygon(polygon) => polygon.cuts(from, to, &mut cuts),
-        }
+        };
         if cuts.is_empty() {
+            return cuts;
+        }
+        if plain && Self::are_apart(&mut cuts) {
             return cuts;
         }
         cuts.extend([0.0, 1.0]);
         cuts.sort_by(f64::total_cmp);
         cuts.dedup_by(|later, earlier| *later - *earlier < Self::SAME_SHARE);
         self.changes(from, to, cuts)
+    }
+
+    /// Sorts cuts. Whether all of them are distinct, and none at an end.
+    fn are_apart(cuts: &mut [f64]) -> bool {
+        cuts.sort_by(f64::total_cmp);
+        let ends = [cuts[0], 1.0 - cuts[cuts.len() - 1]];
+        let gaps = cuts.windows(2).map(|pair| pair[1] - pair[0]);
+        gaps.chain(ends).all(|gap| gap >= Self::SAME_SHARE)
     }
 
     /// Keeps the cuts (0 first) at which membership changes, as the middles between them tell.
@@ -119,7 +133,7 @@ impl Shape {
     pub fn memory_bytes(&self) -> usize {
         let form = match &self.form {
             Form::Circle(_) => 0,
-            Form::Polygon(polygon) => polygon.heap_bytes(),
+            Form::Polygon(polygon) => size_of::<PolygonShape>() + polygon.heap_bytes(),
         };
         size_of::<Self>() + self.boxes.capacity() * size_of::<GeoBox>() + form
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{GeoBox, Shape};
-use crate::model::{Fence, FenceVersion, GeofenceId, OrganizationId, Rules, Timestamp};
+use crate::model::{Fence, FenceVersion, GeofenceId, OrganizationId, Place, Rules, Timestamp};
 
 /// One version of a fence, prepared.
 #[derive(Clone, Debug)]
@@ -115,15 +115,24 @@ impl FenceTimeline {
         self.versions.iter().rev().find(|version| version.effective_from.is_none_or(|from| from <= at))
     }
 
-    /// The latest instant up to `until` at which a version came in force: by its `effectiveFrom`,
-    /// and for a vehicle that was judged before it was made, when it was made. `None` before the first.
+    /// The latest instant up to `until` from which a version is in force. `None` before the first,
+    /// and when all are in force always.
     #[must_use]
     pub fn last_change_until(&self, until: Timestamp) -> Option<Timestamp> {
-        let instants = self.versions.iter().flat_map(|version| {
-            let made = version.effective_from.map_or(version.changed_at, |from| from.max(version.changed_at));
-            [version.effective_from, Some(made)]
-        });
-        instants.flatten().filter(|at| *at <= until).max()
+        self.versions.iter().filter_map(|version| version.effective_from).filter(|at| *at <= until).max()
+    }
+
+    /// Whether a box of any version meets the box of the way between two places, the shorter way round.
+    #[must_use]
+    pub fn is_near_way(&self, from: Place, to: Place) -> bool {
+        let (first, second) = GeoBox::of_way(from, to);
+        self.boxes.iter().any(|area| area.meets(&first) || second.is_some_and(|second| area.meets(&second)))
+    }
+
+    /// Whether a box of any version may come as near to a place as this. Never `false` where one does.
+    #[must_use]
+    pub fn is_within(&self, place: Place, meters: f64) -> bool {
+        self.boxes.iter().any(|area| area.is_within(place, meters))
     }
 
     /// The distinct boxes of all versions.

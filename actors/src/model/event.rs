@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{DriverId, EventId, Fix, GeofenceId, OrganizationId, Place, Timestamp, VehicleId, VisitId};
+use super::{
+    Analytics, DriverId, EventId, Fix, GeofenceId, OrganizationId, Place, Timestamp, VehicleId, VisitId,
+};
 
 macro_rules! word {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:tt),+ $(,)? }) => {
@@ -168,4 +170,11 @@ pub struct Event {
     pub location: Place,
     /// The first fix on the new side, as recorded.
     pub fix: EventFix,
+    /// On exits: what the vehicle did inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub analytics: Option<Analytics>,
+    /// Where on the vehicle's timeline the record was made: the instant of the fix or change that
+    /// confirmed it. For the store's books, told to nobody.
+    #[serde(skip)]
+    pub confirmed_at: Timestamp,
 }

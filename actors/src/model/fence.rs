@@ -15,6 +15,7 @@ pub struct Circle {
     /// The centre.
     pub center: Place,
     /// The radius in metres, 10 to 100,000.
+    #[cfg_attr(feature = "schema", schema(minimum = 10, maximum = 100000))]
     pub radius_meters: f64,
 }
 
@@ -57,18 +58,24 @@ pub enum ShapeSpec {
 pub struct Rules {
     /// A vehicle has left when it is farther outside than this, or than its fix's accuracy
     /// (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 10000))]
     pub exit_margin_meters: f64,
     /// An entry counts after this many seconds inside.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 86400))]
     pub min_inside_seconds: f64,
     /// An exit counts after this many seconds outside.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 86400))]
     pub min_outside_seconds: f64,
     /// Whether a segment through the fence with both its fixes outside makes an entry and an exit.
     pub infer_passages: bool,
     /// Over a longer silence than this, nothing is interpolated or inferred. Seconds.
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 31536000))]
     pub max_gap_seconds: f64,
     /// One dwell record per visit after this many seconds inside.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 31536000))]
     pub dwell_after_seconds: Option<f64>,
     /// Speed allowed inside, km/h.
+    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 400))]
     pub speed_limit_kmh: Option<f64>,
 }
 

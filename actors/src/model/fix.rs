@@ -1,5 +1,7 @@
 //! A fix: one position as a tracker recorded it.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Serialize};
 
 use super::Timestamp;
@@ -9,8 +11,10 @@ use super::Timestamp;
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Place {
     /// Degrees north, -90 to 90.
+    #[cfg_attr(feature = "schema", schema(minimum = -90, maximum = 90))]
     pub latitude: f64,
     /// Degrees east, -180 to 180.
+    #[cfg_attr(feature = "schema", schema(minimum = -180, maximum = 180))]
     pub longitude: f64,
 }
 
@@ -87,17 +91,61 @@ impl Fix {
         }
     }
 
-    /// Takes over the members this fix lacks from another report of the same fix.
-    /// Returns whether there were any.
-    pub fn fill_from(&mut self, other: &Self) -> bool {
+    /// Makes one of two reports of the same fix, whichever came first: a member one of them lacks is
+    /// filled in, of two different values the smaller one stays (`false` before `true`, percent before
+    /// litres before raw), and the earlier arrival.
+    pub fn merge(&mut self, other: &Self) -> Merged {
         let before = *self;
-        self.speed_kmh = self.speed_kmh.or(other.speed_kmh);
-        self.heading_degrees = self.heading_degrees.or(other.heading_degrees);
-        self.altitude_meters = self.altitude_meters.or(other.altitude_meters);
-        self.accuracy_meters = self.accuracy_meters.or(other.accuracy_meters);
-        self.odometer_km = self.odometer_km.or(other.odometer_km);
-        self.ignition = self.ignition.or(other.ignition);
-        self.fuel = self.fuel.or(other.fuel);
-        *self != before
+        self.received_at = self.received_at.min(other.received_at);
+        smaller(&mut self.speed_kmh, other.speed_kmh, f64::total_cmp);
+        smaller(&mut self.heading_degrees, other.heading_degrees, f64::total_cmp);
+        smaller(&mut self.altitude_meters, other.altitude_meters, f64::total_cmp);
+        smaller(&mut self.accuracy_meters, other.accuracy_meters, f64::total_cmp);
+        smaller(&mut self.odometer_km, other.odometer_km, f64::total_cmp);
+        smaller(&mut self.ignition, other.ignition, bool::cmp);
+        smaller(&mut self.fuel, other.fuel, FuelReading::total_cmp);
+        if self.judged() != before.judged() {
+            Merged::Judged
+        } else if *self != before {
+            Merged::Unjudged
+        } else {
+            Merged::Same
+        }
+    }
+
+    /// The members by which a fix is judged, or that a record shows, beside place and instant.
+    const fn judged(&self) -> [Option<f64>; 3] {
+        [self.speed_kmh, self.heading_degrees, self.accuracy_meters]
+    }
+}
+
+/// What a second report of a fix added to the first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Merged {
+    /// Nothing.
+    Same,
+    /// Members that no record depends on.
+    Unjudged,
+    /// Members that records depend on: what was recorded from this fix on awaits a correction.
+    Judged,
+}
+
+impl FuelReading {
+    fn total_cmp(&self, other: &Self) -> Ordering {
+        let rank = |reading: &Self| match *reading {
+            Self::Percent(value) => (0, value),
+            Self::Liters(value) => (1, value),
+            Self::Raw(value) => (2, value),
+        };
+        let ((unit, value), (other_unit, other_value)) = (rank(self), rank(other));
+        unit.cmp(&other_unit).then(value.total_cmp(&other_value))
+    }
+}
+
+fn smaller<T: Copy>(member: &mut Option<T>, other: Option<T>, compare: impl Fn(&T, &T) -> Ordering) {
+    if let Some(value) = other
+        && member.is_none_or(|own| compare(&value, &own) == Ordering::Less)
+    {
+        *member = Some(value);
     }
 }

@@ -3,6 +3,7 @@
 //! Owns the words every other module speaks. Knows nothing of geometry, actors, SQL or HTTP;
 //! it reads no clock and draws no random number.
 
+mod analytics;
 mod event;
 mod fence;
 mod fix;
@@ -10,9 +11,10 @@ mod ids;
 mod time;
 mod vehicle;
 
+pub use analytics::{Analytics, Motion};
 pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
 pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
-pub use fix::{Fix, FuelReading, Place};
+pub use fix::{Fix, FuelReading, Merged, Place};
 pub use ids::{DriverId, EventId, GeofenceId, OrganizationId, TrackerId, VehicleId, VisitId};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use vehicle::{Vehicle, VehicleLimits};

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OrganizationId, VehicleId};
+use super::{OrganizationId, Timestamp, VehicleId};
 
 /// A vehicle as the live core knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -15,6 +15,43 @@ pub struct Vehicle {
     pub name: String,
     /// What makes one of its fixes implausible.
     pub limits: VehicleLimits,
+    /// When it was out of service (deleted, inactive or decommissioned): from an instant on, and until
+    /// before another one, or still. By instant, without overlaps.
+    pub out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+}
+
+impl Vehicle {
+    /// Puts it out of service for ever, from an instant on, unless it is already.
+    pub fn retire(&mut self, at: Timestamp) {
+        if self.out_of_service.iter().all(|(_, to)| to.is_some()) {
+            self.out_of_service.push((at, None));
+        }
+    }
+
+    /// Since when it is out of service, still.
+    #[must_use]
+    pub fn out_since(&self) -> Option<Timestamp> {
+        self.out_of_service.iter().find(|(_, to)| to.is_none()).map(|(from, _)| *from)
+    }
+
+    /// The earliest instant from which it is out of service here and not there, or there and not here.
+    #[must_use]
+    pub fn service_differs_from(&self, other: &Self) -> Option<Timestamp> {
+        let (own, others) = (&self.out_of_service, &other.out_of_service);
+        let alike = own.iter().zip(others).take_while(|(a, b)| a == b).count();
+        match (own.get(alike), others.get(alike)) {
+            (Some((from, to)), Some((other_from, other_to))) if from == other_from => {
+                to.iter().chain(other_to).min().copied()
+            }
+            (span, other) => span.into_iter().chain(other).map(|(from, _)| *from).min(),
+        }
+    }
+
+    /// Whether it was out of service at an instant.
+    #[must_use]
+    pub fn is_out_at(&self, at: Timestamp) -> bool {
+        self.out_of_service.iter().any(|(from, to)| *from <= at && to.is_none_or(|to| at < to))
+    }
 }
 
 /// What makes a fix implausible. `None` = off.

@@ -37,6 +37,9 @@ pub enum Refusal {
     /// A latitude or longitude that is no number or out of range.
     #[error("latitude must be within -90..90 and longitude within -180..180")]
     Coordinates,
+    /// The same, and the other way round they would fit.
+    #[error("latitude must be within -90..90 and longitude within -180..180: they look swapped")]
+    Swapped,
     /// Exactly 0,0: what devices send without a fix.
     #[error("latitude and longitude are exactly 0,0: the device has no fix")]
     NullIsland,
@@ -53,7 +56,7 @@ impl Refusal {
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
-            Self::Coordinates => "coordinatesOutOfRange",
+            Self::Coordinates | Self::Swapped => "coordinatesOutOfRange",
             Self::NullIsland => "nullIsland",
             Self::Number(_) => "numberOutOfRange",
             Self::TooOld => "olderThanRetention",
@@ -71,7 +74,8 @@ pub fn accept(
 ) -> Result<Fix, Refusal> {
     let Reported { latitude, longitude, .. } = *reported;
     if !(-90.0..=90.0).contains(&latitude) || !(-180.0..=180.0).contains(&longitude) {
-        return Err(Refusal::Coordinates);
+        let is_swapped = (-90.0..=90.0).contains(&longitude) && (-180.0..=180.0).contains(&latitude);
+        return Err(if is_swapped { Refusal::Swapped } else { Refusal::Coordinates });
     }
     if latitude == 0.0 && longitude == 0.0 {
         return Err(Refusal::NullIsland);
@@ -86,7 +90,8 @@ pub fn accept(
     Ok(Fix {
         recorded_at,
         received_at,
-        place: Place::new(latitude, longitude),
+        // One zero: -0.0 is the same place.
+        place: Place::new(latitude + 0.0, longitude + 0.0),
         speed_kmh: known("speedKmh", reported.speed_kmh)?.filter(|speed| *speed < UNKNOWN_SPEED_KMH),
         heading_degrees,
         altitude_meters: finite("altitudeMeters", reported.altitude_meters)?,
@@ -127,7 +132,8 @@ mod tests {
     #[test]
     fn impossible_places_are_refused_each_by_its_name() {
         for (reported, refusal) in [
-            (at(91.0, 10.0), Refusal::Coordinates),
+            (at(91.0, 100.0), Refusal::Coordinates),
+            (at(91.0, 10.0), Refusal::Swapped),
             (at(45.0, -180.1), Refusal::Coordinates),
             (at(f64::NAN, 10.0), Refusal::Coordinates),
             (at(45.0, f64::INFINITY), Refusal::Coordinates),

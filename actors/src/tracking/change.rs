@@ -1,35 +1,81 @@
-//! Fence changes on a vehicle's timeline: created, changed, enabled, disabled, deleted around it
-//! (docs/tracking.md §3).
+//! Changes on a vehicle's timeline that are no fixes: geofences created, changed, enabled, disabled
+//! or deleted around it, and its going out of service (docs/tracking.md, "Fence changes").
 
 use std::sync::Arc;
 
 use super::Context;
-use super::effects::Effects;
+use super::effects::{Effects, Mark};
 use super::identity::Anchor;
 use super::judge::{Step, holds};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion};
-use crate::model::{Cause, Fix, GeofenceId, Timestamp};
+use crate::model::{Cause, Fix, Origin, Timestamp};
 
-/// Brings the timeline up to an instant: versions that came in force since the newest entry are
-/// settled against the last fix, each at its own instant.
+/// A version of a fence that comes in force.
+type Change = (Timestamp, Arc<FenceTimeline>, usize);
+
+/// Brings a vehicle up to the present: every change since the newest entry of its timeline is settled
+/// against the last fix, each at its own instant. Nothing happens where nothing changes, so it may be
+/// repeated; how often it runs changes nothing.
+pub fn catch_up(state: &mut VehicleState, context: &Context<'_>, effects: &mut Effects) {
+    advance(state, context.detected_at, context, effects);
+}
+
+/// The timeline changed from an instant on: a version of a fence that takes effect then, or when the
+/// vehicle is out of service. If that is passed already, what was recorded since awaits a correction.
+pub fn settle_change(
+    state: &mut VehicleState,
+    from: Timestamp,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) {
+    let from = from.max(Timestamp::FIRST);
+    let mut passed = state.passed();
+    if !context.vehicle.out_of_service.is_empty() {
+        // What was stored and not judged, because it was out of service, may have to be judged now.
+        passed = passed.max(state.newest_stored);
+    }
+    if from <= passed {
+        let mark = Mark { from, until: passed, origin: Origin::Recompute };
+        effects.late = Some(effects.late.map_or(mark, |late| late.merge(mark)));
+    }
+    catch_up(state, context, effects);
+}
+
+/// Settles every change behind the newest entry, up to an instant.
 pub(super) fn advance(
     state: &mut VehicleState,
     until: Timestamp,
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
-    let Some(last) = state.last else { return };
+    let Some(last) = state.last.filter(|_| state.out_since.is_none()) else { return };
     let since = state.newest_entry;
-    if context.fences.last_effective_from().is_none_or(|latest| latest <= since) {
-        return;
+    let out_of_service = context.vehicle.out_of_service.iter().map(|(from, _)| *from);
+    let out = out_of_service.filter(|from| *from > since && *from <= until).min();
+    if context.fences.last_effective_from().is_some_and(|latest| latest > since) {
+        // At one instant going out of service comes first, and leaves nothing to change.
+        let in_time = |at: Timestamp| at > since && at <= until && out.is_none_or(|out| at < out);
+        for (at, fence, index) in changes(state, &last, in_time, context) {
+            change(state, &fence, &fence.versions()[index], at, context, effects);
+        }
     }
-    let mut changes: Vec<(Timestamp, Arc<FenceTimeline>, usize)> = Vec::new();
+    if let Some(at) = out {
+        go_out(state, at, context, effects);
+    }
+}
+
+/// What comes in force at certain instants, of the fences that hold the last place or are held.
+fn changes(
+    state: &VehicleState,
+    last: &Fix,
+    in_time: impl Fn(Timestamp) -> bool,
+    context: &Context<'_>,
+) -> Vec<Change> {
+    let mut changes: Vec<Change> = Vec::new();
     let mut gather = |fence: &Arc<FenceTimeline>| {
         for (index, version) in fence.versions().iter().enumerate() {
-            let Some(from) = version.effective_from.filter(|from| *from > since && *from <= until) else {
-                continue;
-            };
+            let Some(from) = version.effective_from.filter(|from| in_time(*from)) else { continue };
             // A version planned for this instant may have been overruled since.
             if fence.in_force_at(from).is_some_and(|in_force| in_force.version == version.version) {
                 changes.push((from, Arc::clone(fence), index));
@@ -44,38 +90,23 @@ pub(super) fn advance(
     }
     changes.sort_by_key(|(at, fence, index)| (*at, fence.id, *index));
     changes.dedup_by_key(|(at, fence, index)| (*at, fence.id, *index));
-    for (at, fence, index) in changes {
-        change(state, &fence, &fence.versions()[index], at, context, effects);
-    }
+    changes
 }
 
-/// Settles a fence's newest version against a vehicle at the instant of the change, or at its newest
-/// entry if its clock is ahead. Nothing happens where nothing changes, so it may be repeated.
-pub fn settle_fence(
-    state: &mut VehicleState,
-    fence: GeofenceId,
-    context: &Context<'_>,
-    effects: &mut Effects,
-) {
-    let Some(fence) = context.fences.get(fence) else { return };
-    let newest = fence.newest();
-    let at = newest.changed_at.max(state.newest_entry);
-    if let Some(version) = fence.in_force_at(at) {
-        change(state, fence, version, at, context, effects);
-    }
-}
-
-/// Ends every stay of a vehicle that is taken out of use, now.
-pub fn deactivate(state: &mut VehicleState, context: &Context<'_>, effects: &mut Effects) {
+/// Ends every stay: the vehicle goes out of service. Its next fix is judged like a first one.
+fn go_out(state: &mut VehicleState, at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
     let Some(last) = state.last else { return };
-    let at = context.detected_at.max(state.newest_entry);
+    let first = effects.events.len();
     for stay in std::mem::take(&mut state.stays).iter().filter(|stay| stay.is_open()) {
         let Some(fence) = context.fences.get(stay.geofence_id) else { continue };
         let Some(version) = fence.versions().iter().find(|v| v.version == stay.version) else { continue };
         let anchor = Anchor::Visit(stay.visit_id);
         let mut step = Step { fence, version, context, effects };
-        step.record_exit(stay, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
+        step.record_exit(stay, &stay.tally, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
     }
+    made_at(at, first, effects);
+    state.suspect = None;
+    state.out_since = Some(at);
     state.newest_entry = at;
 }
 
@@ -88,6 +119,7 @@ fn change(
     effects: &mut Effects,
 ) {
     let Some(last) = state.last else { return };
+    let first = effects.events.len();
     let mut step = Step { fence, version, context, effects };
     let held = state.stays.iter().position(|stay| stay.geofence_id == fence.id);
     match held {
@@ -100,7 +132,10 @@ fn change(
         }
         None if holds(version, last.place) => {
             let anchor = Anchor::Version(version.version);
-            let stay = step.new_stay(anchor, at, began_by(&step));
+            let mut stay = step.new_stay(anchor, at, began_by(&step));
+            if last.recorded_at >= at {
+                step.count(&mut stay, &last);
+            }
             step.record_entry(&stay, &at_change(&last, at));
             state.stays.push(stay);
             state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
@@ -108,6 +143,7 @@ fn change(
         }
         None => {}
     }
+    made_at(at, first, effects);
 }
 
 /// Judges a held fence by another version, at the last fix. Returns whether the stay goes on: the
@@ -125,7 +161,14 @@ pub(super) fn settle(stay: &mut Stay, last: &Fix, at: Timestamp, step: &mut Step
     }
     if stay.is_open() {
         let cause = if step.version.active { Cause::GeofenceChanged } else { Cause::GeofenceDeleted };
-        step.record_exit(stay, Anchor::Version(stay.version), &at_change(last, at), cause, false);
+        step.record_exit(
+            stay,
+            &stay.tally,
+            Anchor::Version(stay.version),
+            &at_change(last, at),
+            cause,
+            false,
+        );
     }
     false
 }
@@ -136,7 +179,13 @@ pub(super) fn began_by(step: &Step<'_>) -> Cause {
     if before.is_some_and(|before| before.active) { Cause::GeofenceChanged } else { Cause::GeofenceCreated }
 }
 
-/// A fence change happens where the vehicle was last seen, and exactly when it was made.
+/// A change happens where the vehicle was last seen, and exactly when it was made.
 fn at_change(last: &Fix, at: Timestamp) -> Candidate {
     Candidate { crossing: Crossing { at, place: last.place, uncertainty_seconds: 0.0 }, fix: *last }
+}
+
+fn made_at(at: Timestamp, first: usize, effects: &mut Effects) {
+    for event in &mut effects.events[first..] {
+        event.confirmed_at = at;
+    }
 }

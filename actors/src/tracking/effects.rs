@@ -1,6 +1,7 @@
 //! What a step of the engine leaves for the store: rows, visits and events.
 
-use crate::model::{Event, EventId, Fix, GeofenceId, Timestamp, VisitId};
+use super::VehicleState;
+use crate::model::{Event, EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
 
 /// Why a stored fix was not evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub enum Quarantine {
     Accuracy,
     /// It implies an impossible speed, and no next fix confirmed it yet.
     Speed,
+    /// Recorded while the vehicle was out of service.
+    OutOfService,
 }
 
 impl Quarantine {
@@ -21,7 +24,15 @@ impl Quarantine {
             Self::Future => "future",
             Self::Accuracy => "accuracy",
             Self::Speed => "speed",
+            Self::OutOfService => "outOfService",
         }
+    }
+
+    /// The value of a word, if it is one.
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
+        let all = [Self::Future, Self::Accuracy, Self::Speed, Self::OutOfService];
+        all.into_iter().find(|value| value.as_str() == word)
     }
 }
 
@@ -30,7 +41,9 @@ impl Quarantine {
 pub enum Standing {
     /// In time, and newer than anything stored of this vehicle: it cannot be a duplicate.
     Fresh,
-    /// It may be stored already; then what the stored one lacks is filled in.
+    /// It may be stored already; then the two are made one ([`Fix::merge`]), and if that changes what
+    /// was judged, events from its instant on await a correction. So they do if the stored one is
+    /// quarantined as recorded in the future and this one is not quarantined: it never counts.
     Recheck {
         /// If it was not stored before, events from its instant on await a correction.
         late: bool,
@@ -63,6 +76,77 @@ pub struct VisitRow {
     pub exit: Option<(EventId, Timestamp)>,
 }
 
+/// From when on a vehicle's records await a correction: its dirty mark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// The earliest late entry of the timeline. At least [`Timestamp::FIRST`].
+    pub from: Timestamp,
+    /// The latest one: until there, no agreement with what is stored ends a correction.
+    pub until: Timestamp,
+    /// What the corrected records say of how they came about: `backfill` or `recompute`.
+    pub origin: Origin,
+}
+
+impl Mark {
+    /// The mark of one late fix.
+    #[must_use]
+    pub const fn of_fix(recorded_at: Timestamp) -> Self {
+        Self { from: recorded_at, until: recorded_at, origin: Origin::Backfill }
+    }
+
+    /// One mark for both; `recompute` if either is.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        Self {
+            from: self.from.min(other.from),
+            until: self.until.max(other.until),
+            origin: self.origin.max(other.origin),
+        }
+    }
+}
+
+/// The engine's whole state at an instant, from which a later one can be found again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Checkpoint {
+    /// Everything on the timeline up to here, this instant included, is in the state.
+    pub at: Timestamp,
+    /// The state.
+    pub state: VehicleState,
+}
+
+/// What a new evaluation of a part of a vehicle's timeline found. The store compares it with what it
+/// holds ([`super::diff`]), in the transaction that writes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Correction {
+    /// The part begins behind this instant; `None`: with the beginning of time.
+    pub after: Option<Timestamp>,
+    /// And ends with this one; `None`: it has no end.
+    pub until: Option<Timestamp>,
+    /// What its records say of how they came about.
+    pub origin: Origin,
+    /// The server's clock at the evaluation.
+    pub detected_at: Timestamp,
+    /// Every record made in the part, in order. What the store holds of it (active records of the
+    /// vehicle with `confirmed_at` in the part) and is not here is retracted.
+    pub events: Vec<Event>,
+    /// Stays begun or ended in it, in order.
+    pub visits: Vec<VisitRow>,
+    /// Stored fixes whose quarantine is another one now.
+    pub quarantines: Vec<(Fix, Option<Quarantine>)>,
+    /// They replace all checkpoints of the part.
+    pub checkpoints: Vec<Checkpoint>,
+    /// The vehicle's dirty mark from now on, in place of the stored one; `None`: it is clean.
+    pub dirty: Option<Mark>,
+}
+
+impl Correction {
+    /// Whether an instant is in the part.
+    #[must_use]
+    pub fn covers(&self, at: Timestamp) -> bool {
+        self.after.is_none_or(|after| at > after) && self.until.is_none_or(|until| at <= until)
+    }
+}
+
 /// Everything a step leaves to be committed, in order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Effects {
@@ -70,18 +154,30 @@ pub struct Effects {
     pub rows: Vec<PositionRow>,
     /// Quarantined fixes that a later one confirmed: their quarantine is lifted.
     pub confirmed: Vec<Fix>,
-    /// Records, unnumbered: the writer gives `sequence`.
+    /// Records, unnumbered: the store gives `sequence` in the transaction.
     pub events: Vec<Event>,
     /// Stays begun or ended.
     pub visits: Vec<VisitRow>,
     /// Fixes known to be stored already, with nothing new in them.
     pub duplicates: u64,
+    /// States to keep, each in place of one of the same instant.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Marks the vehicle dirty, whatever becomes of the rows: merged with the stored mark.
+    pub late: Option<Mark>,
+    /// A new evaluation of a part of the timeline. Then there is nothing else.
+    pub correction: Option<Box<Correction>>,
 }
 
 impl Effects {
     /// Whether there is nothing to commit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty() && self.confirmed.is_empty() && self.events.is_empty() && self.visits.is_empty()
+        self.rows.is_empty()
+            && self.confirmed.is_empty()
+            && self.events.is_empty()
+            && self.visits.is_empty()
+            && self.checkpoints.is_empty()
+            && self.late.is_none()
+            && self.correction.is_none()
     }
 }

@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use super::Context;
+use super::analytics::{Piece, Tally};
 use super::change::{self, settle};
 use super::effects::{Effects, VisitRow};
 use super::identity::{Anchor, event_id, visit_id};
-use super::passage::infer_passages;
+use super::motion::Leg;
+use super::passage::{Followed, infer_passages, is_plausible};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion, interpolate};
 use crate::model::{
@@ -14,29 +16,30 @@ use crate::model::{
     VehicleId,
 };
 
-/// An accuracy worse than this widens the exit margin no further. Metres.
-const MAX_ACCURACY_MARGIN_METERS: f64 = 200.0;
-
 /// Judges a fix that is newer than everything on the timeline.
 pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     let first_event = effects.events.len();
     change::advance(state, fix.recorded_at, context, effects);
     let before = state.last;
+    let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
+    let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
-    leave_or_stay(state, &fix, context, effects);
-    if let Some(before) = before.filter(|_| context.fences.infers_passages()) {
-        infer_passages(&held, &before, &fix, context, effects);
+    if let Some((before, leg)) = &way {
+        leave_or_stay(state, before, leg, &fix, context, effects);
+        if context.fences.infers_passages() {
+            infer_passages(state, &held, (before, leg), &fix, context, effects);
+        }
     }
-    enter(state, before.as_ref(), &fix, first_event, context, effects);
-    in_order(&mut effects.events[first_event..]);
+    enter(state, way.as_ref(), &fix, first_event, context, effects);
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
+    state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
     state.newest_entry = fix.recorded_at;
 }
 
 /// By instant; at one instant exits before entries, then by fence. Only a visit that ends in the
 /// instant of its entry has its exit behind it.
-fn in_order(events: &mut [Event]) {
+pub(super) fn in_order(events: &mut [Event]) {
     if events.len() < 2 {
         return;
     }
@@ -52,19 +55,26 @@ fn in_order(events: &mut [Event]) {
 }
 
 /// Every fence held, whatever an index says: still inside, on the way out, or out.
-fn leave_or_stay(state: &mut VehicleState, fix: &Fix, context: &Context<'_>, effects: &mut Effects) {
-    let Some(before) = state.last else { return };
+fn leave_or_stay(
+    state: &mut VehicleState,
+    before: &Fix,
+    leg: &Leg,
+    fix: &Fix,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) {
     let mut stays = std::mem::take(&mut state.stays);
     stays.retain_mut(|stay| {
         let Some(fence) = context.fences.get(stay.geofence_id) else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
         let mut step = Step { fence, version, context, effects };
-        // Not settled yet, and in force since before the newest entry: it is settled now.
-        let changed_at = version.changed_at.max(state.newest_entry).min(fix.recorded_at);
-        if version.version != stay.version && !settle(stay, &before, changed_at, &mut step) {
+        // In force since before the newest entry, and made later: until the correction it brought about
+        // is done, it is in force from here on.
+        let changed_at = state.newest_entry;
+        if version.version != stay.version && !settle(stay, before, changed_at, &mut step) {
             return false;
         }
-        step.continue_stay(stay, &before, fix)
+        step.continue_stay(stay, before, leg, fix)
     });
     state.stays = stays;
 }
@@ -72,7 +82,7 @@ fn leave_or_stay(state: &mut VehicleState, fix: &Fix, context: &Context<'_>, eff
 /// The fences around the fix that the vehicle was not in. `first_event`: where this step's records begin.
 fn enter(
     state: &mut VehicleState,
-    before: Option<&Fix>,
+    way: Option<&(Fix, Leg)>,
     fix: &Fix,
     first_event: usize,
     context: &Context<'_>,
@@ -92,7 +102,7 @@ fn enter(
         let left_at = records.map(|event| event.occurred_at).max();
         let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
         let mut step = Step { fence, version, context, effects };
-        state.stays.push(step.begin_stay(before, fix, not_before));
+        state.stays.push(step.begin_stay(way, fix, not_before));
     });
 }
 
@@ -106,13 +116,17 @@ pub(super) struct Step<'a> {
 
 impl Step<'_> {
     /// `not_before`: when the fence changed last, or was left in this very step.
-    fn begin_stay(&mut self, before: Option<&Fix>, fix: &Fix, not_before: Option<Timestamp>) -> Stay {
-        let (crossing, cause) = match before {
+    fn begin_stay(&mut self, way: Option<&(Fix, Leg)>, fix: &Fix, not_before: Option<Timestamp>) -> Stay {
+        let (crossing, cause) = match way {
             None => (at_fix(fix, 0.0), Cause::Initial),
-            Some(before) => self.entry_crossing(before, fix, not_before),
+            Some((before, _)) => self.entry_crossing(before, fix, not_before),
         };
         let candidate = Candidate { crossing, fix: *fix };
         let mut stay = self.new_stay(Anchor::Fix(fix.recorded_at), crossing.at, cause);
+        if let Some((_, leg)) = way {
+            stay.tally.travel(leg, Piece::from_entry(&crossing, fix), &self.version.rules);
+        }
+        self.count(&mut stay, fix);
         if self.version.rules.min_inside_seconds > 0.0 {
             stay.phase = Phase::Entering(Box::new(candidate));
         } else {
@@ -133,11 +147,17 @@ impl Step<'_> {
             cause,
             phase: Phase::Inside,
             dwelt: false,
+            tally: Tally::default(),
         }
     }
 
     /// Returns whether the stay goes on.
-    fn continue_stay(&mut self, stay: &mut Stay, before: &Fix, fix: &Fix) -> bool {
+    fn continue_stay(&mut self, stay: &mut Stay, before: &Fix, leg: &Leg, fix: &Fix) -> bool {
+        let rules = &self.version.rules;
+        let mut at_exit = stay.tally;
+        let whole = Piece::since(before, stay.entered_at, (fix.recorded_at, fix.place));
+        stay.tally.travel(leg, whole, rules);
+        self.count(stay, fix);
         if self.version.shape.covers(fix.place) {
             self.inside(stay, fix);
             return true;
@@ -145,23 +165,19 @@ impl Step<'_> {
         if !stay.is_open() {
             return false; // a broken candidate leaves nothing behind
         }
-        let candidate = match &stay.phase {
-            Phase::Leaving { candidate, .. } => **candidate,
-            _ => Candidate { crossing: self.exit_crossing(stay, before, fix), fix: *fix },
-        };
-        let since = match &stay.phase {
-            _ if !self.is_beyond_margin(fix) => None,
-            Phase::Leaving { since: Some(since), .. } => Some(*since),
-            _ => Some(fix.recorded_at),
-        };
-        let waited = since.map(|since| fix.recorded_at.seconds_since(since));
-        if waited.is_some_and(|seconds| seconds >= self.version.rules.min_outside_seconds) {
-            let anchor = Anchor::Fix(candidate.fix.recorded_at);
-            self.record_exit(stay, anchor, &candidate, Cause::Crossing, false);
-            return false;
+        if !matches!(stay.phase, Phase::Leaving { .. }) {
+            let crossing = self.exit_crossing(stay, before, fix);
+            let left = Piece::since(before, stay.entered_at, (crossing.at, crossing.place));
+            at_exit.travel(leg, left, rules);
+            let (candidate, tally) = (Box::new(Candidate { crossing, fix: *fix }), Box::new(at_exit));
+            stay.phase = Phase::Leaving { candidate, since: None, chord: None, tally };
+        } else if is_plausible(before, fix, self.context) {
+            // Both fixes are outside: a way back through the fence breaks the exit that was waiting.
+            let held = Followed::held(stay.clone(), at_exit, before);
+            let Some(goes_on) = self.pass_through(Some(held), (before, leg), fix) else { return false };
+            *stay = goes_on;
         }
-        stay.phase = Phase::Leaving { candidate: Box::new(candidate), since };
-        true
+        self.leave_or_wait(stay, fix)
     }
 
     fn inside(&mut self, stay: &mut Stay, fix: &Fix) {
@@ -191,27 +207,9 @@ impl Step<'_> {
             };
             let candidate = Candidate { crossing, fix: *fix };
             let id = event_id(self.vehicle(), self.fence.id, EventKind::Dwell, Anchor::Visit(stay.visit_id));
-            self.record(id, EventKind::Dwell, stay, &candidate, stay.cause, false);
+            let dwell = self.event(id, EventKind::Dwell, stay, &candidate, stay.cause, false);
+            self.effects.events.push(dwell);
         }
-    }
-
-    /// Whether a stay that is on its way out stays so under a new version, judged at the last fix.
-    /// Waiting times are for a later fix to confirm.
-    pub(super) fn goes_on_leaving(&self, stay: &mut Stay, last: &Fix) -> bool {
-        let Phase::Leaving { since, .. } = &mut stay.phase else { return false };
-        let beyond = self.is_beyond_margin(last);
-        *since = beyond.then(|| since.unwrap_or(last.recorded_at));
-        !beyond || self.version.rules.min_outside_seconds > 0.0
-    }
-
-    /// Farther outside than the margin: the rule's, or the fix's accuracy if that is more.
-    fn is_beyond_margin(&self, fix: &Fix) -> bool {
-        let rule = self.version.rules.exit_margin_meters;
-        if rule <= 0.0 {
-            return true;
-        }
-        let accuracy = fix.accuracy_meters.unwrap_or(0.0).min(MAX_ACCURACY_MARGIN_METERS);
-        self.version.shape.is_farther_outside_than(fix.place, rule.max(accuracy))
     }
 
     fn entry_crossing(&self, before: &Fix, fix: &Fix, not_before: Option<Timestamp>) -> (Crossing, Cause) {
@@ -236,21 +234,27 @@ impl Step<'_> {
 
     /// `inferred`: seen by neither fix.
     pub(super) fn record_entry_as(&mut self, stay: &Stay, candidate: &Candidate, inferred: bool) {
-        self.record(stay.entry_event_id, EventKind::Entry, stay, candidate, stay.cause, inferred);
+        let entry = self.event(stay.entry_event_id, EventKind::Entry, stay, candidate, stay.cause, inferred);
+        self.effects.events.push(entry);
         self.visit(stay, None);
     }
 
+    /// `tally`: the stay up to the candidate's crossing.
     pub(super) fn record_exit(
         &mut self,
         stay: &Stay,
+        tally: &Tally,
         anchor: Anchor,
         candidate: &Candidate,
         cause: Cause,
         inferred: bool,
     ) {
         let id = event_id(self.vehicle(), self.fence.id, EventKind::Exit, anchor);
-        self.record(id, EventKind::Exit, stay, candidate, cause, inferred);
-        self.visit(stay, Some((id, candidate.crossing.at)));
+        let at = candidate.crossing.at;
+        let analytics = Some(tally.analytics(stay.entered_at, at));
+        let exit = self.event(id, EventKind::Exit, stay, candidate, cause, inferred);
+        self.effects.events.push(Event { analytics, ..exit });
+        self.visit(stay, Some((id, at)));
     }
 
     fn visit(&mut self, stay: &Stay, exit: Option<(EventId, Timestamp)>) {
@@ -263,17 +267,17 @@ impl Step<'_> {
         });
     }
 
-    fn record(
-        &mut self,
+    fn event(
+        &self,
         id: EventId,
         kind: EventKind,
         stay: &Stay,
         candidate: &Candidate,
         cause: Cause,
         inferred: bool,
-    ) {
+    ) -> Event {
         let vehicle = self.context.vehicle;
-        self.effects.events.push(Event {
+        Event {
             id,
             sequence: 0,
             kind,
@@ -295,7 +299,14 @@ impl Step<'_> {
             inferred,
             location: candidate.crossing.place,
             fix: EventFix::from(&candidate.fix),
-        });
+            analytics: None,
+            confirmed_at: candidate.fix.recorded_at, // whoever knows the step says it better
+        }
+    }
+
+    /// Counts a fix as one of the stay.
+    pub(super) fn count(&self, stay: &mut Stay, fix: &Fix) {
+        stay.tally.count(fix, self.context.vehicle.limits.max_speed_kmh);
     }
 
     pub(super) const fn vehicle(&self) -> VehicleId {

@@ -5,19 +5,28 @@
 //! The rules are those of docs/tracking.md; each module says which.
 
 mod accept;
+mod analytics;
 mod change;
+mod correction;
+mod diff;
 mod effects;
 mod identity;
 mod judge;
+mod leaving;
+mod motion;
 mod passage;
 mod state;
 mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
-pub use change::{deactivate, settle_fence};
-pub use effects::{Effects, PositionRow, Quarantine, Standing, VisitRow};
-pub use state::{Candidate, Crossing, Phase, Stay, VehicleState};
-pub use timeline::apply;
+pub use analytics::Tally;
+pub use change::{catch_up, settle_change};
+pub use correction::{Corrected, Meanwhile, Slice, StoredFix, correct};
+pub use diff::{Difference, diff};
+pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
+pub use motion::Trail;
+pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState, Waypoint};
+pub use timeline::{apply, by_rank};
 
 use crate::geofence::FenceSet;
 use crate::model::{Timestamp, Vehicle};

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
+use super::analytics::Tally;
+use super::motion::Trail;
+use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
 
 /// Where and when a boundary was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +27,16 @@ pub struct Candidate {
     pub fix: Fix,
 }
 
+/// A part of the way between two fixes outside that lies in a fence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chord {
+    /// The fix before it. Microseconds.
+    #[serde(with = "micros")]
+    pub before: Timestamp,
+    /// 0 for the first chord of the way.
+    pub number: u32,
+}
+
 /// How far a stay has come.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -40,6 +52,12 @@ pub enum Phase {
         candidate: Box<Candidate>,
         /// The first fix beyond the margin in an unbroken run.
         since: Option<Timestamp>,
+        /// Where the vehicle left at the end of a chord, which one: no fix saw it inside.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        chord: Option<Chord>,
+        /// The stay as it was when it left.
+        #[serde(default)]
+        tally: Box<Tally>,
     },
 }
 
@@ -64,6 +82,9 @@ pub struct Stay {
     /// Whether its dwell record was made.
     #[serde(default)]
     pub dwelt: bool,
+    /// What the vehicle did, up to its newest fix; time on its way out included.
+    #[serde(default)]
+    pub tally: Tally,
 }
 
 impl Stay {
@@ -72,6 +93,22 @@ impl Stay {
     pub const fn is_open(&self) -> bool {
         !matches!(self.phase, Phase::Entering(_))
     }
+
+    /// The stay up to the vehicle's newest fix, and when that was (or when the stay began, if later).
+    #[must_use]
+    pub fn running(&self, newest: Timestamp) -> (Timestamp, Analytics) {
+        let until = newest.max(self.entered_at);
+        (until, self.tally.analytics(self.entered_at, until))
+    }
+}
+
+/// Where a vehicle was, and when.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waypoint {
+    /// When.
+    pub at: Timestamp,
+    /// Where.
+    pub place: Place,
 }
 
 /// A vehicle between two fixes.
@@ -90,6 +127,26 @@ pub struct VehicleState {
     pub newest_stored: Timestamp,
     /// Fences the vehicle is in, by id.
     pub stays: Vec<Stay>,
+    /// Whether the vehicle moves.
+    #[serde(default)]
+    pub trail: Trail,
+    /// Since when it is out of service: `last` is where it was then, and its next fix is a first one.
+    #[serde(default)]
+    pub out_since: Option<Timestamp>,
+    /// The evaluated fix before `last`.
+    #[serde(default)]
+    pub came_from: Option<Waypoint>,
+    /// The newest evaluated fix that is no plain way from the one before: a first one, or faster than
+    /// [`Self::MAX_METERS_PER_SECOND`], or farther than [`Self::MAX_LEG_METERS`]. Microseconds.
+    #[serde(default = "beginning", with = "micros")]
+    pub jumped_at: Timestamp,
+    /// How far a correction that is under way has come: what is not newer is late for it, even if this
+    /// state has not seen anything as new. Microseconds.
+    #[serde(default = "beginning", with = "micros")]
+    pub corrected_to: Timestamp,
+    /// Fixes evaluated since the state was kept last.
+    #[serde(default)]
+    pub unsaved: u32,
 }
 
 impl Default for VehicleState {
@@ -100,11 +157,46 @@ impl Default for VehicleState {
             newest_entry: Timestamp::MIN,
             newest_stored: Timestamp::MIN,
             stays: Vec::new(),
+            trail: Trail::default(),
+            out_since: None,
+            came_from: None,
+            jumped_at: Timestamp::MIN,
+            corrected_to: Timestamp::MIN,
+            unsaved: 0,
         }
     }
 }
 
+const fn beginning() -> Timestamp {
+    Timestamp::MIN
+}
+
 impl VehicleState {
+    /// No plain way is faster.
+    pub const MAX_METERS_PER_SECOND: f64 = 70.0;
+    /// No plain way is longer.
+    pub const MAX_LEG_METERS: f64 = 2_000.0;
+
+    /// The newest entry of the timeline; a fix that waits for the next one is on it too.
+    #[must_use]
+    pub fn newest(&self) -> Timestamp {
+        self.suspect.map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
+    }
+
+    /// What is older than this is late.
+    #[must_use]
+    pub fn passed(&self) -> Timestamp {
+        self.newest().max(self.corrected_to)
+    }
+
+    /// Whether everything that comes next is judged alike from here and from another state.
+    #[must_use]
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        // What was handed to the store or kept, and corrections, judge nothing.
+        let Self { newest_stored, corrected_to, unsaved, .. } = *self;
+        *self == Self { newest_stored, corrected_to, unsaved, ..other.clone() }
+    }
+
     /// The stay in a fence, if there is one.
     #[must_use]
     pub fn stay(&self, fence: GeofenceId) -> Option<&Stay> {

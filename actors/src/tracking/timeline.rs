@@ -1,25 +1,45 @@
 //! Where a fix stands on its vehicle's timeline: new, a duplicate, late, or too doubtful to judge
-//! (docs/tracking.md §1).
+//! (docs/tracking.md, "Accepting a fix").
 
 use std::cmp::Ordering;
 
-use super::effects::{Effects, PositionRow, Quarantine, Standing};
-use super::judge::judge;
+use super::change::advance;
+use super::effects::{Checkpoint, Effects, PositionRow, Quarantine, Standing};
+use super::judge::{in_order, judge};
+use super::motion::Trail;
+use super::state::Waypoint;
 use super::{Context, MAX_CLOCK_AHEAD_SECONDS, VehicleState};
 use crate::geofence::haversine_meters;
-use crate::model::{Fix, Timestamp};
+use crate::model::{Fix, Merged};
+
+/// A state is kept for corrections after so many evaluated fixes.
+const CHECKPOINT_EVERY: u32 = 500;
 
 /// Applies one accepted fix: judges it, or stores it unjudged when it is late or doubtful.
 pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     if let Some(quarantine) = doubtful(&fix, context) {
         store(state, fix, Some(quarantine), false, effects);
-        return;
+    } else if at_same_instant(state, &fix).is_some() {
+        repeat(state, fix, effects);
+    } else if fix.recorded_at < state.newest() || fix.recorded_at <= state.corrected_to {
+        store(state, fix, None, true, effects);
+    } else {
+        proceed(state, fix, context, effects);
+        keep(state, effects);
     }
-    match fix.recorded_at.cmp(&newest(state)) {
-        Ordering::Less => store(state, fix, None, true, effects),
-        Ordering::Equal if at_same_instant(state, &fix).is_some() => repeat(state, fix, effects),
-        Ordering::Equal | Ordering::Greater => proceed(state, fix, context, effects),
-    }
+}
+
+/// The order in which fixes are applied: by instant, and at one instant the one that counts first.
+#[must_use]
+pub fn by_rank(a: &Fix, b: &Fix) -> Ordering {
+    let rank =
+        |fix: &Fix| (fix.accuracy_meters.unwrap_or(f64::INFINITY), fix.place.latitude, fix.place.longitude);
+    let (left, right) = (rank(a), rank(b));
+    a.recorded_at
+        .cmp(&b.recorded_at)
+        .then(left.0.total_cmp(&right.0))
+        .then(left.1.total_cmp(&right.1))
+        .then(left.2.total_cmp(&right.2))
 }
 
 /// Kept but never evaluated, whatever comes next.
@@ -29,14 +49,11 @@ fn doubtful(fix: &Fix, context: &Context<'_>) -> Option<Quarantine> {
     };
     if fix.recorded_at.seconds_since(fix.received_at) > MAX_CLOCK_AHEAD_SECONDS {
         Some(Quarantine::Future)
+    } else if context.vehicle.is_out_at(fix.recorded_at) {
+        Some(Quarantine::OutOfService)
     } else {
         context.vehicle.limits.max_accuracy_meters.and_then(inaccurate)
     }
-}
-
-/// The newest entry of the timeline; a suspect is on it too.
-fn newest(state: &VehicleState) -> Timestamp {
-    state.suspect.map_or(state.newest_entry, |suspect| suspect.recorded_at.max(state.newest_entry))
 }
 
 fn at_same_instant<'a>(state: &'a mut VehicleState, fix: &Fix) -> Option<&'a mut Fix> {
@@ -44,28 +61,33 @@ fn at_same_instant<'a>(state: &'a mut VehicleState, fix: &Fix) -> Option<&'a mut
     state.suspect.as_mut().filter(same).or(state.last.as_mut().filter(same))
 }
 
-/// Another report of the newest instant: the same fix again, or another place. Which of two places
-/// counts never depends on which came first, so a better one that comes second is a late fix.
+/// Another report of an instant that counts: the same fix again, or another place. Which of two
+/// places counts never depends on which came first, so a better one that comes second is a late fix.
 fn repeat(state: &mut VehicleState, fix: Fix, effects: &mut Effects) {
     let Some(known) = at_same_instant(state, &fix) else { return };
     if known.place != fix.place {
-        let late = rank(&fix).lt(&rank(known));
+        let late = by_rank(&fix, known).is_lt();
         store(state, fix, None, late, effects);
-    } else if known.fill_from(&fix) {
-        store(state, fix, None, false, effects);
-    } else {
+    } else if known.merge(&fix) == Merged::Same {
         effects.duplicates += 1;
+    } else {
+        // The store makes the same one of both, and marks the vehicle if that changes a record.
+        store(state, fix, None, false, effects);
     }
-}
-
-/// Smaller is better: known accuracy before unknown, then finer, then lower latitude and longitude.
-fn rank(fix: &Fix) -> (f64, f64, f64) {
-    (fix.accuracy_meters.unwrap_or(f64::INFINITY), fix.place.latitude, fix.place.longitude)
 }
 
 /// A fix newer than everything judged so far. One that implies an impossible speed waits for the
 /// next: if that agrees with it, both count; if not, the waiting one never does.
 fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
+    let first = effects.events.len();
+    // Changes come first, and against the last fix that counts: as if each had been settled when it
+    // was made, whether or not a waiting fix is believed afterwards.
+    advance(state, fix.recorded_at, context, effects);
+    let own = effects.events.len();
+    if state.out_since.take().is_some() {
+        (state.last, state.suspect) = (None, None);
+        state.trail = Trail::default();
+    }
     let limit = context.vehicle.limits.max_speed_kmh;
     let plausible = |from: Option<Fix>| match (from, limit) {
         (Some(from), Some(limit)) => implied_speed_kmh(&from, &fix) <= limit,
@@ -74,19 +96,48 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     let suspect = state.suspect.take();
     if plausible(state.last) {
         store(state, fix, None, false, effects);
-        judge(state, fix, context, effects);
+        count(state, fix, context, effects);
     } else if let Some(suspect) = suspect.filter(|suspect| plausible(Some(*suspect))) {
         effects.confirmed.push(suspect);
         store(state, fix, None, false, effects);
         // A fence change may have come between them; what is recorded up to it stands.
         if suspect.recorded_at >= state.newest_entry {
-            judge(state, suspect, context, effects);
+            count(state, suspect, context, effects);
         }
-        judge(state, fix, context, effects);
+        count(state, fix, context, effects);
     } else {
         store(state, fix, Some(Quarantine::Speed), false, effects);
         state.suspect = Some(fix);
     }
+    for event in &mut effects.events[own..] {
+        event.confirmed_at = fix.recorded_at;
+    }
+    in_order(&mut effects.events[first..]);
+}
+
+/// Judges a fix that counts.
+fn count(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
+    if state.last.is_none_or(|last| is_jump(&last, &fix)) {
+        state.jumped_at = fix.recorded_at;
+    }
+    state.came_from = state.last.map(|last| Waypoint { at: last.recorded_at, place: last.place });
+    state.unsaved += 1;
+    judge(state, fix, context, effects);
+}
+
+/// Keeps the state when it is time.
+fn keep(state: &mut VehicleState, effects: &mut Effects) {
+    if state.unsaved >= CHECKPOINT_EVERY {
+        state.unsaved = 0;
+        effects.checkpoints.push(Checkpoint { at: state.newest(), state: state.clone() });
+    }
+}
+
+/// A way longer or faster than [`VehicleState::jumped_at`] allows.
+fn is_jump(from: &Fix, to: &Fix) -> bool {
+    let meters = haversine_meters(from.place, to.place);
+    let seconds = to.recorded_at.seconds_since(from.recorded_at);
+    meters > VehicleState::MAX_LEG_METERS || meters > VehicleState::MAX_METERS_PER_SECOND * seconds
 }
 
 /// km/h on the great circle between two fixes; infinite for two places at one instant.

@@ -88,14 +88,15 @@ impl Storm {
         self.is_over.set(true);
     }
 
-    /// Takes effect after every fix that can be judged without it, and before all others.
+    /// Takes effect after every fix recorded so far, and before all others.
     async fn put(&self, number: i64) -> Result<(), LiveError> {
         let from = self.seconds.get() + AHEAD_SECONDS;
         let edit = edit(number, Some(at(from)));
         self.versions.borrow_mut().insert(number, edit.clone());
-        let settled = within(self.world.live.put_fence(edit)).await;
+        // It is made when it takes effect; what is recorded later may be judged before it is known.
         self.seconds.set(from);
-        settled
+        self.world.clock.set(at(from));
+        within(self.world.live.put_fence(edit)).await
     }
 
     fn explain(&self, event: &Event) {

@@ -7,10 +7,14 @@ mod commits;
 mod edits;
 mod failures;
 mod fences;
+mod late;
+#[path = "../ledger/mod.rs"]
+mod ledger;
 mod panics;
 mod passivation;
 mod stopping;
 mod store;
+mod storm;
 mod vehicles;
 mod watching;
 mod world;

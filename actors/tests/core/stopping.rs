@@ -5,7 +5,7 @@ use waypost_actors::live::LiveError;
 use waypost_actors::ports::Counts;
 
 use crate::store::Fault;
-use crate::world::{INSIDE, World, eventually, fence_with, fix, quick, square, vehicle, version, within};
+use crate::world::{INSIDE, World, at, eventually, fence_with, fix, quick, square, vehicle, version, within};
 
 #[actix_rt::test]
 async fn a_server_that_is_taken_over_says_so_and_writes_nothing_more() {
@@ -22,7 +22,7 @@ async fn a_server_that_is_taken_over_says_so_and_writes_nothing_more() {
     // Nothing waits for a store that never comes back.
     let edit = fence_with(2, 1, version(1, None, square(INSIDE)));
     assert_eq!(within(world.live.put_fence(edit)).await, Err(LiveError::Stopped));
-    assert_eq!(within(world.live.remove_vehicle(vehicle(1))).await, Err(LiveError::Stopped));
+    assert_eq!(within(world.live.remove_vehicle(vehicle(1), at(50.0))).await, Err(LiveError::Stopped));
     assert_eq!(world.store.commits(), 1);
     world.end().await;
 }

@@ -1,21 +1,20 @@
 //! A store in memory that keeps books, holds commits back and fails on demand.
 //!
-//! It is as strict as the real one: a batch that does not follow on is refused, and so is one that
-//! calls a stored fix new. Whatever the core must never do is noted and found by [`Store::audit`].
+//! Whatever the core must never do is noted and found by [`Store::audit`].
 
-use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
 use waypost_actors::model::{
-    Event, EventId, EventKind, Fence, Fix, GeofenceId, OrganizationId, Vehicle, VehicleId,
+    Event, EventKind, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId,
 };
-use waypost_actors::ports::{
-    Batch, Counts, Reread, Seeds, StoreError, TrackStore, VehicleSeed, VehicleWrite,
-};
-use waypost_actors::tracking::{Standing, VehicleState};
+use waypost_actors::ports::{Batch, Committed, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed};
+use waypost_actors::tracking::{Effects, VehicleState};
+
+use crate::ledger::{Ledger, key};
 
 /// What becomes of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,19 +46,19 @@ pub(crate) struct Came {
     pub(crate) weight: usize,
 }
 
-type Key = (VehicleId, i64, u64, u64);
-
 #[derive(Default)]
 struct Books {
     vehicles: Vec<Vehicle>,
     fences: Vec<Fence>,
-    unsettled: Vec<(OrganizationId, GeofenceId)>,
+    unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
     removed: BTreeSet<VehicleId>,
-    states: BTreeMap<VehicleId, VehicleState>,
-    fixes: BTreeSet<Key>,
-    events: Vec<Event>,
+    ledgers: BTreeMap<VehicleId, Ledger>,
+    /// Every record as it was told, superseded ones too.
+    log: Vec<Event>,
     settled: Vec<(GeofenceId, i64)>,
     came: Vec<Came>,
+    slices: usize,
+    slice_fixes: usize,
     plan: VecDeque<Fault>,
     away: bool,
     taken_over: bool,
@@ -70,10 +69,7 @@ struct Books {
 pub(crate) struct Store {
     books: Mutex<Books>,
     open: watch::Sender<bool>,
-}
-
-fn key(vehicle: VehicleId, fix: &Fix) -> Key {
-    (vehicle, fix.recorded_at.as_micros(), fix.place.latitude.to_bits(), fix.place.longitude.to_bits())
+    slices_open: watch::Sender<bool>,
 }
 
 fn away(why: &str) -> StoreError {
@@ -82,8 +78,12 @@ fn away(why: &str) -> StoreError {
 
 impl Store {
     pub(crate) fn new(vehicles: Vec<Vehicle>, fences: Vec<Fence>) -> Self {
-        let books = Books { vehicles, fences, ..Books::default() };
-        Self { books: Mutex::new(books), open: watch::Sender::new(true) }
+        let books = Books { vehicles, fences, slice_fixes: Slice::MAX_FIXES, ..Books::default() };
+        Self {
+            books: Mutex::new(books),
+            open: watch::Sender::new(true),
+            slices_open: watch::Sender::new(true),
+        }
     }
 
     fn books(&self) -> MutexGuard<'_, Books> {
@@ -97,6 +97,33 @@ impl Store {
 
     pub(crate) fn release(&self) {
         self.open.send_replace(true);
+    }
+
+    /// Slices are asked for, but not answered until [`Self::release_slices`].
+    pub(crate) fn hold_slices(&self) {
+        self.slices_open.send_replace(false);
+    }
+
+    pub(crate) fn release_slices(&self) {
+        self.slices_open.send_replace(true);
+    }
+
+    /// How many slices were asked for.
+    pub(crate) fn slices(&self) -> usize {
+        self.books().slices
+    }
+
+    /// Slices are no larger.
+    pub(crate) fn cut_slices(&self, fixes: usize) {
+        self.books().slice_fixes = fixes;
+    }
+
+    pub(crate) fn is_dirty(&self, vehicle: VehicleId) -> bool {
+        self.books().ledgers.get(&vehicle).is_some_and(|ledger| ledger.mark.is_some())
+    }
+
+    pub(crate) fn ledger(&self, vehicle: VehicleId) -> Ledger {
+        self.books().ledgers.get(&vehicle).cloned().unwrap_or_default()
     }
 
     /// What becomes of the next commits, one each; those after them succeed.
@@ -120,18 +147,27 @@ impl Store {
     }
 
     /// A vehicle whose removal was committed, but whose stays were not ended before the server stopped.
-    pub(crate) fn add_removed(&self, vehicle: VehicleId) {
-        self.books().removed.insert(vehicle);
+    pub(crate) fn add_removed(&self, vehicle: VehicleId, at: Timestamp) {
+        let mut books = self.books();
+        books.removed.insert(vehicle);
+        books.vehicles.iter_mut().filter(|known| known.id == vehicle).for_each(|known| known.retire(at));
     }
 
-    /// A new version that was committed, but not settled before the server stopped.
-    pub(crate) fn add_unsettled(&self, fence: Fence) {
+    /// A version as the next server finds it.
+    pub(crate) fn add_version(&self, fence: Fence) {
         let mut books = self.books();
-        books.unsettled.push((fence.organization_id, fence.id));
         match books.fences.iter_mut().find(|known| known.id == fence.id) {
             Some(known) => known.versions.extend(fence.versions),
             None => books.fences.push(fence),
         }
+    }
+
+    /// A new version that was committed, but not settled before the server stopped.
+    pub(crate) fn add_unsettled(&self, fence: Fence) {
+        let versions =
+            fence.versions.iter().map(|version| (fence.organization_id, fence.id, version.version));
+        self.books().unsettled.extend(versions);
+        self.add_version(fence);
     }
 
     pub(crate) fn came(&self) -> Vec<Came> {
@@ -142,25 +178,26 @@ impl Store {
         self.books().came.len()
     }
 
+    /// Everything that was told, in order.
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.books().events.clone()
+        self.books().log.clone()
     }
 
     pub(crate) fn events_of(&self, vehicle: VehicleId) -> Vec<Event> {
-        self.books().events.iter().filter(|event| event.vehicle_id == vehicle).cloned().collect()
+        self.books().log.iter().filter(|event| event.vehicle_id == vehicle).cloned().collect()
     }
 
     pub(crate) fn state(&self, vehicle: VehicleId) -> VehicleState {
-        self.books().states.get(&vehicle).cloned().unwrap_or_default()
+        self.ledger(vehicle).state
     }
 
     pub(crate) fn fix_count(&self) -> usize {
-        self.books().fixes.len()
+        self.books().ledgers.values().map(|ledger| ledger.fixes.len()).sum()
     }
 
     pub(crate) fn holds(&self, vehicle: VehicleId, fixes: &[Fix]) -> bool {
-        let books = self.books();
-        fixes.iter().all(|fix| books.fixes.contains(&key(vehicle, fix)))
+        let ledger = self.ledger(vehicle);
+        fixes.iter().all(|fix| ledger.fixes.contains_key(&key(fix)))
     }
 
     pub(crate) fn is_settled(&self, fence: GeofenceId, version: i64) -> bool {
@@ -171,78 +208,90 @@ impl Store {
     pub(crate) fn audit(&self) {
         let books = self.books();
         assert!(books.wrong.is_empty(), "{:#?}", books.wrong);
-        let mut seen: HashSet<EventId> = HashSet::new();
-        let mut inside: BTreeSet<(VehicleId, GeofenceId)> = BTreeSet::new();
-        for (event, sequence) in books.events.iter().zip(1..) {
+        for (event, sequence) in books.log.iter().zip(1..) {
             assert_eq!(event.sequence, sequence, "the numbers have no gap");
-            assert!(seen.insert(event.id), "no event is there twice: {event:?}");
-            let stay = (event.vehicle_id, event.geofence_id);
-            match event.kind {
-                EventKind::Entry => assert!(inside.insert(stay), "entered twice: {event:?}"),
-                EventKind::Exit => assert!(inside.remove(&stay), "left without being in: {event:?}"),
-                EventKind::Dwell => {}
+        }
+        for (vehicle, ledger) in &books.ledgers {
+            assert!(ledger.wrong.is_empty(), "{:#?}", ledger.wrong);
+            if ledger.mark.is_none() {
+                audit(*vehicle, ledger);
             }
         }
-        let stays = |(vehicle, state): (&VehicleId, &VehicleState)| {
-            state.open_stays().map(|stay| (*vehicle, stay.geofence_id)).collect::<Vec<_>>()
-        };
-        let held: BTreeSet<_> = books.states.iter().flat_map(stays).collect();
-        assert_eq!(held, inside, "the states say the same as the events");
     }
+}
+
+/// That the active records of a vehicle pair, and say the same as its visits and its state.
+fn audit(vehicle: VehicleId, ledger: &Ledger) {
+    let mut active = ledger.active();
+    let mut spans: BTreeMap<GeofenceId, Vec<(Timestamp, Option<Timestamp>)>> = BTreeMap::new();
+    for visit in ledger.visits.values() {
+        let entry = active.remove(&visit.entry_event_id).expect("a visit has its entry");
+        assert_eq!((entry.visit_id, entry.kind), (visit.id, EventKind::Entry), "{vehicle}");
+        if let Some((exit, at)) = visit.exit {
+            let exit = active.remove(&exit).expect("a visit that ended has its exit");
+            assert_eq!((exit.visit_id, exit.kind, exit.occurred_at), (visit.id, EventKind::Exit, at));
+        }
+        spans.entry(visit.geofence_id).or_default().push((visit.entered_at, visit.exit.map(|(_, at)| at)));
+    }
+    assert!(active.values().all(|event| event.kind == EventKind::Dwell), "of no visit: {active:#?}");
+    for spans in spans.values_mut() {
+        spans.sort_by_key(|(from, to)| (*from, to.unwrap_or(Timestamp::MAX)));
+        for pair in spans.windows(2) {
+            assert!(pair[0].1.is_some_and(|left| left <= pair[1].0), "in twice: {pair:?}");
+        }
+    }
+    let open = ledger.visits.values().filter(|visit| visit.exit.is_none());
+    let open: BTreeSet<_> = open.map(|visit| (visit.geofence_id, visit.id)).collect();
+    let held = ledger.state.open_stays().map(|stay| (stay.geofence_id, stay.visit_id));
+    assert_eq!(held.collect::<BTreeSet<_>>(), open, "the state says the same as the records");
 }
 
 impl Books {
     fn next_sequence(&self) -> i64 {
-        self.events.len() as i64 + 1
+        self.log.len() as i64 + 1
     }
 
     fn seeds(&self) -> Seeds {
-        let seed = |vehicle: &Vehicle| VehicleSeed {
-            vehicle: vehicle.clone(),
-            state: self.states.get(&vehicle.id).cloned().unwrap_or_default(),
-            is_removed: self.removed.contains(&vehicle.id),
+        let seed = |vehicle: &Vehicle| {
+            let ledger = self.ledgers.get(&vehicle.id);
+            VehicleSeed {
+                vehicle: vehicle.clone(),
+                state: ledger.map(|ledger| ledger.state.clone()).unwrap_or_default(),
+                is_removed: self.removed.contains(&vehicle.id),
+                is_dirty: ledger.is_some_and(|ledger| ledger.mark.is_some()),
+            }
         };
+        let unsettled = self.unsettled.iter();
+        let unsettled = unsettled.filter(|(_, fence, version)| !self.settled.contains(&(*fence, *version)));
         Seeds {
             vehicles: self.vehicles.iter().map(seed).collect(),
             fences: self.fences.clone(),
-            unsettled: self.unsettled.clone(),
+            unsettled: unsettled.copied().collect(),
             next_sequence: self.next_sequence(),
         }
     }
 
     fn note(&mut self, batch: &Batch) {
-        let rows = batch.writes.iter().map(|write| write.effects.rows.len()).sum();
-        let weight = rows + batch.event_count as usize + batch.writes.len();
+        let count = |of: fn(&Effects) -> usize| batch.writes.iter().map(|write| of(&write.effects)).sum();
+        let rows: usize = count(|effects| effects.rows.len());
+        let events: usize = count(|effects| effects.events.len());
+        let weight = rows + events + batch.writes.len();
         self.came.push(Came { writes: batch.writes.len(), rows, weight });
     }
 
-    fn write(&mut self, batch: &Batch) -> Result<Vec<Counts>, StoreError> {
-        if batch.next_sequence - batch.event_count != self.next_sequence() {
-            self.wrong.push("a batch that does not follow on".to_owned());
-            return Err(away("the number of the next event is not the expected one"));
+    fn write(&mut self, batch: &Batch) -> Vec<Committed> {
+        let mut next_sequence = self.next_sequence();
+        let mut answers = Vec::new();
+        for write in &batch.writes {
+            let ledger = self.ledgers.entry(write.vehicle_id).or_default();
+            let committed = ledger.write(&write.effects, &write.state, &mut next_sequence);
+            self.log.extend(committed.events.iter().cloned());
+            answers.push(committed);
         }
-        let counts = batch.writes.iter().map(|write| self.write_vehicle(write)).collect();
-        if batch.next_sequence != self.next_sequence() {
-            self.wrong.push("a batch with other events than it says".to_owned());
+        for (write, committed) in batch.writes.iter().zip(&mut answers) {
+            committed.is_dirty = self.ledgers[&write.vehicle_id].mark.is_some();
         }
-        Ok(counts)
-    }
-
-    fn write_vehicle(&mut self, write: &VehicleWrite) -> Counts {
-        let mut counts = Counts::default();
-        for row in &write.effects.rows {
-            if self.fixes.insert(key(write.vehicle_id, &row.fix)) {
-                counts.stored += 1;
-            } else {
-                counts.duplicates += 1;
-                if row.standing == Standing::Fresh {
-                    self.wrong.push(format!("called new and is stored: {row:?}"));
-                }
-            }
-        }
-        self.events.extend(write.effects.events.iter().cloned());
-        self.states.insert(write.vehicle_id, (*write.state).clone());
-        counts
+        answers
     }
 
     fn answers(&self) -> Result<(), StoreError> {
@@ -259,7 +308,7 @@ impl TrackStore for Store {
         Box::pin(async move { Ok(self.books().seeds()) })
     }
 
-    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Counts>, StoreError>> {
+    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>> {
         Box::pin(async move {
             self.books().note(batch);
             let takes = self.books().takes;
@@ -273,16 +322,20 @@ impl TrackStore for Store {
                 books.plan.pop_front().unwrap_or(Fault::None)
             };
             match fault {
-                Fault::None => self.books().write(batch),
+                Fault::None => Ok(self.books().write(batch)),
                 Fault::Refuse => Err(away("refused")),
-                Fault::Doubt => self.books().write(batch).and(Err(away("stored, and the answer is lost"))),
+                Fault::Doubt => {
+                    self.books().write(batch);
+                    Err(away("stored, and the answer is lost"))
+                }
                 Fault::Vanish => {
                     let mut books = self.books();
                     books.away = true;
-                    books.write(batch).and(Err(away("stored, and gone")))
+                    books.write(batch);
+                    Err(away("stored, and gone"))
                 }
                 Fault::HangStored => {
-                    self.books().write(batch)?;
+                    self.books().write(batch);
                     std::future::pending().await
                 }
                 Fault::Hang => std::future::pending().await,
@@ -303,14 +356,35 @@ impl TrackStore for Store {
         Box::pin(async move {
             let books = self.books();
             books.answers()?;
+            let stored = |id: &VehicleId| books.ledgers.get(id);
+            let is_dirty = |id: &VehicleId| stored(id).is_some_and(|ledger| ledger.mark.is_some());
+            let mut events: Vec<Event> =
+                books.ledgers.values().flat_map(|ledger| ledger.events.values()).cloned().collect();
+            events.retain(|event| event.sequence >= sequence);
+            events.sort_by_key(|event| event.sequence);
             Ok(Reread {
                 states: vehicles
                     .iter()
-                    .map(|id| (*id, books.states.get(id).cloned().unwrap_or_default()))
+                    .map(|id| (*id, stored(id).map(|ledger| ledger.state.clone()).unwrap_or_default()))
                     .collect(),
-                events: books.events.iter().filter(|event| event.sequence >= sequence).cloned().collect(),
+                dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
+                events,
                 next_sequence: books.next_sequence(),
             })
+        })
+    }
+
+    fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
+        Box::pin(async move {
+            self.books().slices += 1;
+            // What is read is read now; the answer comes late.
+            let slice = {
+                let books = self.books();
+                books.answers()?;
+                books.ledgers.get(&vehicle).and_then(|ledger| ledger.slice(books.slice_fixes))
+            };
+            self.slices_open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
+            Ok(slice)
         })
     }
 

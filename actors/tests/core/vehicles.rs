@@ -58,7 +58,7 @@ async fn removing_one_ends_its_stays_and_its_connections() {
         within(entry.committed()).await.unwrap();
     }
     world.clock.set(at(50.0));
-    within(world.live.remove_vehicle(vehicle(1))).await.unwrap();
+    within(world.live.remove_vehicle(vehicle(1), at(50.0))).await.unwrap();
     let events = world.store.events_of(vehicle(1));
     assert_eq!((events[1].kind, events[1].cause), (EventKind::Exit, Cause::VehicleDeactivated));
     assert_eq!(events[1].occurred_at, at(50.0));
@@ -74,7 +74,7 @@ async fn removing_one_ends_its_stays_and_its_connections() {
     assert_eq!(refused, LiveError::UnknownVehicle);
     assert_eq!(world.store.events_of(vehicle(1)).len(), 2);
     assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap(), None);
-    within(world.live.remove_vehicle(vehicle(1))).await.unwrap();
+    within(world.live.remove_vehicle(vehicle(1), at(50.0))).await.unwrap();
     eventually("its actor went", || world.actors() == 1).await;
     world.end().await;
 }
@@ -87,7 +87,7 @@ async fn the_stays_of_one_removed_before_a_crash_are_ended_at_the_start() {
         within(entry.committed()).await.unwrap();
     }
     within(first.live.stop()).await;
-    first.store.add_removed(vehicle(1));
+    first.store.add_removed(vehicle(1), at(50.0));
 
     let world = World::on(Arc::clone(&first.store), quick()).await;
     assert_eq!(world.store.events_of(vehicle(1))[1].cause, Cause::VehicleDeactivated);
@@ -102,7 +102,7 @@ async fn watchers_are_told_that_one_is_gone() {
     let (organization, other) = (known_vehicle(1, 1).organization_id, known_vehicle(9, 2).organization_id);
     let mut watch = world.live.watch(Audience::Organization(organization)).await.unwrap();
     let mut foreign = world.live.watch(Audience::Organization(other)).await.unwrap();
-    within(world.live.remove_vehicle(vehicle(1))).await.unwrap();
+    within(world.live.remove_vehicle(vehicle(1), at(50.0))).await.unwrap();
     let update = within(watch.updates.recv()).await.unwrap();
     assert_eq!(update.removed, [vehicle(1)]);
     foreign.updates.try_recv().expect_err("nobody else is told");
@@ -129,7 +129,7 @@ async fn a_connection_that_keeps_sending_leaves_no_stay_behind() {
         };
         let removing = async {
             eventually("it sends", || world.store.commits() > 2).await;
-            within(world.live.remove_vehicle(vehicle(1))).await.unwrap();
+            within(world.live.remove_vehicle(vehicle(1), at(50.0))).await.unwrap();
         };
         join(sending, removing).await;
         assert_eq!(world.store.state(vehicle(1)).open_stays().count(), 0);
@@ -154,7 +154,10 @@ async fn removing_one_while_the_store_is_away_is_seen_through() {
             world.store.set_away(true);
         }
         eventually("the actor went", || world.actors() == 0).await;
-        assert_eq!(within(world.live.remove_vehicle(vehicle(1))).await, Err(LiveError::Unavailable));
+        assert_eq!(
+            within(world.live.remove_vehicle(vehicle(1), at(50.0))).await,
+            Err(LiveError::Unavailable)
+        );
         world.store.set_away(false);
         eventually("its stay ended", || world.store.events().len() == 2).await;
         let exit = &world.store.events()[1];

@@ -56,6 +56,7 @@ pub(crate) fn known_vehicle(number: u128, organization: u128) -> Vehicle {
         organization_id: org(organization),
         name: format!("V{number}"),
         limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
+        out_of_service: vec![],
     }
 }
 
@@ -106,7 +107,7 @@ struct Standstill {
 impl TestClock {
     fn new() -> Arc<Self> {
         Arc::new(Self {
-            micros: AtomicI64::new(at(0.0).as_micros()),
+            micros: AtomicI64::new(at(100.0).as_micros()),
             panics: AtomicU64::new(0),
             stands: Mutex::default(),
             changed: Condvar::new(),
@@ -173,6 +174,7 @@ pub(crate) fn quick() -> LiveConfig {
     LiveConfig {
         batch_window: Duration::from_millis(1),
         probe_every: Duration::from_millis(1),
+        correction_delay: Duration::from_millis(1),
         lanes: 2,
         ..LiveConfig::default()
     }
@@ -191,7 +193,13 @@ impl World {
 
     /// A server that starts on what a store holds.
     pub(crate) async fn on(store: Arc<Store>, config: LiveConfig) -> Self {
+        Self::at(store, config, at(100.0)).await
+    }
+
+    /// The same, at a time of its clock.
+    pub(crate) async fn at(store: Arc<Store>, config: LiveConfig, now: Timestamp) -> Self {
         let clock = TestClock::new();
+        clock.set(now);
         let hands = Arc::clone(&clock);
         let reading: Clock = Arc::new(move || hands.read());
         let parts = LiveParts { config, store: store.clone(), cache: None, clock: Arc::clone(&reading) };

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use waypost_actors::model::{
     Cause, Event, EventKind, FenceVersion, Fix, Place, Rules, Timestamp, VehicleLimits,
 };
-use waypost_actors::tracking::{Standing, settle_fence};
+use waypost_actors::tracking::{Standing, settle_change};
 
 use crate::script::{Script, at, square, version};
 
@@ -60,6 +60,7 @@ fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
 #[test]
 fn a_version_that_a_later_one_overruled_never_takes_effect() {
     let mut script = Script::new(Rules::EXACT);
+    script.now = at(60.0);
     script.drive(&[(0.0, 5.0)]);
     // Planned for 100 s, then thought better of at 50 s.
     let planned = FenceVersion { changed_at: at(20.0), shape: square(1.0, 1.0, 0.01), ..made(2, 100.0) };
@@ -91,8 +92,8 @@ fn an_entry_never_comes_before_its_fence_was_in_force() {
 fn a_stay_judged_anew_by_a_fix_ends_before_the_next_one_begins() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, 2.0)]);
-    // In force always, made at 5 s, and met by a fix before anybody settled it: the vehicle was
-    // last seen west of the new shape, and is now inside it.
+    // In force always, made later, and met by a fix before the correction that it brings: the vehicle
+    // was last seen west of the new shape, and is now inside it.
     let moved = FenceVersion {
         changed_at: at(5.0),
         effective_from: None,
@@ -101,7 +102,7 @@ fn a_stay_judged_anew_by_a_fix_ends_before_the_next_one_begins() {
     };
     script.fences[0].versions.push(moved);
     script.drive(&[(10.0, 7.0)]);
-    assert_eq!(script.events(), ["entry@0", "exit@5", "entry@5"]);
+    assert_eq!(script.events(), ["entry@0", "exit@0", "entry@2"]);
     adds_up(&script.effects.events);
 }
 
@@ -123,8 +124,7 @@ fn a_change_of_a_rule_does_not_push_out_who_jitters_within_the_margin() {
 fn settling_twice_records_nothing_twice() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, 5.0)]).change(deleted(2, 50.0));
-    let id = script.fences[0].id;
-    script.run(|state, context, effects| settle_fence(state, id, context, effects));
+    script.run(|state, context, effects| settle_change(state, at(50.0), context, effects));
     script.drive(&[(60.0, 5.0)]);
     adds_up(&script.effects.events);
     assert_eq!(script.events(), ["entry@0", "exit@50"]);

@@ -6,19 +6,19 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use waypost_actors::geofence::{FenceSet, FenceTimeline, Shape};
+use waypost_actors::geofence::{FenceSet, FenceTimeline, Shape, geodesic_meters};
 use waypost_actors::model::{
     Circle, Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules,
     ShapeSpec, Timestamp, Vehicle, VehicleId, VehicleLimits, VisitId,
 };
-use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_fence};
+use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_change};
 
 use crate::script::at;
 
 /// Grid steps in a degree; one is 27 m on the equator.
 const STEPS: f64 = 4096.0;
 
-fn grid(north: i32, east: i32) -> Place {
+pub(crate) fn grid(north: i32, east: i32) -> Place {
     Place::new(f64::from(north) / STEPS, f64::from(east) / STEPS)
 }
 
@@ -32,7 +32,7 @@ enum Step {
     Change { fence: usize, after: i32, shape: ShapeSpec, active: bool, rules: Rules, settled: bool },
 }
 
-fn shapes() -> impl Strategy<Value = ShapeSpec> {
+pub(crate) fn shapes() -> impl Strategy<Value = ShapeSpec> {
     let corner = || (-60..60, -60..60);
     prop_oneof![
         (corner(), 1..50, 1..50).prop_map(|((south, west), high, wide)| {
@@ -51,7 +51,7 @@ fn shapes() -> impl Strategy<Value = ShapeSpec> {
     ]
 }
 
-fn any_rules() -> impl Strategy<Value = Rules> {
+pub(crate) fn any_rules() -> impl Strategy<Value = Rules> {
     let seconds = || prop_oneof![3 => Just(0.0), 1 => 1.0..90.0];
     let random = (prop_oneof![Just(0.0), 1.0..200.0], seconds(), seconds(), any::<bool>(), 0..120).prop_map(
         |(exit_margin_meters, min_inside_seconds, min_outside_seconds, infer_passages, dwell)| Rules {
@@ -98,7 +98,7 @@ fn lives() -> impl Strategy<Value = Vec<Step>> {
     vec(prop_oneof![6 => any_fix(1..60), 1 => any_fix(-90..900), 2 => any_change()], 1..60)
 }
 
-fn fences(rules: impl Strategy<Value = Rules>) -> impl Strategy<Value = Vec<Fence>> {
+pub(crate) fn fences(rules: impl Strategy<Value = Rules>) -> impl Strategy<Value = Vec<Fence>> {
     vec((shapes(), rules), 1..5).prop_map(|drawn| {
         let fence = |(number, (shape, rules)): (usize, (ShapeSpec, Rules))| Fence {
             id: GeofenceId(uuid::Uuid::from_u128(100 + number as u128)),
@@ -138,6 +138,7 @@ impl Life {
             organization_id: OrganizationId(uuid::Uuid::from_u128(1)),
             name: "V".into(),
             limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
+            out_of_service: vec![],
         };
         let (state, set) = (VehicleState::default(), prepared(fences));
         Self {
@@ -180,11 +181,12 @@ impl Life {
                     shape: shape.clone(),
                     rules: *rules,
                 });
-                let id = fence.id;
+                let from = fence.versions.last().and_then(|version| version.effective_from);
                 self.set = prepared(&self.fences);
                 if *settled {
-                    let context = Context { vehicle: &self.vehicle, fences: &self.set, detected_at: at(1e6) };
-                    settle_fence(&mut self.state, id, &context, &mut effects);
+                    let context =
+                        Context { vehicle: &self.vehicle, fences: &self.set, detected_at: changed_at };
+                    settle_change(&mut self.state, from.unwrap_or(Timestamp::FIRST), &context, &mut effects);
                 }
             }
         }
@@ -210,7 +212,7 @@ fn prepared(fences: &[Fence]) -> FenceSet {
 }
 
 /// Reads the records as a dispatcher would; who is inside what by them.
-fn told(events: &[Event]) -> BTreeMap<GeofenceId, VisitId> {
+pub(crate) fn told(events: &[Event]) -> BTreeMap<GeofenceId, VisitId> {
     let (mut ids, mut visits) = (HashSet::new(), HashSet::new());
     let mut inside: BTreeMap<GeofenceId, (VisitId, Timestamp)> = BTreeMap::new();
     let mut left: BTreeMap<GeofenceId, Timestamp> = BTreeMap::new();
@@ -279,6 +281,35 @@ proptest! {
             }
         }
         prop_assert_eq!(open, inside.into_iter().map(|(fence, visit)| (visit, fence)).collect());
+    }
+
+    #[test]
+    fn analytics_add_up_and_go_no_farther_than_the_fixes(
+        fences in fences(any_rules()),
+        steps in lives(),
+    ) {
+        let life = Life::new(&fences, Some(250.0)).through(&steps);
+        let rows = life.effects.iter().flat_map(|effects| &effects.rows);
+        let evaluated = rows.filter(|row| row.quarantine.is_none()).map(|row| row.fix);
+        let confirmed = life.effects.iter().flat_map(|effects| effects.confirmed.clone());
+        let mut fixes: Vec<_> = evaluated.chain(confirmed).map(|fix| (fix.recorded_at, fix.place)).collect();
+        fixes.sort_by_key(|(at, _)| *at);
+        let entries = life.events().into_iter().filter(|event| event.kind == EventKind::Entry);
+        let entries: BTreeMap<_, _> = entries.map(|entry| (entry.visit_id, entry.occurred_at)).collect();
+        for event in life.events() {
+            prop_assert_eq!(event.analytics.is_some(), event.kind == EventKind::Exit);
+            let Some(inside) = event.analytics else { continue };
+            let millis = |seconds: f64| (seconds * 1e3).round() as i64;
+            let parts = [inside.moving_seconds, inside.stopped_seconds, inside.gap_seconds].map(millis);
+            prop_assert!(parts.iter().all(|part| *part >= 0), "{:?}", inside);
+            prop_assert_eq!(parts.iter().sum::<i64>(), millis(inside.duration_seconds));
+            let entered_at = entries[&event.visit_id];
+            prop_assert_eq!(inside.duration_seconds, event.occurred_at.seconds_since(entered_at));
+            let around = |way: &&[(Timestamp, Place)]| way[1].0 > entered_at && way[0].0 < event.fix.recorded_at;
+            let way: f64 = fixes.windows(2).filter(around).map(|way| geodesic_meters(way[0].1, way[1].1)).sum();
+            prop_assert!(inside.distance_meters <= way * (1.0 + 1e-5) + 0.01, "{:?} {}", inside, way);
+            prop_assert!((0..=fixes.len() as i64).contains(&inside.fix_count));
+        }
     }
 
     #[test]
@@ -355,6 +386,10 @@ proptest! {
             there.fix(Fix { place: east(row.fix.place, degrees), ..row.fix }, &mut effects);
         }
         let (here, there) = (here.events(), effects.events);
+        for (here, there) in here.iter().zip(&there) {
+            let metres = |event: &Event| event.analytics.map_or(0.0, |inside| inside.distance_meters);
+            prop_assert!((metres(here) - metres(there)).abs() <= 0.002, "{:?} {:?}", here, there);
+        }
         let names = |events: &[Event]| events.iter().map(|e| (e.id, e.visit_id, e.kind)).collect::<BTreeSet<_>>();
         prop_assert_eq!(names(&here), names(&there), "{:#?} {:#?}", here, there);
         let instants = |events: &[Event]| events.iter().map(|e| (e.id, e.occurred_at)).collect::<BTreeMap<_, _>>();

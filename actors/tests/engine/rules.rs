@@ -3,7 +3,7 @@
 use waypost_actors::model::{
     Cause, EventKind, Fence, FenceVersion, Fix, GeofenceId, Place, Rules, VehicleLimits,
 };
-use waypost_actors::tracking::{Quarantine, Standing, VehicleState, deactivate, settle_fence};
+use waypost_actors::tracking::{Quarantine, Standing, VehicleState, catch_up, settle_change};
 
 use crate::script::{Script, at, square, version};
 
@@ -183,7 +183,7 @@ fn a_fence_made_around_a_parked_vehicle_is_an_entry_at_that_instant() {
     assert_eq!(script.events(), ["entry@100"]);
     assert_eq!(script.effects.events[0].cause, Cause::GeofenceCreated);
     // Settling again, or going on inside, changes nothing.
-    script.run(|state, context, effects| settle_fence(state, id, context, effects));
+    script.run(|state, context, effects| settle_change(state, at(100.0), context, effects));
     script.drive(&[(110.0, 6.0)]);
     assert_eq!(script.events().len(), 1);
 }
@@ -283,10 +283,16 @@ fn one_dwell_record_per_visit() {
 fn a_vehicle_taken_out_of_use_ends_its_stays() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, 5.0)]);
-    script.now = at(500.0);
-    script.run(deactivate);
+    script.vehicle.out_of_service.push((at(500.0), Some(at(600.0))));
+    script.run(catch_up);
     assert_eq!(script.events(), ["entry@0", "exit@500"]);
     assert_eq!(script.effects.events[1].cause, Cause::VehicleDeactivated);
+    // What it records meanwhile is kept and does not count; back in service it begins anew.
+    script.drive(&[(500.0, 5.0), (599.0, 50.0), (600.0, 5.0)]);
+    let kept: Vec<_> = script.standings().iter().map(|(quarantine, _)| *quarantine).collect();
+    assert_eq!(kept, [None, Some(Quarantine::OutOfService), Some(Quarantine::OutOfService), None]);
+    assert_eq!(script.events(), ["entry@0", "exit@500", "entry@600"]);
+    assert_eq!(script.effects.events[2].cause, Cause::Initial);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use waypost_actors::model::{
     Event, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec, Timestamp,
     Vehicle, VehicleId, VehicleLimits,
 };
-use waypost_actors::tracking::{self, Context, Effects, Quarantine, Standing, VehicleState, settle_fence};
+use waypost_actors::tracking::{self, Context, Effects, Quarantine, Standing, VehicleState, settle_change};
 
 const T0: i64 = 1_700_000_000_000_000;
 
@@ -56,6 +56,7 @@ impl Script {
                 organization_id,
                 name: "V".into(),
                 limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
+                out_of_service: vec![],
             },
             fences: vec![Fence {
                 id: GeofenceId(uuid::Uuid::from_u128(3)),
@@ -89,9 +90,9 @@ impl Script {
     }
 
     pub(crate) fn change(&mut self, change: FenceVersion) -> &mut Self {
-        let id = self.fences[0].id;
+        let from = change.effective_from.unwrap_or(Timestamp::FIRST);
         self.fences[0].versions.push(change);
-        self.run(|state, context, effects| settle_fence(state, id, context, effects));
+        self.run(|state, context, effects| settle_change(state, from, context, effects));
         self
     }
 
@@ -106,5 +107,26 @@ impl Script {
 
     pub(crate) fn standings(&self) -> Vec<(Option<Quarantine>, Standing)> {
         self.effects.rows.iter().map(|row| (row.quarantine, row.standing)).collect()
+    }
+}
+
+/// Numbers that look random and are the same in every run (G. Marsaglia, Xorshift RNGs, 2003).
+pub(crate) struct Noise(u64);
+
+impl Noise {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    fn uniform(&mut self) -> f64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// Normally distributed, of variance 1 (twelve uniform ones, less six).
+    pub(crate) fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
 }

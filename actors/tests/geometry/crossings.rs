@@ -89,3 +89,48 @@ fn a_seam_between_parts_is_no_boundary() {
     assert_eq!(halves.crossings(at(0.5, 0.5), at(1.5, 0.5)), [] as [f64; 0]);
     assert_eq!(halves.crossings(at(-1.0, 0.5), at(3.0, 0.5)), [0.25, 0.75]);
 }
+
+/// Whether two segments cross, each from one side of the other to its other side; `None` if they touch.
+fn across(p: (i64, i64), q: (i64, i64), a: (i64, i64), b: (i64, i64)) -> Option<bool> {
+    let turn = |a: (i64, i64), b: (i64, i64), c: (i64, i64)| {
+        ((b.0 - a.0) * (c.1 - a.1) - (b.1 - a.1) * (c.0 - a.0)).signum()
+    };
+    let (of_a, of_b, of_p, of_q) = (turn(p, q, a), turn(p, q, b), turn(a, b, p), turn(a, b, q));
+    let touches = [of_a, of_b, of_p, of_q].contains(&0);
+    if touches { None } else { Some(of_a != of_b && of_p != of_q) }
+}
+
+#[test]
+fn large_outlines_are_crossed_as_often_as_the_integers_say() {
+    let mut dice = Dice(29);
+    let mut most = 0;
+    for (round, rough) in [2, 40, 400].into_iter().enumerate() {
+        // A ragged band of 3,000 vertices, in 1024ths of a degree, and its two rows of vertices.
+        let wave = |i: i64| ((i as f64 / 200.0).sin() * 300.0) as i64;
+        let south: Vec<_> = (0..1500).map(|i| (3 * i, wave(i) - dice.below(rough) as i64)).collect();
+        let north: Vec<_> = (0..1500).map(|i| (3 * i, wave(i) + 1 + dice.below(rough) as i64)).collect();
+        let outline: Vec<(i64, i64)> = south.into_iter().chain(north.into_iter().rev()).collect();
+        let degrees = |p: (i64, i64)| (p.0 as f64 / 1024.0, p.1 as f64 / 1024.0);
+        let shape =
+            prepared(&polygon(ring(&outline.iter().map(|p| degrees(*p)).collect::<Vec<_>>()), vec![]));
+        for i in 0..1_000 {
+            let reach = [12.0, 100.0, 5_000.0][i % 3];
+            let start = outline[dice.below(outline.len())];
+            let mut near = || {
+                let mut off = || dice.between(-reach, reach) as i64;
+                (start.0 + off(), start.1 + off())
+            };
+            let (from, to) = (near(), near());
+            let edges = outline.iter().zip(outline.iter().cycle().skip(1));
+            let counted: Option<usize> = edges.map(|(a, b)| across(from, to, *a, *b).map(usize::from)).sum();
+            let place = |p: (i64, i64)| at(degrees(p).0, degrees(p).1);
+            let found = shape.crossings(place(from), place(to));
+            assert_alternates(&shape, place(from), place(to));
+            if let Some(counted) = counted {
+                assert_eq!(found.len(), counted, "{round} {from:?} {to:?} {found:?}");
+            }
+            most = most.max(found.len());
+        }
+    }
+    assert!(most > 50, "{most}");
+}

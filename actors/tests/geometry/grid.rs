@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use waypost_actors::model::ShapeSpec;
 
-use crate::{at, moved, moved_place, polygon, prepared, ring};
+use crate::{Dice, at, moved, moved_place, multi, polygon, prepared, ring};
 
 type Cell = (i64, i64);
 
@@ -111,4 +111,69 @@ fn spans_no_edge(slab: &Slab, from: (i32, i32), to: (i32, i32)) -> bool {
     let cell = |p: (i32, i32)| (i64::from(p.0), i64::from(p.1));
     let (a, b) = (cell(from), cell(to));
     a != b && slab.outer.iter().chain(&slab.hole).all(|&v| area_of(a, b, v) != 0)
+}
+
+/// Steps in a degree of the large outlines.
+const STEPS: f64 = 64.0;
+
+/// Outlines of thousands of vertices, ragged or smooth: three slabs in a row, the second sharing its
+/// ends with the others, each with a hole. `WAYPOST_TEST_OUTLINES=n` draws n of them instead of 12.
+#[test]
+fn large_outlines_cover_what_the_integers_say() {
+    let rounds =
+        std::env::var("WAYPOST_TEST_OUTLINES").ok().and_then(|count| count.parse().ok()).unwrap_or(12);
+    for round in 0..rounds {
+        let mut dice = Dice(round);
+        let (upright, ragged) = (round % 2 == 1, round % 3 > 0);
+        let parts: Vec<Slab> = large_slabs(&mut dice, ragged, upright);
+        let degrees = |cells: &[Cell]| {
+            ring(&cells.iter().map(|&(x, y)| (x as f64 / STEPS, y as f64 / STEPS)).collect::<Vec<_>>())
+        };
+        let shape = prepared(&multi(
+            parts.iter().map(|part| (degrees(&part.outer), vec![degrees(&part.hole)])).collect(),
+        ));
+        let vertices: Vec<Cell> =
+            parts.iter().flat_map(|part| part.outer.iter().chain(&part.hole)).copied().collect();
+        let check = |p: Cell| {
+            let inside = parts.iter().any(|s| locate(&s.outer, p) >= 0 && locate(&s.hole, p) <= 0);
+            let place = at(p.0 as f64 / STEPS, p.1 as f64 / STEPS);
+            assert_eq!(shape.covers(place), inside, "{round} {p:?}");
+        };
+        for _ in 0..1_500 {
+            // On a vertex or beside it, and anywhere.
+            let near = vertices[dice.below(vertices.len())];
+            check((near.0 + dice.below(5) as i64 - 2, near.1 + dice.below(5) as i64 - 2));
+            let (a, b) = (vertices[dice.below(vertices.len())], vertices[dice.below(vertices.len())]);
+            check((a.0, b.1));
+        }
+    }
+}
+
+fn large_slabs(dice: &mut Dice, ragged: bool, upright: bool) -> Vec<Slab> {
+    const COLUMNS: usize = 700;
+    let rough = if ragged { 300 } else { 3 };
+    // (low, low of the hole, high of the hole, high) of each column; slabs share their end columns.
+    let columns: Vec<[i64; 4]> = (0..3 * COLUMNS + 1)
+        .map(|i| {
+            let wave = ((i as f64 / 90.0).sin() * 400.0) as i64;
+            let step = |dice: &mut Dice| 1 + dice.below(rough) as i64;
+            let hole_low = wave + step(dice);
+            let hole_high = hole_low + step(dice);
+            [wave - step(dice), hole_low, hole_high, hole_high + step(dice)]
+        })
+        .collect();
+    let slab = |number: usize| {
+        let (first, last) = (number * COLUMNS, (number + 1) * COLUMNS);
+        let chain = |from: usize, to: usize, which: usize| {
+            let point = |i: usize| (2 * i as i64, columns[i][which]);
+            (from..=to).map(point).map(|(x, y)| if upright { (y, x) } else { (x, y) }).collect::<Vec<Cell>>()
+        };
+        let ring = |from: usize, to: usize, low: usize, high: usize| {
+            let mut ring = chain(from, to, low);
+            ring.extend(chain(from, to, high).into_iter().rev());
+            ring
+        };
+        Slab { outer: ring(first, last, 0, 3), hole: ring(first + 1, last - 1, 1, 2) }
+    };
+    (0..3).map(slab).collect()
 }

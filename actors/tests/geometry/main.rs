@@ -8,6 +8,7 @@ mod grid;
 mod meridian;
 mod refusals;
 mod simplicity;
+mod vincenty;
 
 use waypost_actors::geofence::Shape;
 use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpec};

@@ -1,7 +1,10 @@
 //! What may be left out of request bodies. The types say what a whole resource is; a POST merges with
-//! defaults and a PUT with what is there, so members of members may be absent, and of a PUT all.
+//! defaults and a PUT with what is there, so members of members may be absent, and of a PUT all. What a
+//! client got it may send back with a PUT.
 
 use serde_json::{Map, Value, json};
+
+use super::closed::{closed, resolved};
 
 /// The methods that take bodies.
 const METHODS: [(&str, bool); 2] = [("post", true), ("put", false)];
@@ -18,8 +21,17 @@ pub(super) fn say_what_may_be_left_out(document: &mut Value) {
             let Some(schema) = operation.pointer_mut("/requestBody/content/application~1json/schema") else {
                 continue;
             };
-            own.insert(name.clone(), lenient(schema, &schemas, keeps_required));
+            let mut body = lenient(schema, &schemas, keeps_required);
             *schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+            // What devices send may hold more than we know.
+            if name != "CreatePositionsBody" {
+                body = closed(&body, &schemas);
+            }
+            if !keeps_required {
+                let answered = operation.pointer("/responses/200/content/application~1json/schema");
+                add_read_only(&mut body, answered.unwrap_or(&Value::Null), &schemas);
+            }
+            own.insert(name, body);
         }
     }
     if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
@@ -34,6 +46,22 @@ fn body_name(operation: &str) -> String {
         first.to_uppercase() + rest
     });
     words.collect::<String>() + "Body"
+}
+
+/// The members that only the server writes.
+fn add_read_only(body: &mut Value, resource: &Value, schemas: &Value) {
+    let resource = resolved(resource, schemas);
+    let members = body.get_mut("properties").and_then(Value::as_object_mut);
+    let (Some(members), Some(shown)) = (members, resource["properties"].as_object()) else { return };
+    for (name, shown) in shown {
+        match members.get_mut(name) {
+            Some(member) => add_read_only(member, shown, schemas),
+            None => {
+                let read_only = json!({ "readOnly": true, "description": "As it was read; of no effect" });
+                members.insert(name.clone(), read_only);
+            }
+        }
+    }
 }
 
 fn lenient(schema: &Value, schemas: &Value, keeps_required: bool) -> Value {
@@ -64,6 +92,6 @@ fn lenient_member(member: &Value, schemas: &Value) -> Value {
     }
 }
 
-fn reference(schema: &Value) -> Option<&str> {
+pub(super) fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix("#/components/schemas/")
 }

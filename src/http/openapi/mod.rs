@@ -8,15 +8,19 @@ use utoipa::OpenApi;
 use super::problem::ProblemBody;
 use super::query::MAX_PAGE;
 use super::routes::{self, Access, Route};
+use crate::domain::assignment::AssignmentState;
+use crate::domain::organization_settings::Usage;
 use crate::domain::paging::DEFAULT_LIMIT;
 
 mod bodies;
+mod closed;
 
 /// The description, as it is served.
 pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
+/// Schemas that no handler's body leads to.
 #[derive(OpenApi)]
-#[openapi(components(schemas(ProblemBody)))]
+#[openapi(components(schemas(ProblemBody, AssignmentState, Usage)))]
 struct Shared;
 
 /// The description.
@@ -32,6 +36,7 @@ pub fn document() -> Value {
         "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
         "tracker": { "type": "http", "scheme": "bearer", "description": "A tracker's own token" },
     });
+    add_what_types_do_not_say(&mut document);
     bodies::say_what_may_be_left_out(&mut document);
     for route in routes::TABLE.iter() {
         let pointer = format!("/paths/{}/{}", route.path.replace('/', "~1"), route.method.to_lowercase());
@@ -42,13 +47,44 @@ pub fn document() -> Value {
     document
 }
 
+/// Members that handlers add to a resource or leave out of it.
+fn add_what_types_do_not_say(document: &mut Value) {
+    let schemas = &mut document["components"]["schemas"];
+    schemas["Subscription"]["properties"]["usage"] =
+        json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
+    // `geometry=none` leaves the shape out of a list.
+    let mut listed = closed::resolved(&json!({ "$ref": "#/components/schemas/GeofenceOut" }), schemas);
+    if let Some(required) = listed["required"].as_array_mut() {
+        required.retain(|name| name != "shape");
+    }
+    schemas["PageOf_GeofenceOut"]["properties"]["data"]["items"] = listed;
+}
+
 /// What the route table knows of an operation.
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
+        Access::Either => json!([{}, { "bearer": [] }]),
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }]),
     };
+    if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::Either) {
+        add_parameter(
+            operation,
+            json!({ "name": "Idempotency-Key", "in": "header", "required": false,
+            "schema": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]*$" },
+            "description": "Best a UUID. Within 24 hours the same key and request get the first one's answer, marked \
+            Idempotency-Replayed; with another body it is 422, while the first is under way 409" }),
+        );
+    }
+    if route.method == "GET" && route.path.ends_with('}') {
+        operation["responses"]["304"] = json!({ "description": "As If-None-Match knows it" });
+        add_parameter(
+            operation,
+            json!({ "name": "If-None-Match", "in": "header", "required": false,
+            "schema": { "type": "string" }, "description": "An ETag; 304 while it holds" }),
+        );
+    }
     // Not by index, which would give an operation without parameters a null.
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     parameters.into_iter().flatten().for_each(bound);
@@ -59,9 +95,14 @@ fn describe(operation: &mut Value, route: &Route) {
     if matches!(route.method, "PUT" | "DELETE") && !route.path.contains("activate") {
         let if_match = json!({ "name": "If-Match", "in": "header", "required": false,
             "schema": { "type": "string" }, "description": "The ETag it must still have, else 412" });
-        if let Some(parameters) = operation["parameters"].as_array_mut() {
-            parameters.push(if_match);
-        }
+        add_parameter(operation, if_match);
+    }
+}
+
+fn add_parameter(operation: &mut Value, parameter: Value) {
+    match operation.get_mut("parameters").and_then(Value::as_array_mut) {
+        Some(parameters) => parameters.push(parameter),
+        None => operation["parameters"] = json!([parameter]),
     }
 }
 
@@ -70,14 +111,40 @@ fn bound(parameter: &mut Value) {
     let bounds = match parameter["name"].as_str() {
         Some("page") => json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 }),
         // A greater one is taken for the greatest, not refused.
-        Some("limit") => json!({ "type": "integer", "minimum": 1, "default": DEFAULT_LIMIT }),
+        Some("q") => json!({ "type": "string", "maxLength": 200 }),
+        Some("include") => json!({ "type": "string", "enum": ["live", "none"] }),
+        Some("geometry") => json!({ "type": "string", "enum": ["full", "none"] }),
+        Some("bbox") => json!({ "type": "string", "pattern": numbers(4) }),
+        Some("near") => json!({ "type": "string", "pattern": numbers(3) }),
+        Some("sort") => match (sort_keys(parameter), parameter["description"].as_str()) {
+            (Some(pattern), _) => json!({ "type": "string", "pattern": pattern }),
+            (None, Some(words)) if words.contains("sequence") => {
+                json!({ "type": "string", "enum": ["-occurredAt", "occurredAt", "sequence"] })
+            }
+            (None, _) => json!({ "type": "string", "enum": ["recordedAt", "-recordedAt"] }),
+        },
+        Some("limit") => {
+            json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": DEFAULT_LIMIT })
+        }
         _ => return,
     };
     parameter["schema"] = bounds;
 }
 
+/// So many numbers, separated by commas.
+fn numbers(count: usize) -> String {
+    format!("^{}$", vec!["-?[0-9]+(\\.[0-9]+)?"; count].join(","))
+}
+
+/// The pattern of a sort by any of the keys that a description begins with: `name, createdAt; - for descending`.
+fn sort_keys(parameter: &Value) -> Option<String> {
+    let keys = parameter["description"].as_str()?.strip_suffix("; - for descending")?.replace(", ", "|");
+    Some(format!("^-?({keys})(,-?({keys}))*$"))
+}
+
 const INTRODUCTION: &str = "Real-time fleet tracking: positions in, geofence events out.\n\n\
 Members are camelCase with units in their names, times RFC 3339 (`Z`, milliseconds), ids UUIDs. \
 Lists are `{data, pagination}`. A PUT merges: absent = unchanged, null = cleared. Single resources carry an \
-`ETag`; `If-Match` guards a change. Every refusal is `application/problem+json` with a `code` that \
+`ETag`; `If-Match` guards a change, `If-None-Match` saves an answer. A POST may be repeated under an \
+`Idempotency-Key`. `RateLimit` tells how many requests are left. Every refusal is `application/problem+json` with a `code` that \
 `/problems` explains. Platform operators name the organization they act in by `organizationId`.";

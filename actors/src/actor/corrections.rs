@@ -1,0 +1,203 @@
+//! Whose turn it is to be corrected. Knows which vehicles are dirty, and asks them for one step of a
+//! correction at a time; knows nothing of what is corrected.
+//!
+//! Bounds: a vehicle is in here once, and only so many steps are on their way over all vehicles, so
+//! that live fixes find the store free. A step that fails comes again, later and later.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::Duration;
+
+use actix::fut::ActorFutureExt as _;
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use super::desk::Desk;
+use super::vehicle::{Correct, Outcome};
+use crate::live::LiveError;
+use crate::model::VehicleId;
+
+/// Steps on their way at once, over all vehicles.
+const STEPS_TOGETHER: usize = 2;
+/// A step that keeps failing is tried no more seldom than this.
+const MAX_PAUSE: Duration = Duration::from_secs(60);
+
+/// What corrections are made with.
+pub(crate) struct CorrectionsParts {
+    pub(crate) desk: Desk,
+    /// How long a dirty vehicle waits, so that one correction serves many late fixes.
+    pub(crate) delay: Duration,
+    /// The first pause after a step that failed.
+    pub(crate) pause: Duration,
+    /// Vehicles that were dirty at the start.
+    pub(crate) dirty: Vec<VehicleId>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    /// Until a time is over.
+    Paused,
+    /// In line.
+    Queued,
+    /// A step is on its way. `again`: it was marked since.
+    Running { again: bool },
+}
+
+struct Case {
+    turn: Turn,
+    failures: u32,
+}
+
+/// Whoever waits until some vehicles are clean.
+struct Waiter {
+    vehicles: HashSet<VehicleId>,
+    clean: oneshot::Sender<()>,
+}
+
+/// The coordinator of corrections.
+pub(crate) struct Corrections {
+    parts: CorrectionsParts,
+    cases: HashMap<VehicleId, Case>,
+    line: VecDeque<VehicleId>,
+    running: usize,
+    waiters: Vec<Waiter>,
+}
+
+impl Corrections {
+    pub(crate) fn new(parts: CorrectionsParts) -> Self {
+        Self { parts, cases: HashMap::new(), line: VecDeque::new(), running: 0, waiters: Vec::new() }
+    }
+
+    fn pause(&mut self, vehicle: VehicleId, pause: Duration, ctx: &mut Context<Self>) {
+        if let Some(case) = self.cases.get_mut(&vehicle) {
+            case.turn = Turn::Paused;
+            ctx.run_later(pause, move |actor, ctx| actor.line_up(vehicle, ctx));
+        }
+    }
+
+    /// Ends a vehicle's pause.
+    fn line_up(&mut self, vehicle: VehicleId, ctx: &mut Context<Self>) {
+        if let Some(case) = self.cases.get_mut(&vehicle).filter(|case| case.turn == Turn::Paused) {
+            case.turn = Turn::Queued;
+            self.line.push_back(vehicle);
+            self.run(ctx);
+        }
+    }
+
+    fn run(&mut self, ctx: &mut Context<Self>) {
+        while self.running < STEPS_TOGETHER {
+            let Some(vehicle) = self.line.pop_front() else { return };
+            let Some(case) = self.cases.get_mut(&vehicle) else { continue };
+            case.turn = Turn::Running { again: false };
+            self.running += 1;
+            let desk = self.parts.desk.clone();
+            let step = async move { desk.ask(vehicle, |permit, done| Correct { permit, done }).await };
+            ctx.spawn(step.into_actor(self).map(move |outcome, actor, ctx| {
+                actor.running -= 1;
+                actor.stepped(vehicle, &outcome, ctx);
+                actor.run(ctx);
+            }));
+        }
+    }
+
+    fn stepped(&mut self, vehicle: VehicleId, outcome: &Result<Outcome, LiveError>, ctx: &mut Context<Self>) {
+        let Some(case) = self.cases.get_mut(&vehicle) else { return };
+        let again = case.turn == Turn::Running { again: true };
+        match outcome {
+            Ok(outcome) => {
+                case.failures = 0;
+                if again {
+                    self.pause(vehicle, self.parts.delay, ctx);
+                } else if outcome.is_dirty {
+                    case.turn = Turn::Paused;
+                    self.line_up(vehicle, ctx);
+                } else {
+                    self.forget(vehicle);
+                }
+            }
+            Err(LiveError::Unavailable) => {
+                let pause = self.parts.pause.saturating_mul(1 << case.failures.min(16));
+                case.failures += 1;
+                self.pause(vehicle, pause.min(MAX_PAUSE), ctx);
+            }
+            Err(LiveError::UnknownVehicle | LiveError::Stopped) => self.forget(vehicle),
+        }
+    }
+
+    /// A vehicle is clean, or gone.
+    fn forget(&mut self, vehicle: VehicleId) {
+        self.cases.remove(&vehicle);
+        for waiter in &mut self.waiters {
+            waiter.vehicles.remove(&vehicle);
+        }
+        let (clean, waiting) =
+            std::mem::take(&mut self.waiters).into_iter().partition(|waiter| waiter.vehicles.is_empty());
+        self.waiters = waiting;
+        let clean: Vec<Waiter> = clean;
+        for waiter in clean {
+            waiter.clean.send(()).ok();
+        }
+    }
+}
+
+impl Actor for Corrections {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        for vehicle in std::mem::take(&mut self.parts.dirty) {
+            self.cases.insert(vehicle, Case { turn: Turn::Paused, failures: 0 });
+            self.line_up(vehicle, ctx);
+        }
+    }
+}
+
+/// Vehicles that have a dirty mark after a commit. From the writer.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Dirty(pub(crate) Vec<VehicleId>);
+
+impl Handler<Dirty> for Corrections {
+    type Result = ();
+
+    fn handle(&mut self, Dirty(vehicles): Dirty, ctx: &mut Context<Self>) {
+        for vehicle in vehicles {
+            match self.cases.get_mut(&vehicle) {
+                Some(case) => {
+                    if let Turn::Running { again } = &mut case.turn {
+                        *again = true;
+                    }
+                }
+                None => {
+                    self.cases.insert(vehicle, Case { turn: Turn::Paused, failures: 0 });
+                    self.pause(vehicle, self.parts.delay, ctx);
+                }
+            }
+        }
+    }
+}
+
+/// Waits until some vehicles are clean; they wait for no others to share their correction. From the
+/// edge of an edit, which gives up waiting when it takes too long.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Await(pub(crate) Vec<VehicleId>);
+
+impl Handler<Await> for Corrections {
+    type Result = ResponseFuture<()>;
+
+    fn handle(&mut self, Await(vehicles): Await, ctx: &mut Context<Self>) -> Self::Result {
+        // Those who gave up leave.
+        self.waiters.retain(|waiter| !waiter.clean.is_closed());
+        let vehicles: HashSet<_> = vehicles.into_iter().filter(|v| self.cases.contains_key(v)).collect();
+        for vehicle in &vehicles {
+            self.line_up(*vehicle, ctx);
+        }
+        if vehicles.is_empty() {
+            return Box::pin(std::future::ready(()));
+        }
+        let (clean, is_clean) = oneshot::channel();
+        self.waiters.push(Waiter { vehicles, clean });
+        Box::pin(async move {
+            is_clean.await.ok();
+        })
+    }
+}

@@ -1,0 +1,51 @@
+//! The way to a vehicle for whoever asks it for something that ends in a commit.
+
+use actix::prelude::*;
+use tokio::sync::oneshot;
+
+use super::directory::{Directory, Inlet, Locate, NoInlet};
+use super::permits::{Permit, Permits};
+use super::vehicle::{Done, Outcome, VehicleActor};
+use crate::live::LiveError;
+use crate::model::VehicleId;
+
+/// Finds vehicles, and room for what they are asked.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub(crate) directory: Addr<Directory>,
+    pub(crate) permits: Permits,
+}
+
+impl Desk {
+    /// A vehicle's address; its actor is started if need be.
+    pub(crate) async fn locate(&self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
+        let located = self.directory.send(Locate { vehicle, stale }).await;
+        located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
+            NoInlet::Unknown => LiveError::UnknownVehicle,
+            NoInlet::Resting => LiveError::Unavailable,
+        })
+    }
+
+    /// Asks a vehicle for something that ends in a commit, and waits for that.
+    pub(crate) async fn ask<M>(
+        &self,
+        vehicle: VehicleId,
+        message: impl Fn(Permit, Done) -> M,
+    ) -> Result<Outcome, LiveError>
+    where
+        M: Message<Result = ()> + Send + 'static,
+        VehicleActor: Handler<M>,
+    {
+        let mut stale = None;
+        loop {
+            let inlet = self.locate(vehicle, stale).await?;
+            let permit = self.permits.take(1).await?;
+            let (done, committed) = oneshot::channel();
+            if inlet.address.send(message(permit, done)).await.is_ok() {
+                return committed.await.unwrap_or(Err(LiveError::Unavailable));
+            }
+            // The actor went idle or panicked: ask its successor.
+            stale = Some(inlet.generation);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Changes of the timeline at the edge: a version of a geofence, a vehicle that goes out of service.
+//! Makes every vehicle they touch settle them, and sees that through.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+
+use super::{Live, LiveError};
+use crate::actor::corrections::Await;
+use crate::actor::directory::{ForgetVehicle, Known, PutVehicle};
+use crate::actor::occupancy::{Forget, Introduce, Touched};
+use crate::actor::persistence::Barrier;
+use crate::actor::registry::Published;
+use crate::actor::vehicle::{Outcome, Settle};
+use crate::geofence::{FenceTimeline, PreparedVersion};
+use crate::model::{GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::ports::Seeds;
+
+/// Vehicles asked at once to settle a fence.
+const SETTLE_TOGETHER: usize = 256;
+/// A change waits so long for the corrections it brought about; then they follow by themselves.
+const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
+/// A version dated ahead looks at the server's clock at least so often.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// What was changed before the start, and may not be settled.
+pub(super) struct Owed {
+    fences: Vec<(OrganizationId, GeofenceId, i64)>,
+    /// Taken out for ever, and since when.
+    removed: Vec<(VehicleId, Option<Timestamp>)>,
+    /// Out of service, and not yet by their state.
+    out: Vec<(VehicleId, Timestamp)>,
+}
+
+impl Owed {
+    pub(super) fn of(seeds: &Seeds) -> Self {
+        let (removed, there): (Vec<_>, Vec<_>) = seeds.vehicles.iter().partition(|seed| seed.is_removed);
+        let removed = removed.into_iter().map(|seed| (seed.vehicle.id, seed.vehicle.out_since())).collect();
+        let out = there.into_iter().filter_map(|seed| {
+            let from = seed.vehicle.out_since()?;
+            let is_known = seed.state.last.is_none() || seed.state.out_since == Some(from);
+            (!is_known).then_some((seed.vehicle.id, from))
+        });
+        Self { fences: seeds.unsettled.clone(), removed, out: out.collect() }
+    }
+}
+
+impl Live {
+    /// Settles what is owed from before the start, or begins to.
+    pub(super) async fn settle_owed(&self, owed: Owed) {
+        for (organization, fence, version) in owed.fences {
+            if let Err(error) = self.settle_published(organization, fence, version).await {
+                tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
+            }
+        }
+        for (vehicle, from) in owed.out {
+            if let Err(error) = self.settle_service(vehicle, from).await {
+                tracing::error!(vehicle.id = %vehicle, %error, "a vehicle could not be put out of service yet");
+            }
+        }
+        for (vehicle, from) in owed.removed {
+            let from = from.unwrap_or_else(|| self.now());
+            if let Err(error) = self.remove_vehicle(vehicle, from).await {
+                tracing::error!(vehicle.id = %vehicle, %error, "the stays of a removed vehicle could not be ended yet");
+            }
+        }
+    }
+
+    async fn settle_published(
+        &self,
+        organization: OrganizationId,
+        fence: GeofenceId,
+        version: i64,
+    ) -> Result<(), LiveError> {
+        let timeline = self.core.registry.send(Published(organization, fence)).await;
+        match timeline.map_err(|_| LiveError::Stopped)? {
+            Some(timeline) => self.settle_in_time(timeline, version).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Settles a published version now, or when it takes effect, or later if it cannot be now.
+    pub(super) async fn settle_in_time(
+        &self,
+        timeline: Arc<FenceTimeline>,
+        version: i64,
+    ) -> Result<(), LiveError> {
+        match effective_from(&timeline, version).filter(|from| *from > self.now()) {
+            Some(from) => {
+                let live = self.clone();
+                self.core.spawn(async move {
+                    live.sleep_until(from).await;
+                    live.settle_for_sure(timeline, version).await.ok(); // or it goes on by itself
+                });
+                Ok(())
+            }
+            None => self.settle_for_sure(timeline, version).await,
+        }
+    }
+
+    /// Sleeps until the server's clock shows an instant, however the clock is set meanwhile.
+    async fn sleep_until(&self, instant: Timestamp) {
+        loop {
+            let seconds = instant.seconds_since(self.now());
+            if seconds <= 0.0 {
+                return;
+            }
+            tokio::time::sleep(Duration::from_secs_f64(seconds.min(LOOK_EVERY.as_secs_f64()))).await;
+        }
+    }
+
+    async fn settle_for_sure(&self, timeline: Arc<FenceTimeline>, version: i64) -> Result<(), LiveError> {
+        let settled = self.settle(&timeline, version).await;
+        if settled == Err(LiveError::Unavailable) {
+            self.again(move |live| {
+                let timeline = Arc::clone(&timeline);
+                async move { live.settle(&timeline, version).await }
+            });
+        }
+        settled
+    }
+
+    /// Settles a published version against every vehicle it touches, those without a running actor too.
+    async fn settle(&self, timeline: &Arc<FenceTimeline>, version: i64) -> Result<(), LiveError> {
+        // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
+        // is handed to the writer, and then in the newest committed states.
+        self.core.pass_lanes().await;
+        self.core.persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)??;
+        let touched = Touched { fence: Arc::clone(timeline), version };
+        let touched = self.core.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
+        let from = effective_from(timeline, version).unwrap_or(Timestamp::FIRST);
+        let mut dirty = Vec::new();
+        let mut outcome = Ok(());
+        for some in touched.chunks(SETTLE_TOGETHER) {
+            let asked = some.iter().map(|vehicle| self.ask_to_settle(*vehicle, from, false));
+            for (vehicle, answer) in some.iter().zip(join_all(asked).await) {
+                match answer {
+                    Ok(outcome) if outcome.is_dirty => dirty.push(*vehicle),
+                    Ok(_) | Err(LiveError::UnknownVehicle) => {}
+                    Err(error) => outcome = Err(error),
+                }
+            }
+        }
+        outcome?;
+        // What corrections owe is in the store, too.
+        let settled = self.core.store.mark_settled(timeline.id, version).await;
+        settled.map_err(|_| LiveError::Unavailable)?;
+        self.wait_for_corrections(dirty).await;
+        Ok(())
+    }
+
+    async fn ask_to_settle(
+        &self,
+        vehicle: VehicleId,
+        from: Timestamp,
+        retire: bool,
+    ) -> Result<Outcome, LiveError> {
+        self.desk().ask(vehicle, move |permit, done| Settle { from, retire, permit, done }).await
+    }
+
+    async fn wait_for_corrections(&self, dirty: Vec<VehicleId>) {
+        if !dirty.is_empty() {
+            let clean = self.core.corrections.send(Await(dirty));
+            tokio::time::timeout(WAIT_FOR_CORRECTIONS, clean).await.ok();
+        }
+    }
+
+    /// Puts a vehicle, and settles a change of its times out of service.
+    pub(super) async fn put_and_settle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
+        let id = vehicle.id;
+        let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
+        self.core.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
+        let now = vehicle.clone();
+        let before = self.desk().directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        match before.and_then(|before| now.service_differs_from(&before)) {
+            Some(from) => self.settle_service(id, from).await,
+            None => Ok(()),
+        }
+    }
+
+    async fn settle_service(&self, vehicle: VehicleId, from: Timestamp) -> Result<(), LiveError> {
+        let settled = self.ask_to_settle(vehicle, from, false).await;
+        if matches!(settled, Err(LiveError::Unavailable)) {
+            self.again(move |live| async move { live.ask_to_settle(vehicle, from, false).await.map(|_| ()) });
+        }
+        if settled?.is_dirty {
+            self.wait_for_corrections(vec![vehicle]).await;
+        }
+        Ok(())
+    }
+
+    pub(super) async fn remove_for_sure(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
+        let removed = self.remove(vehicle, at).await;
+        if removed == Err(LiveError::Unavailable) {
+            self.again(move |live| async move { live.remove(vehicle, at).await });
+        }
+        removed
+    }
+
+    async fn remove(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
+        let known = self.desk().directory.send(Known(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        let Some(known) = known else { return self.forget(vehicle).await };
+        let mut retired = Vehicle::clone(&known);
+        retired.retire(at);
+        let from = retired.out_since().unwrap_or(at);
+        self.desk().directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
+        match self.ask_to_settle(vehicle, from, true).await {
+            Ok(_) | Err(LiveError::UnknownVehicle) => {}
+            Err(error) => return Err(error),
+        }
+        // It cannot be forgotten while it awaits a correction, however long that takes.
+        let live = self.clone();
+        let forgotten = async move {
+            live.core.corrections.send(Await(vec![vehicle])).await.ok();
+            live.forget(vehicle).await
+        };
+        self.see_through_for(WAIT_FOR_CORRECTIONS, forgotten).await
+    }
+
+    async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
+        self.desk().directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)
+    }
+}
+
+fn effective_from(timeline: &FenceTimeline, version: i64) -> Option<Timestamp> {
+    let known = timeline.versions().iter().find(|known| known.version == version);
+    known.and_then(|version: &PreparedVersion| version.effective_from)
+}

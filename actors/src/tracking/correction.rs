@@ -1,0 +1,231 @@
+//! Corrections: a part of a vehicle's timeline evaluated anew, from a state before it, by the very
+//! steps that judge live fixes (docs/tracking.md, "Late data").
+
+use std::collections::HashMap;
+
+use super::change::{advance, catch_up};
+use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
+use super::timeline::{apply, by_rank};
+use super::{Context, VehicleState};
+use crate::model::{Fix, Timestamp};
+
+/// A stored fix.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StoredFix {
+    /// The fix, made one of all reports of it.
+    pub fix: Fix,
+    /// Why it was not evaluated, if it was not.
+    pub quarantine: Option<Quarantine>,
+}
+
+/// What a step of a correction is made from; read in one snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slice {
+    /// The vehicle's dirty mark.
+    pub mark: Mark,
+    /// The newest checkpoint with `at < mark.from`; `None`: the evaluation starts with the beginning.
+    pub checkpoint: Option<Checkpoint>,
+    /// The fixes behind the checkpoint, by instant, without those quarantined as `future`: about
+    /// [`Slice::MAX_FIXES`], and all of an instant or none.
+    pub fixes: Vec<StoredFix>,
+    /// The stored checkpoints behind `checkpoint`, by instant; no farther than the last fix unless
+    /// `is_last`.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Whether no fix is stored behind the last one of `fixes`.
+    pub is_last: bool,
+}
+
+impl Slice {
+    /// So many fixes are read at once, and the rest of the last one's instant.
+    pub const MAX_FIXES: usize = 2_000;
+}
+
+/// What a vehicle did since its slice was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Meanwhile {
+    /// The fixes it applied, in any order, those that are in the slice too.
+    pub fixes: Vec<Fix>,
+    /// What may have marked it dirty since.
+    pub late: Option<Mark>,
+}
+
+/// A step of a correction.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corrected {
+    /// What it found.
+    pub correction: Correction,
+    /// The vehicle's state at the end of the step, if it reached the present.
+    present: Option<VehicleState>,
+}
+
+impl Corrected {
+    /// The vehicle's live state from now on. A step that did not reach the present leaves it as it is, but
+    /// for how far it came.
+    #[must_use]
+    pub fn live(&self, live: &VehicleState) -> VehicleState {
+        match (&self.present, self.correction.until) {
+            (Some(present), _) => VehicleState { newest_stored: live.newest_stored, ..present.clone() },
+            (None, Some(until)) => {
+                VehicleState { corrected_to: live.corrected_to.max(until), ..live.clone() }
+            }
+            (None, None) => live.clone(),
+        }
+    }
+}
+
+/// Evaluates a slice, up to where what is stored agrees, or to the end of the slice, or to the present.
+#[must_use]
+pub fn correct(slice: &Slice, meanwhile: &Meanwhile, context: &Context<'_>) -> Corrected {
+    let mut evaluation = Evaluation::begin(slice, meanwhile, context);
+    let after = slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at);
+    let last = slice.fixes.last().map(|stored| stored.fix.recorded_at).filter(|_| !slice.is_last);
+    let fixes = slice.fixes.iter().map(|stored| stored.fix).chain(meanwhile.fixes.iter().copied());
+    let in_part = |fix: &Fix| {
+        after.is_none_or(|after| fix.recorded_at > after) && last.is_none_or(|last| fix.recorded_at <= last)
+    };
+    for fix in one_of_each(fixes.filter(in_part).collect()) {
+        if let Some(agreed) = evaluation.agreement(|at| at < fix.recorded_at) {
+            return evaluation.end(Some(agreed), meanwhile.late, None);
+        }
+        apply(&mut evaluation.state, fix, context, &mut evaluation.effects);
+    }
+    if let Some(last) = last {
+        advance(&mut evaluation.state, last, context, &mut evaluation.effects);
+    }
+    if let Some(agreed) = evaluation.agreement(|at| last.is_none_or(|last| at <= last)) {
+        return evaluation.end(Some(agreed), meanwhile.late, None);
+    }
+    if let Some(last) = last {
+        return evaluation.pause(last, meanwhile.late);
+    }
+    catch_up(&mut evaluation.state, context, &mut evaluation.effects);
+    let present = evaluation.state.clone();
+    evaluation.end(None, meanwhile.late, Some(present))
+}
+
+/// Fixes in the order of the timeline; of several reports of one fix a single one.
+fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
+    let place = |fix: &Fix| (fix.place.latitude, fix.place.longitude);
+    fixes.sort_by(|a, b| {
+        let (here, there) = (place(a), place(b));
+        let instant = a.recorded_at.cmp(&b.recorded_at);
+        instant.then(here.0.total_cmp(&there.0)).then(here.1.total_cmp(&there.1))
+    });
+    let mut ones: Vec<Fix> = Vec::with_capacity(fixes.len());
+    for fix in fixes {
+        match ones.last_mut().filter(|one| key(one) == key(&fix)) {
+            Some(one) => {
+                one.merge(&fix);
+            }
+            None => ones.push(fix),
+        }
+    }
+    ones.sort_by(by_rank);
+    ones
+}
+
+/// A fix as the store knows it again.
+type Key = (Timestamp, u64, u64);
+
+fn key(fix: &Fix) -> Key {
+    (fix.recorded_at, fix.place.latitude.to_bits(), fix.place.longitude.to_bits())
+}
+
+struct Evaluation<'a> {
+    slice: &'a Slice,
+    context: &'a Context<'a>,
+    state: VehicleState,
+    effects: Effects,
+    /// Stored checkpoints that were passed.
+    passed: usize,
+    /// The fix that waited where what is stored agrees: what became of it is stored.
+    decided: Option<Fix>,
+    meanwhile: &'a [Fix],
+}
+
+impl<'a> Evaluation<'a> {
+    fn begin(slice: &'a Slice, meanwhile: &'a Meanwhile, context: &'a Context<'a>) -> Self {
+        let state = slice.checkpoint.as_ref().map(|checkpoint| checkpoint.state.clone()).unwrap_or_default();
+        let state = VehicleState { corrected_to: Timestamp::MIN, ..state };
+        Self {
+            slice,
+            context,
+            state,
+            effects: Effects::default(),
+            passed: 0,
+            decided: None,
+            meanwhile: &meanwhile.fixes,
+        }
+    }
+
+    /// The first of the next stored checkpoints, as long as they are reached, at which the state is the
+    /// stored one and behind which nothing was late: all that follows stands.
+    fn agreement(&mut self, is_reached: impl Fn(Timestamp) -> bool) -> Option<Timestamp> {
+        while let Some(stored) =
+            self.slice.checkpoints.get(self.passed).filter(|stored| is_reached(stored.at))
+        {
+            self.passed += 1;
+            if stored.at < self.slice.mark.until {
+                continue;
+            }
+            advance(&mut self.state, stored.at, self.context, &mut self.effects);
+            if self.state.agrees_with(&stored.state) {
+                // What comes next is told from here on by what is stored.
+                self.effects.checkpoints.retain(|checkpoint| checkpoint.at != stored.at);
+                self.effects.checkpoints.push(stored.clone());
+                self.decided = self.state.suspect;
+                return Some(stored.at);
+            }
+        }
+        None
+    }
+
+    /// Ends in the middle: the state is kept, and the next slice begins with it.
+    fn pause(mut self, last: Timestamp, late: Option<Mark>) -> Corrected {
+        self.state.unsaved = 0;
+        self.effects.checkpoints.retain(|checkpoint| checkpoint.at != last);
+        self.effects.checkpoints.push(Checkpoint { at: last, state: self.state.clone() });
+        let mark = self.slice.mark;
+        let from = Timestamp::from_micros(last.as_micros() + 1);
+        let rest = Mark { from, until: mark.until.max(from), origin: mark.origin };
+        self.end(Some(last), Some(late.map_or(rest, |late| late.merge(rest))), None)
+    }
+
+    fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
+        let quarantines = self.quarantines();
+        let Self { slice, context, effects, .. } = self;
+        let correction = Correction {
+            after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
+            until,
+            origin: slice.mark.origin,
+            detected_at: context.detected_at,
+            events: effects.events,
+            visits: effects.visits,
+            quarantines,
+            checkpoints: effects.checkpoints,
+            dirty,
+        };
+        Corrected { correction, present }
+    }
+
+    /// Which fixes are quarantined otherwise than they are stored.
+    fn quarantines(&self) -> Vec<(Fix, Option<Quarantine>)> {
+        let mut found: HashMap<Key, Option<Quarantine>> =
+            self.effects.rows.iter().map(|row| (key(&row.fix), row.quarantine)).collect();
+        // It waited when the evaluation began, so it is not among the fixes.
+        let waited = self.slice.checkpoint.as_ref().and_then(|checkpoint| checkpoint.state.suspect);
+        found.extend(waited.map(|fix| (key(&fix), Some(Quarantine::Speed))));
+        found.extend(self.effects.confirmed.iter().map(|fix| (key(fix), None)));
+        if let Some(fix) = self.decided {
+            found.remove(&key(&fix));
+        }
+        let stored = self.slice.fixes.iter().map(|stored| (stored.fix, Some(stored.quarantine)));
+        let all =
+            stored.chain(waited.into_iter().chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));
+        all.filter_map(|(fix, known)| {
+            let now = *found.get(&key(&fix))?;
+            (known != Some(now)).then_some((fix, now))
+        })
+        .collect()
+    }
+}

@@ -1,0 +1,220 @@
+//! What a store holds of one vehicle, in memory, by the rules of `TrackStore::commit`.
+
+use std::collections::BTreeMap;
+
+use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
+use waypost_actors::ports::{Committed, Counts};
+use waypost_actors::tracking::{
+    Checkpoint, Context, Correction, Effects, Mark, PositionRow, Quarantine, Slice, Standing, StoredFix,
+    VehicleState, VisitRow, apply, by_rank, catch_up, diff,
+};
+
+/// What makes a stored fix the same fix.
+pub(crate) type Key = (Timestamp, u64, u64);
+
+pub(crate) fn key(fix: &Fix) -> Key {
+    (fix.recorded_at, fix.place.latitude.to_bits(), fix.place.longitude.to_bits())
+}
+
+/// The books of one vehicle.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger {
+    pub(crate) fixes: BTreeMap<Key, StoredFix>,
+    pub(crate) events: BTreeMap<EventId, Event>,
+    pub(crate) visits: BTreeMap<VisitId, VisitRow>,
+    pub(crate) checkpoints: BTreeMap<Timestamp, VehicleState>,
+    pub(crate) mark: Option<Mark>,
+    pub(crate) state: VehicleState,
+    /// What must never happen.
+    pub(crate) wrong: Vec<String>,
+}
+
+impl Ledger {
+    /// One write, in a transaction of its own.
+    pub(crate) fn write(
+        &mut self,
+        effects: &Effects,
+        state: &VehicleState,
+        next_sequence: &mut i64,
+    ) -> Committed {
+        let mut counts = Counts::default();
+        for row in &effects.rows {
+            self.write_row(row, &mut counts);
+        }
+        for fix in &effects.confirmed {
+            self.set_quarantine(fix, None);
+        }
+        let mut told: Vec<Event> = effects.events.iter().filter_map(|event| self.first_time(event)).collect();
+        self.put_visits(&effects.visits);
+        for Checkpoint { at, state } in &effects.checkpoints {
+            self.checkpoints.insert(*at, state.clone());
+        }
+        if let Some(late) = effects.late {
+            self.dirty(late);
+        }
+        if let Some(correction) = &effects.correction {
+            told.extend(self.correct(correction));
+        }
+        for event in &mut told {
+            event.sequence = *next_sequence;
+            *next_sequence += 1;
+            self.events.insert(event.id, event.clone());
+        }
+        self.state = state.clone();
+        Committed { counts, events: told, is_dirty: self.mark.is_some() }
+    }
+
+    fn write_row(&mut self, row: &PositionRow, counts: &mut Counts) {
+        let late = row.standing == Standing::Recheck { late: true };
+        let mark = Mark::of_fix(row.fix.recorded_at);
+        let Some(stored) = self.fixes.get_mut(&key(&row.fix)) else {
+            self.fixes.insert(key(&row.fix), StoredFix { fix: row.fix, quarantine: row.quarantine });
+            counts.stored += 1;
+            if late {
+                self.dirty(mark);
+            }
+            return;
+        };
+        counts.duplicates += 1;
+        if row.standing == Standing::Fresh {
+            self.wrong.push(format!("called new and is stored: {row:?}"));
+        }
+        let ahead = stored.quarantine == Some(Quarantine::Future) && row.quarantine.is_none();
+        if stored.fix.merge(&row.fix) == Merged::Judged || ahead {
+            self.dirty(mark);
+        }
+    }
+
+    fn dirty(&mut self, mark: Mark) {
+        self.mark = Some(self.mark.map_or(mark, |known| known.merge(mark)));
+    }
+
+    fn set_quarantine(&mut self, fix: &Fix, quarantine: Option<Quarantine>) {
+        match self.fixes.get_mut(&key(fix)) {
+            Some(stored) if stored.quarantine != Some(Quarantine::Future) => stored.quarantine = quarantine,
+            Some(_) => {}
+            None => self.wrong.push(format!("judged and not stored: {fix:?}")),
+        }
+    }
+
+    /// A record of the live path, unless it holds already.
+    fn first_time(&self, event: &Event) -> Option<Event> {
+        match self.events.get(&event.id) {
+            None => Some(event.clone()),
+            Some(stored) if stored.status == EventStatus::Active => None,
+            Some(stored) => Some(Event { revision: stored.revision + 1, ..event.clone() }),
+        }
+    }
+
+    /// An exit goes only with its record: it may be of a part that stands.
+    fn put_visits(&mut self, visits: &[VisitRow]) {
+        for visit in visits {
+            let known = self.visits.get(&visit.id).and_then(|known| known.exit);
+            self.visits.insert(visit.id, VisitRow { exit: visit.exit.or(known), ..*visit });
+        }
+    }
+
+    fn correct(&mut self, correction: &Correction) -> Vec<Event> {
+        let asked = |event: &&Event| correction.events.iter().any(|made| made.id == event.id);
+        let in_part =
+            |event: &&Event| event.status == EventStatus::Active && correction.covers(event.confirmed_at);
+        let stored: Vec<Event> =
+            self.events.values().filter(|event| asked(event) || in_part(event)).cloned().collect();
+        let difference = diff(&stored, correction);
+        for event in &difference.moved {
+            self.events.insert(event.id, event.clone());
+        }
+        let told = difference.told.iter().map(|event| (event.id, event.status == EventStatus::Active));
+        let told: BTreeMap<EventId, bool> = told.collect();
+        for (visit, record) in &difference.undone {
+            let Some(visit) = self.visits.get_mut(visit) else { continue };
+            if visit.exit.is_some_and(|(exit, _)| exit == *record) {
+                visit.exit = None;
+            }
+            let entry = visit.entry_event_id;
+            let was = self.events.get(&entry).is_some_and(|event| event.status == EventStatus::Active);
+            if !told.get(&entry).copied().unwrap_or(was) {
+                let id = visit.id;
+                self.visits.remove(&id);
+            }
+        }
+        self.put_visits(&correction.visits);
+        for (fix, quarantine) in &correction.quarantines {
+            self.set_quarantine(fix, *quarantine);
+        }
+        self.checkpoints.retain(|at, _| !correction.covers(*at));
+        for Checkpoint { at, state } in &correction.checkpoints {
+            self.checkpoints.insert(*at, state.clone());
+        }
+        self.mark = correction.dirty;
+        difference.told
+    }
+
+    /// The next part that awaits a correction, of about so many fixes.
+    pub(crate) fn slice(&self, limit: usize) -> Option<Slice> {
+        let mark = self.mark?;
+        let checkpoint = self.checkpoints.range(..mark.from).next_back();
+        let after = checkpoint.map_or(Timestamp::MIN, |(at, _)| *at);
+        let behind = self
+            .fixes
+            .values()
+            .filter(|stored| stored.fix.recorded_at > after && stored.quarantine != Some(Quarantine::Future));
+        let behind: Vec<StoredFix> = behind.copied().collect();
+        let last = behind.get(limit.max(1) - 1).map_or(Timestamp::MAX, |stored| stored.fix.recorded_at);
+        let fixes: Vec<StoredFix> =
+            behind.iter().filter(|stored| stored.fix.recorded_at <= last).copied().collect();
+        let is_last = fixes.len() == behind.len();
+        let reach = if is_last { Timestamp::MAX } else { last };
+        let kept = |(at, state): (&Timestamp, &VehicleState)| Checkpoint { at: *at, state: state.clone() };
+        let checkpoints = self.checkpoints.iter().filter(|(at, _)| **at > after && **at <= reach);
+        Some(Slice {
+            mark,
+            checkpoint: checkpoint.map(kept),
+            checkpoints: checkpoints.map(kept).collect(),
+            fixes,
+            is_last,
+        })
+    }
+
+    /// The records that hold, by id.
+    pub(crate) fn active(&self) -> BTreeMap<EventId, Event> {
+        let active = self.events.values().filter(|event| event.status == EventStatus::Active);
+        active.map(|event| (event.id, event.clone())).collect()
+    }
+
+    /// The law: what holds is what in-order input makes of what is stored, with every fence version and
+    /// time out of service known from the beginning. Returns that.
+    pub(crate) fn keeps_the_law(&self, context: &Context<'_>) -> Effects {
+        assert!(self.wrong.is_empty(), "{:#?}", self.wrong);
+        let mut fixes: Vec<Fix> = self.fixes.values().map(|stored| stored.fix).collect();
+        fixes.sort_by(by_rank);
+        let (mut state, mut effects) = (VehicleState::default(), Effects::default());
+        for fix in fixes {
+            apply(&mut state, fix, context, &mut effects);
+        }
+        catch_up(&mut state, context, &mut effects);
+        assert_eq!(plain(self.active().into_values()), plain(effects.events.iter().cloned()));
+        assert!(self.state.agrees_with(&state), "{:?}\n{state:?}", self.state);
+        let mut visits: BTreeMap<VisitId, VisitRow> = BTreeMap::new();
+        visits.extend(effects.visits.iter().map(|visit| (visit.id, *visit)));
+        assert_eq!(self.visits, visits);
+        let mut quarantines: BTreeMap<Key, _> =
+            effects.rows.iter().map(|row| (key(&row.fix), row.quarantine)).collect();
+        quarantines.extend(effects.confirmed.iter().map(|fix| (key(fix), None)));
+        let stored = self.fixes.iter().map(|(key, stored)| (*key, stored.quarantine)).collect();
+        assert_eq!(quarantines, stored);
+        effects
+    }
+}
+
+/// Records without what says how and when they were found.
+fn plain(events: impl Iterator<Item = Event>) -> BTreeMap<EventId, Event> {
+    let plain = |event: Event| Event {
+        sequence: 0,
+        revision: 0,
+        origin: Origin::Live,
+        detected_at: Timestamp::FIRST,
+        ..event
+    };
+    events.map(|event| (event.id, plain(event))).collect()
+}

@@ -1,0 +1,66 @@
+-- People who drive: of the whole platform, not of one organization. Who holds the lock keeps a driver, and
+-- while nobody does its creator; store/driver.rs says what each may see. Written by ops/drivers.
+create table driver (
+    id uuid not null,
+    creator_organization_id uuid not null,
+    lock_organization_id uuid,
+    locked_at timestamptz,
+    lock_reason text,
+    first_name text collate "C" not null,
+    last_name text collate "C" not null,
+    search_key text not null,
+    email text,
+    phone text,
+    employee_code text,
+    date_of_birth text collate "C",
+    license jsonb,
+    license_country text,
+    license_key text,
+    license_expires_at text collate "C",
+    documents jsonb not null,
+    status text not null,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    deleted_at timestamptz,
+    constraint driver_pkey primary key (id),
+    constraint driver_creator_fkey foreign key (creator_organization_id) references organization (id),
+    constraint driver_lock_fkey foreign key (lock_organization_id) references organization (id),
+    constraint driver_lock_check check ((lock_organization_id is null) = (locked_at is null)),
+    constraint driver_license_check check ((license_country is null) = (license_key is null)),
+    constraint driver_status_check check (status in ('active', 'inactive', 'suspended'))
+);
+create index driver_keeper_idx on driver ((coalesce(lock_organization_id, creator_organization_id)), created_at);
+create unique index driver_license_key on driver (license_key, license_country) where deleted_at is null;
+
+-- A range of ids: GiST has no operators for bare ones without an extension, but for ranges of anything.
+create type uuid_range as range (subtype = uuid);
+
+-- Who drove what when: from started_at, inclusive, to ended_at, exclusive; one without an end is open. Ended
+-- ones never change. Written by ops/assignments, ops/driver_lock, ops/drivers and ops/vehicles.
+create table assignment (
+    id uuid not null,
+    organization_id uuid not null,
+    driver_id uuid not null,
+    vehicle_id uuid not null,
+    started_at timestamptz not null,
+    ended_at timestamptz,
+    assigned_by uuid not null,
+    ended_by uuid,
+    end_reason text,
+    created_at timestamptz not null,
+    updated_at timestamptz not null,
+    constraint assignment_pkey primary key (id),
+    constraint assignment_organization_fkey foreign key (organization_id) references organization (id),
+    constraint assignment_driver_fkey foreign key (driver_id) references driver (id),
+    constraint assignment_vehicle_fkey foreign key (vehicle_id) references vehicle (id),
+    constraint assignment_order_check check (ended_at >= started_at),
+    constraint assignment_end_check check ((ended_at is null) = (end_reason is null)),
+    constraint assignment_end_reason_check
+        check (end_reason in ('unassigned', 'reassigned', 'driverDeleted', 'driverUnlocked', 'vehicleDeleted')),
+    -- Nobody drives what another one drives, past or present. SQLite has triggers for this.
+    constraint assignment_overlap exclude using gist
+        (uuid_range(vehicle_id, vehicle_id, '[]') with &&, tstzrange(started_at, ended_at) with &&)
+);
+create unique index assignment_open_key on assignment (vehicle_id) where ended_at is null;
+create index assignment_vehicle_idx on assignment (vehicle_id, started_at);
+create index assignment_driver_idx on assignment (driver_id, started_at);

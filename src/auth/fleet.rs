@@ -1,0 +1,85 @@
+//! The trackers that a system user reports for: all of its organization's, looked up by name once and kept
+//! until one of them changes.
+
+use std::collections::HashMap;
+
+use super::scope::OrgScope;
+use super::tracker::{self, TrackerCredential};
+use crate::domain::tracker::TrackerStatus;
+use crate::sessions::Changes;
+use crate::store::sql::{Db, SqlError};
+use crate::store::tracker as store;
+
+/// Names kept at most, those of no tracker included; beyond, all are looked up anew.
+const MOST_NAMES: usize = 50_000;
+
+/// Whose positions a connection may report.
+pub enum Reports {
+    /// A tracker's own.
+    Own(TrackerCredential),
+    /// Those of every tracker of an organization.
+    Fleet(Fleet),
+}
+
+/// The trackers of an organization, by their names.
+pub struct Fleet {
+    db: Db,
+    scope: OrgScope,
+    known: HashMap<String, Option<TrackerCredential>>,
+    changes: Changes,
+    /// The count of changes as of which `known` is true.
+    as_of: u64,
+}
+
+/// What a name stands for.
+#[derive(Debug)]
+pub enum Named<'f> {
+    /// A tracker that may send.
+    Tracker(&'f TrackerCredential),
+    /// A tracker that is disabled.
+    Disabled,
+    /// No tracker of the organization.
+    Unknown,
+}
+
+impl Fleet {
+    /// The trackers of a scope's organization. `changes` counts theirs.
+    #[must_use]
+    pub fn new(db: Db, scope: OrgScope, changes: Changes) -> Self {
+        let as_of = changes.count();
+        Self { db, scope, known: HashMap::new(), changes, as_of }
+    }
+
+    /// Looks up those of some names that are not known, in one query.
+    pub async fn learn<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<(), SqlError> {
+        // Counted before the look: whoever changes a tracker after it counts on.
+        let count = self.changes.count();
+        if count != self.as_of || self.known.len() > MOST_NAMES {
+            self.known.clear();
+            self.as_of = count;
+        }
+        let mut unknown: Vec<&str> = names.filter(|name| !self.known.contains_key(*name)).collect();
+        unknown.sort_unstable();
+        unknown.dedup();
+        if unknown.is_empty() {
+            return Ok(());
+        }
+        let rows = store::find_named(&self.db, &self.scope, &unknown).await?;
+        let found = tracker::assembled(&rows);
+        for name in unknown {
+            let own = |tracker: &&TrackerCredential| tracker.is_called(name);
+            self.known.insert(name.to_owned(), found.iter().find(own).cloned());
+        }
+        Ok(())
+    }
+
+    /// The tracker with a name that was looked up.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Named<'_> {
+        match self.known.get(name) {
+            Some(Some(tracker)) if tracker.status == TrackerStatus::Active => Named::Tracker(tracker),
+            Some(Some(_)) => Named::Disabled,
+            Some(None) | None => Named::Unknown,
+        }
+    }
+}

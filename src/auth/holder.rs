@@ -1,0 +1,109 @@
+//! Whoever holds a session: a person's account or a system user. The one place that knows how they differ
+//! in signing in.
+
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::error::AuthError;
+use crate::domain::account::AccountStatus;
+use crate::domain::system_user::SystemUserStatus;
+use crate::store::account::{self, Account};
+use crate::store::session::HolderId;
+use crate::store::sql::{Db, On, SqlError};
+use crate::store::system_user::{self, SystemSignIn};
+use crate::store::time::Time;
+
+/// Whoever holds a session, as the store knows them.
+pub(super) enum Holder {
+    /// A person.
+    Account(Account),
+    /// A system user.
+    System(SystemSignIn),
+}
+
+impl Holder {
+    /// By id.
+    pub(super) async fn find(on: On<'_>, id: HolderId) -> Result<Option<Self>, SqlError> {
+        Ok(match id {
+            HolderId::Account(id) => account::find(on, id).await?.map(Self::Account),
+            HolderId::System(id) => system_user::find_sign_in(on, id).await?.map(Self::System),
+        })
+    }
+
+    /// The holder of a session, if both still hold.
+    pub(super) async fn signed_in(db: &Db, id: HolderId, session: Uuid) -> Result<Self, AuthError> {
+        let found = match id {
+            HolderId::Account(id) => account::find_with_session(db, id, session).await?.map(Self::Account),
+            HolderId::System(id) => system_user::find_with_session(db, id, session).await?.map(Self::System),
+        };
+        let holder = found.filter(Self::is_active).ok_or(AuthError::Unauthenticated)?;
+        holder.require_active_organization()?;
+        Ok(holder)
+    }
+
+    /// Whose session.
+    pub(super) const fn id(&self) -> HolderId {
+        match self {
+            Self::Account(account) => HolderId::Account(account.id),
+            Self::System(user) => HolderId::System(user.id),
+        }
+    }
+
+    /// The organization it is bound to.
+    pub(super) fn organization_id(&self) -> Option<OrganizationId> {
+        match self {
+            Self::Account(account) => account.organization_id,
+            Self::System(user) => user.organization_id,
+        }
+        .map(OrganizationId)
+    }
+
+    /// Its password, hashed.
+    pub(super) fn password_hash(&self) -> Option<String> {
+        match self {
+            Self::Account(account) => account.password_hash.clone(),
+            Self::System(user) => Some(user.password_hash.clone()),
+        }
+    }
+
+    /// Its address.
+    pub(super) fn email(&self) -> &str {
+        match self {
+            Self::Account(account) => &account.email,
+            Self::System(user) => &user.email,
+        }
+    }
+
+    /// Whether it can be used.
+    pub(super) fn is_active(&self) -> bool {
+        match self {
+            Self::Account(account) => account.status == AccountStatus::Active,
+            Self::System(user) => user.status == SystemUserStatus::Active,
+        }
+    }
+
+    /// Whether its address still waits to be verified.
+    pub(super) fn is_unverified(&self) -> bool {
+        matches!(self, Self::System(user) if user.status == SystemUserStatus::PendingVerification)
+    }
+
+    /// Refuses whoever belongs to an organization that is not in use.
+    pub(super) fn require_active_organization(&self) -> Result<(), AuthError> {
+        let status = match self {
+            Self::Account(account) => &account.organization_status,
+            Self::System(user) => &user.organization_status,
+        };
+        match status.as_deref() {
+            None | Some("active") => Ok(()),
+            Some(_) => Err(AuthError::OrganizationInactive),
+        }
+    }
+
+    /// Notes a sign-in.
+    pub(super) async fn note_sign_in(&self, on: On<'_>, now: Time) -> Result<(), SqlError> {
+        match self.id() {
+            HolderId::Account(id) => account::signed_in(on, id, now).await,
+            HolderId::System(id) => system_user::signed_in(on, id, now).await,
+        }
+    }
+}

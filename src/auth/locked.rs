@@ -1,0 +1,66 @@
+//! Bytes that only a secret opens again: kept answers, which may hold a token shown once.
+//!
+//! The secret is the client's own (its Idempotency-Key) and is stored nowhere, so that whoever reads the
+//! database reads no token in it. It protects as well as the client's keys are hard to guess.
+
+use hmac::{Hmac, KeyInit, Mac};
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use sha2::Sha256;
+
+use crate::clock;
+
+/// A code over some parts under a secret; equal for equal parts only. Parts are kept apart by their length.
+#[must_use]
+pub fn code_of(secret: &str, parts: &[&[u8]]) -> Vec<u8> {
+    let keyed = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of every length");
+    let with = |keyed: Hmac<Sha256>, part: &&[u8]| {
+        keyed.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
+    };
+    parts.iter().fold(keyed, with).finalize().into_bytes().to_vec()
+}
+
+/// Locks bytes under a secret.
+#[must_use]
+pub fn lock(secret: &str, plain: &[u8]) -> Vec<u8> {
+    let nonce: [u8; NONCE_LEN] = clock::random_bytes();
+    let mut locked = plain.to_vec();
+    key(secret)
+        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut locked)
+        .expect("an answer is far smaller than the cipher's limit");
+    [&nonce[..], &locked].concat()
+}
+
+/// The bytes, if this secret locked them.
+#[must_use]
+pub fn unlock(secret: &str, locked: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, sealed) = locked.split_first_chunk::<NONCE_LEN>()?;
+    let mut sealed = sealed.to_vec();
+    let plain = key(secret).open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::empty(), &mut sealed);
+    plain.ok().map(|plain| plain.to_vec())
+}
+
+fn key(secret: &str) -> LessSafeKey {
+    let bytes = code_of(secret, &[b"kept answer"]);
+    LessSafeKey::new(UnboundKey::new(&CHACHA20_POLY1305, &bytes).expect("the code has the key's 32 bytes"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_secret_opens_and_only_what_is_whole() {
+        let locked = lock("a key", b"wpt_token");
+        assert!(!locked.windows(9).any(|part| part == b"wpt_token"));
+        assert_ne!(locked, lock("a key", b"wpt_token"));
+        assert_eq!(unlock("a key", &locked).as_deref(), Some(&b"wpt_token"[..]));
+        assert_eq!(unlock("another", &locked), None);
+        for at in 0..locked.len() {
+            let mut broken = locked.clone();
+            broken[at] ^= 1;
+            assert_eq!(unlock("a key", &broken), None, "byte {at}");
+        }
+        assert_eq!(unlock("a key", b""), None);
+        assert_ne!(code_of("k", &[b"ab", b"c"]), code_of("k", &[b"a", b"bc"]));
+    }
+}

@@ -1,0 +1,97 @@
+//! What the links of our letters do: verify an address, take an invitation, choose a new password.
+
+use super::Auth;
+use super::error::AuthError;
+use super::holder::Holder;
+use super::link::{self, Purpose, Redeemed, Standing};
+use super::session::{Door, SignedIn};
+use crate::domain::account::AccountStatus;
+use crate::sessions::End;
+use crate::store::session::{self, HolderId};
+use crate::store::{account, system_user};
+
+/// The links that give a new password.
+const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
+
+impl Auth {
+    /// How a link of a letter stands, without using it. A link that gives a new password may be asked
+    /// for as [`Purpose::ResetPassword`], whoever it is for.
+    pub async fn link_standing(&self, token: &str, purpose: Purpose) -> Result<Standing, AuthError> {
+        let purpose = reset_kind(token, purpose);
+        Ok(link::look(&self.db, token, purpose, self.clock.now()).await?)
+    }
+
+    /// Verifies the address of a system user; a link that did so before says so again.
+    pub async fn verify_system_user(&self, token: &str) -> Result<Redeemed, AuthError> {
+        let now = self.clock.now();
+        let mut tx = self.db.begin().await?;
+        let redeemed = link::redeem(&mut tx, token, Purpose::VerifySystemUser, now).await?;
+        if let Redeemed::Now(id) = redeemed
+            && !system_user::verify(tx.on(), id, now.into()).await?
+        {
+            return Err(AuthError::NotFound);
+        }
+        tx.commit().await?;
+        Ok(redeemed)
+    }
+
+    /// Takes an invitation with the password its reader chose, and signs them in.
+    pub async fn accept_invite(&self, token: &str, password: String) -> Result<SignedIn, AuthError> {
+        self.require_good(token, Purpose::Invite).await?;
+        let hash = self.hasher.hash(password).await?;
+        let now = self.clock.now();
+        let mut tx = self.db.begin().await?;
+        let Redeemed::Now(id) = link::redeem(&mut tx, token, Purpose::Invite, now).await? else {
+            return Err(AuthError::LinkUsed);
+        };
+        let invited = account::find(tx.on(), id).await?;
+        let invited = invited.filter(|account| account.status == AccountStatus::Invited);
+        Holder::Account(invited.ok_or(AuthError::LinkExpired)?).require_active_organization()?;
+        account::set_password(tx.on(), id, &hash, now.into()).await?;
+        let holder = Holder::find(tx.on(), HolderId::Account(id)).await?.ok_or(AuthError::NotFound)?;
+        let signed_in = self.open_session(&mut tx, holder, now).await?;
+        tx.commit().await?;
+        Ok(signed_in)
+    }
+
+    /// Gives a person or a system user a new password and ends all their sessions and sockets.
+    pub async fn reset_password(&self, token: &str, password: String) -> Result<(), AuthError> {
+        let purpose = reset_kind(token, Purpose::ResetPassword);
+        self.require_good(token, purpose).await?;
+        let hash = self.hasher.hash(password).await?;
+        let now = self.clock.now();
+        let mut tx = self.db.begin().await?;
+        let Redeemed::Now(id) = link::redeem(&mut tx, token, purpose, now).await? else {
+            return Err(AuthError::LinkUsed);
+        };
+        let (holder, door) = match purpose {
+            Purpose::ResetSystemPassword => (HolderId::System(id), Door::Programs),
+            _ => (HolderId::Account(id), Door::People),
+        };
+        let found = Holder::find(tx.on(), holder).await?.filter(Holder::is_active);
+        let found = found.ok_or(AuthError::LinkExpired)?;
+        match holder {
+            HolderId::Account(id) => account::set_password(tx.on(), id, &hash, now.into()).await?,
+            HolderId::System(id) => system_user::set_password(tx.on(), id, &hash, now.into()).await?,
+        }
+        session::revoke_all(tx.on(), holder, now.into()).await?;
+        session::forget_attempts(tx.on(), &door.attempts_key(found.email()), now.into()).await?;
+        tx.commit().await?;
+        self.sessions.end_of(id, End::Credential);
+        Ok(())
+    }
+
+    /// So that nobody makes the server hash passwords for links that are none.
+    async fn require_good(&self, token: &str, purpose: Purpose) -> Result<(), AuthError> {
+        match link::look(&self.db, token, purpose, self.clock.now()).await? {
+            Standing::Good(_) => Ok(()),
+            Standing::Used(_) => Err(AuthError::LinkUsed),
+            Standing::Expired => Err(AuthError::LinkExpired),
+            Standing::Unknown => Err(AuthError::NotFound),
+        }
+    }
+}
+
+fn reset_kind(token: &str, purpose: Purpose) -> Purpose {
+    if RESETS.contains(&purpose) { link::purpose_of(token, &RESETS).unwrap_or(purpose) } else { purpose }
+}

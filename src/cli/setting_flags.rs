@@ -1,0 +1,110 @@
+//! Settings given as flags: the table of settings says which there are, a command which of them it uses.
+
+use std::marker::PhantomData;
+
+use clap::{ArgMatches, Args, FromArgMatches};
+
+use crate::config::{self, Settings, Sources};
+
+/// A command that takes settings.
+pub trait Uses {
+    /// Whether it uses a setting.
+    fn uses(setting: &str) -> bool;
+}
+
+/// Flags for the settings that a command uses.
+#[derive(Clone, Debug, Default)]
+pub struct SettingFlags<U> {
+    flags: Vec<(&'static str, String)>,
+    of: PhantomData<U>,
+}
+
+/// The server: uses all of them.
+#[derive(Clone, Debug, Default)]
+pub struct Serving;
+
+/// The demo: has a store and an administrator of its own.
+#[derive(Clone, Debug, Default)]
+pub struct Showing;
+
+/// Migrations: open the store and nothing else.
+#[derive(Clone, Debug, Default)]
+pub struct Migrating;
+
+/// Flags of `serve` and `config`.
+pub(super) type ServeArgs = SettingFlags<Serving>;
+/// Flags of `demo`.
+pub(super) type DemoArgs = SettingFlags<Showing>;
+/// Flags of `migrate`.
+pub(super) type MigrateArgs = SettingFlags<Migrating>;
+
+impl Uses for Serving {
+    fn uses(_: &str) -> bool {
+        true
+    }
+}
+
+impl Uses for Showing {
+    fn uses(setting: &str) -> bool {
+        let own = ["database_url", "redis_url", "admin_email", "admin_password", "smtp_url"];
+        !own.contains(&setting)
+    }
+}
+
+impl Uses for Migrating {
+    fn uses(setting: &str) -> bool {
+        ["data_dir", "database_url", "database_connections", "statement_timeout"].contains(&setting)
+    }
+}
+
+impl<U: Uses> Args for SettingFlags<U> {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        command.args(config::flags(U::uses))
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<U: Uses> FromArgMatches for SettingFlags<U> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { flags: config::given_flags(matches), of: PhantomData })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.flags = config::given_flags(matches);
+        Ok(())
+    }
+}
+
+impl<U> SettingFlags<U> {
+    /// The file, the environment and these flags.
+    pub(super) fn sources(self) -> Sources {
+        Sources::of_process(None, self.flags)
+    }
+
+    /// The settings they say.
+    pub(super) fn settings(self) -> anyhow::Result<Settings> {
+        Ok(Settings::load(&self.sources())?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use crate::cli::Cli;
+
+    #[test]
+    fn a_command_lists_only_the_settings_it_uses() {
+        let command = Cli::command();
+        let has = |name: &str, flag: &str| {
+            let command = command.find_subcommand(name).unwrap();
+            command.get_arguments().any(|argument| argument.get_long() == Some(flag))
+        };
+        assert!(has("serve", "redis-url") && has("config", "redis-url"));
+        assert!(has("demo", "listen") && !has("demo", "database-url") && !has("demo", "admin-password"));
+        assert!(has("migrate", "database-url") && !has("migrate", "listen"));
+    }
+}

@@ -1,0 +1,124 @@
+//! What is remembered of a change: who, what, when, and the members that changed.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+use super::words::words;
+
+words!(
+    /// What was done.
+    AuditAction {
+        /// It was made.
+        Create = "create",
+        /// It was changed.
+        Update = "update",
+        /// It was deleted.
+        Delete = "delete",
+        /// It got a new secret.
+        RotateToken = "rotateToken",
+    }
+);
+
+words!(
+    /// What it was done to.
+    AuditResource {
+        /// An organization.
+        Organization = "organization",
+        /// A vehicle.
+        Vehicle = "vehicle",
+        /// A tracker.
+        Tracker = "tracker",
+        /// A geofence.
+        Geofence = "geofence",
+        /// A driver.
+        Driver = "driver",
+        /// A user.
+        User = "user",
+        /// A system user.
+        SystemUser = "systemUser",
+    }
+);
+
+/// A change, as it is remembered.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AuditEntry {
+    /// Which.
+    pub id: Uuid,
+    /// Whose data; null for the platform's own.
+    pub organization_id: Option<OrganizationId>,
+    /// Who; nil for the console and the demo.
+    pub actor_id: Uuid,
+    /// What that was at the time.
+    pub actor_role: String,
+    /// What was done.
+    pub action: AuditAction,
+    /// To what.
+    pub resource: AuditResource,
+    /// To which.
+    pub resource_id: Uuid,
+    /// The request, as the server's log names it.
+    pub request_id: Option<String>,
+    /// The members that changed, as they were; null for something new.
+    #[schema(value_type = Option<Object>)]
+    pub before: Option<Value>,
+    /// The members that changed, as they became; null for something deleted.
+    #[schema(value_type = Option<Object>)]
+    pub after: Option<Value>,
+    /// When.
+    pub occurred_at: Timestamp,
+}
+
+/// Which entries. Empty lists and `None` let everything through.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AuditFilter {
+    /// Of these kinds of resources.
+    pub resources: Vec<AuditResource>,
+    /// Of this resource.
+    pub resource_id: Option<Uuid>,
+    /// By this actor.
+    pub actor_id: Option<Uuid>,
+    /// Of these actions.
+    pub actions: Vec<AuditAction>,
+    /// From here, inclusive.
+    pub from: Option<Timestamp>,
+    /// Up to here, exclusive.
+    pub to: Option<Timestamp>,
+}
+
+/// The members in which two states of a resource differ, as they were and as they are.
+#[must_use]
+pub fn changed_members(before: &Value, after: &Value) -> (Value, Value) {
+    let empty = Map::new();
+    let members = |value: &Value| value.as_object().unwrap_or(&empty).clone();
+    let (old, new) = (members(before), members(after));
+    let differing = |mine: &Map<String, Value>, other: &Map<String, Value>| {
+        let differs = |(name, value): &(&String, &Value)| other.get(*name) != Some(*value);
+        let kept = mine.iter().filter(differs).map(|(name, value)| (name.clone(), value.clone()));
+        Value::Object(kept.collect())
+    };
+    (differing(&old, &new), differing(&new, &old))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_what_changed_is_remembered() {
+        let before = json!({ "id": 1, "name": "a", "vin": "x", "plate": { "number": 1 } });
+        let after = json!({ "id": 1, "name": "b", "plate": { "number": 2 } });
+        assert_eq!(
+            changed_members(&before, &after),
+            (
+                json!({ "name": "a", "vin": "x", "plate": { "number": 1 } }),
+                json!({ "name": "b", "plate": { "number": 2 } })
+            )
+        );
+    }
+}

@@ -1,0 +1,81 @@
+//! Stored fixes, as the history of a vehicle shows them.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+use waypost_actors::model::{FuelReading, Timestamp};
+
+use super::words::words;
+
+words!(
+    /// Why a stored fix is not evaluated.
+    QuarantineReason {
+        /// Recorded too far ahead of the server's clock.
+        Future = "future",
+        /// Less accurate than the vehicle's limit.
+        Accuracy = "accuracy",
+        /// It implies an impossible speed, and no next fix confirmed it.
+        Speed = "speed",
+    }
+);
+
+/// A stored fix. Members the tracker did not send are absent.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct StoredPosition {
+    /// The device's clock at the fix.
+    pub recorded_at: Timestamp,
+    /// The server's clock when it arrived.
+    pub received_at: Timestamp,
+    /// Degrees north.
+    pub latitude: f64,
+    /// Degrees east.
+    pub longitude: f64,
+    /// Speed over ground, km/h.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub speed_kmh: Option<f64>,
+    /// Degrees clockwise from north.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub heading_degrees: Option<f64>,
+    /// Metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub altitude_meters: Option<f64>,
+    /// Horizontal accuracy (68 %), metres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy_meters: Option<f64>,
+    /// Kilometres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub odometer_km: Option<f64>,
+    /// Whether the ignition was on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignition: Option<bool>,
+    /// What the fuel sensor said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<FuelReading>,
+    /// Why it is not evaluated; absent where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quarantine: Option<QuarantineReason>,
+}
+
+/// Where a history goes on: after the fix of this instant and place.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct AfterFix {
+    /// When it was recorded.
+    pub recorded_at: Timestamp,
+    /// Degrees north.
+    pub latitude: f64,
+    /// Degrees east.
+    pub longitude: f64,
+}
+
+/// Which fixes of a vehicle, and in which order.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HistoryRequest {
+    /// `recordedAt` from here, inclusive.
+    pub from: Option<Timestamp>,
+    /// `recordedAt` up to here, exclusive.
+    pub to: Option<Timestamp>,
+    /// Those that are not evaluated too.
+    pub with_quarantined: bool,
+    /// The newest first.
+    pub is_newest_first: bool,
+}

@@ -1,0 +1,169 @@
+//! Users: people who sign in, as others see and change them.
+
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+use super::account::{AccountStatus, Role};
+use super::field::FieldError;
+use super::fold::folded;
+use super::locale::{language_tag, timezone};
+use super::members::{Members, email, one_of, text};
+
+/// What may be said of a user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserIn {
+    /// What they sign in with; unique on the whole platform, whatever its case.
+    #[schema(format = Email, max_length = 254)]
+    pub email: String,
+    /// Given name, 1 to 80 characters.
+    #[schema(min_length = 1, max_length = 80)]
+    pub first_name: String,
+    /// Family name, 1 to 80 characters.
+    #[schema(min_length = 1, max_length = 80)]
+    pub last_name: String,
+    /// Where to call them, 3 to 40 characters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(min_length = 3, max_length = 40)]
+    pub phone: Option<String>,
+    /// What they may do. `superAdmin` and `admin` belong to no organization, the others to one.
+    pub role: Role,
+    /// BCP 47 language tag; the organization's when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
+    /// IANA time zone; the organization's when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
+}
+
+/// A user.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct User {
+    /// Which.
+    pub id: Uuid,
+    /// Their organization; platform operators have none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub organization_id: Option<OrganizationId>,
+    /// What is said of them.
+    #[serde(flatten)]
+    pub said: UserIn,
+    /// Whether they can sign in. An administrator sets `disabled`, and from there `active` or, for one
+    /// who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
+    pub status: AccountStatus,
+    /// When they signed in last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_login_at: Option<Timestamp>,
+    /// When they were made.
+    pub created_at: Timestamp,
+    /// When they last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a change of state needs besides the state it starts from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Needs {
+    /// Nothing.
+    Nothing,
+    /// That they have chosen a password once.
+    Password,
+    /// That they never have.
+    NoPassword,
+}
+
+/// THE table of what an administrator may make of a user's state. Accepting the invitation and too
+/// many failed sign-ins are not an administrator's to do.
+const USER_CHANGES: &[(AccountStatus, AccountStatus, Needs)] = {
+    use AccountStatus::{Active, Disabled, Invited, Locked};
+    &[
+        (Invited, Disabled, Needs::Nothing),
+        (Active, Disabled, Needs::Nothing),
+        (Locked, Disabled, Needs::Nothing),
+        (Locked, Active, Needs::Nothing),
+        (Disabled, Active, Needs::Password),
+        (Disabled, Invited, Needs::NoPassword),
+    ]
+};
+
+/// Whether an administrator may take a user from one state to another.
+#[must_use]
+pub fn may_become(from: AccountStatus, to: AccountStatus, has_password: bool) -> bool {
+    from == to
+        || USER_CHANGES.iter().any(|(known, next, needs)| {
+            let is_fit = match needs {
+                Needs::Nothing => true,
+                Needs::Password => has_password,
+                Needs::NoPassword => !has_password,
+            };
+            (*known, *next) == (from, to) && is_fit
+        })
+}
+
+impl UserIn {
+    /// Reads one whose members are all there.
+    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
+        let mut members = Members::of(body);
+        let email = members.required("email", email);
+        let first_name = members.required("firstName", text(1..=80));
+        let last_name = members.required("lastName", text(1..=80));
+        let phone = members.optional("phone", text(3..=40));
+        let role = members.required("role", one_of(Role::WORDS));
+        let locale = members.optional("locale", language_tag);
+        let timezone = members.optional("timezone", timezone);
+        members.finish(|| {
+            Some(Self {
+                email: email?,
+                first_name: first_name?,
+                last_name: last_name?,
+                phone,
+                role: role?,
+                locale,
+                timezone,
+            })
+        })
+    }
+
+    /// What a search looks through.
+    #[must_use]
+    pub fn search_key(&self) -> String {
+        folded(&format!("{} {} {}", self.first_name, self.last_name, self.email))
+    }
+
+    /// Whether a change to this one touches only what is one's own to say.
+    #[must_use]
+    pub fn is_own_business(&self, changed: &Self) -> bool {
+        self.role == changed.role && self.email == changed.email
+    }
+}
+
+impl User {
+    /// The user without what changes by itself: what its ETag is made of.
+    #[must_use]
+    pub fn settled(&self) -> Self {
+        let status = if self.status == AccountStatus::Locked { AccountStatus::Active } else { self.status };
+        Self { last_login_at: None, status, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_administrator_may_make_of_a_state() {
+        use AccountStatus::{Active, Disabled, Invited, Locked};
+        for has_password in [true, false] {
+            for from in [Invited, Active, Locked, Disabled] {
+                assert!(may_become(from, from, has_password) && may_become(from, Disabled, has_password));
+            }
+            assert!(!may_become(Invited, Active, has_password), "only the invited accept");
+            assert!(!may_become(Active, Invited, has_password) && !may_become(Active, Locked, has_password));
+            assert_eq!(may_become(Disabled, Active, has_password), has_password);
+            assert_eq!(may_become(Disabled, Invited, has_password), !has_password);
+        }
+        assert!(may_become(Locked, Active, true));
+    }
+}

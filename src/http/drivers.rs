@@ -1,0 +1,219 @@
+//! `/v1/drivers`.
+
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use serde_json::json;
+use utoipa::ToSchema;
+use waypost_actors::model::{DriverId, OrganizationId};
+
+use super::answer::{self, Answer, PageOf};
+use super::body::{JsonBody, OptionalBody};
+use super::code::Code;
+use super::problem::Problem;
+use super::query::{Query, flag, word};
+use super::request::{Matching, PathId, Shared, SignedCaller};
+use crate::domain::driver::{DriverIn, DriverStatus};
+use crate::domain::field::FieldError;
+use crate::domain::license::{LicenseStatus, license_number};
+use crate::domain::members::country;
+use crate::domain::paging::SortKey;
+use crate::ops::driver_lock;
+use crate::ops::drivers::{self as ops, DriverView, KeptDriver};
+
+const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
+
+/// A new driver.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DriverCreateIn {
+    /// Whose to keep; operators name it.
+    pub organization_id: Option<OrganizationId>,
+    /// What is said of them.
+    #[serde(flatten)]
+    pub driver: DriverIn,
+}
+
+/// A wish to hold a driver.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LockIn {
+    /// For whom; operators name it.
+    pub organization_id: Option<OrganizationId>,
+    /// What for, 1 to 500 characters.
+    pub reason: Option<String>,
+}
+
+/// A wish to give a driver free.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UnlockIn {
+    /// Who holds them; operators name it.
+    pub organization_id: Option<OrganizationId>,
+}
+
+fn shown(view: &DriverView) -> HttpResponse {
+    match view {
+        DriverView::Kept(kept) => answer::ok(&kept.driver, kept),
+        DriverView::Stub(stub) => answer::ok(stub, stub),
+    }
+}
+
+/// List the drivers whom the organization keeps: those it holds, and those it made whom nobody holds.
+#[utoipa::path(get, path = "/v1/drivers", tag = "drivers",
+    params(("q" = Option<String>, Query,
+            description = "Text to find in names, e-mail, phone, employee code or licence number"),
+        ("status" = Option<Vec<DriverStatus>>, Query, description = "Only of these states"),
+        ("licenseStatus" = Option<Vec<LicenseStatus>>, Query, description = "Only with licences that stand so"),
+        ("locked" = Option<bool>, Query, description = "Only locked ones, or only others"),
+        ("assigned" = Option<bool>, Query, description = "Only those that drive something now, or only others"),
+        ("sort" = Option<String>, Query, description =
+            "lastName, firstName, status, licenseExpiresAt, createdAt, updatedAt; - for descending"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<KeptDriver>, description = "A page")))]
+pub async fn list_drivers(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let filter = ops::Filter {
+        q: query.q(),
+        statuses: query.many("status", word(DriverStatus::WORDS)),
+        license_statuses: query.many("licenseStatus", word(LicenseStatus::WORDS)),
+        locked: query.one("locked", flag),
+        assigned: query.one("assigned", flag),
+    };
+    let named = query.organization();
+    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
+    query.finish()?;
+    let found = ops::list_drivers(&context, &caller, named, filter, &sort, page).await?;
+    Ok(answer::page(&request, page, found, |item| item))
+}
+
+/// Create a driver. A licence that another driver of the platform has is refused.
+#[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = DriverCreateIn,
+    responses((status = 201, body = KeptDriver, description = "Created; Location names it")))]
+pub async fn create_driver(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    let kept = ops::create_driver(&context, &caller, body).await?;
+    Ok(answer::created(format!("/v1/drivers/{}", kept.driver.id), &kept.driver, &kept))
+}
+
+/// Find drivers by their whole licence number. Whom the organization keeps is shown whole; whom nobody
+/// holds, or whom it made and another holds, as a masked stub; nobody else is there.
+#[utoipa::path(get, path = "/v1/drivers/search", tag = "drivers",
+    params(("licenseNumber" = String, Query, description = "Compared in capitals, without separators"),
+        ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2; absent = of every country"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<DriverView>, description = "Those with this licence, one per country")))]
+pub async fn search_drivers(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let number = query.one("licenseNumber", |text| license_number(&json!(text)).map_err(|(_, must)| must));
+    let of = query.one("country", |text| country(&json!(text.to_uppercase())).map_err(|(_, must)| must));
+    let (named, asked) = (query.organization(), query.page());
+    query.finish()?;
+    let Some(number) = number else {
+        let errors = vec![FieldError::new("?licenseNumber", "required", "is required")];
+        let problem = Problem::new(Code::InvalidParameter);
+        return Err(problem
+            .detail("licenseNumber is required: the whole number, as on the licence")
+            .errors(errors));
+    };
+    let found = ops::search_drivers(&context, &caller, named, &number, of.as_deref(), asked).await?;
+    Ok(answer::page(&request, asked, found, |item| item))
+}
+
+/// Get a driver: whole to its keeper, a masked stub to its creator while another holds it.
+#[utoipa::path(get, path = "/v1/drivers/{id}", tag = "drivers",
+    params(("id" = DriverId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = DriverView, description = "The driver")))]
+pub async fn find_driver(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<DriverId>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    Ok(shown(&ops::find_driver(&context, &caller, named, id).await?))
+}
+
+/// Change a driver: members left out stay, null clears.
+#[utoipa::path(put, path = "/v1/drivers/{id}", tag = "drivers", request_body = DriverIn,
+    params(("id" = DriverId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = KeptDriver, description = "The driver as it is now")))]
+pub async fn update_driver(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<DriverId>,
+    mut query: Query,
+    Matching(if_match): Matching,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let kept = ops::update_driver(&context, &caller, named, id, &if_match, body).await?;
+    Ok(answer::ok(&kept.driver, &kept))
+}
+
+/// Delete a driver. What they drive ends now; their history is kept, their licence may be entered anew.
+#[utoipa::path(delete, path = "/v1/drivers/{id}", tag = "drivers",
+    params(("id" = DriverId, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 204, description = "Deleted")))]
+pub async fn delete_driver(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<DriverId>,
+    mut query: Query,
+    Matching(if_match): Matching,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    ops::delete_driver(&context, &caller, named, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Lock a driver: one organization at a time holds them, and only it reads, edits and assigns them.
+#[utoipa::path(post, path = "/v1/drivers/{id}/lock", tag = "drivers", request_body = Option<LockIn>,
+    params(("id" = DriverId, Path)),
+    responses((status = 200, body = DriverView, description = "The driver, held; held already is as good")))]
+pub async fn lock_driver(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<DriverId>,
+    query: Query,
+    OptionalBody(body): OptionalBody,
+) -> Answer {
+    query.finish()?;
+    Ok(shown(&driver_lock::lock_driver(&context, &caller, id, body).await?))
+}
+
+/// Unlock a driver. What they drive for the organization ends now; who did not make the driver is answered
+/// with a stub, and finds them only by licence from then on.
+#[utoipa::path(post, path = "/v1/drivers/{id}/unlock", tag = "drivers", request_body = Option<UnlockIn>,
+    params(("id" = DriverId, Path)),
+    responses((status = 200, body = DriverView, description = "The driver, free; free already is as good")))]
+pub async fn unlock_driver(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<DriverId>,
+    query: Query,
+    OptionalBody(body): OptionalBody,
+) -> Answer {
+    query.finish()?;
+    Ok(shown(&driver_lock::unlock_driver(&context, &caller, id, body).await?))
+}

@@ -1,0 +1,133 @@
+//! Rate limits of requests: whom they are counted for, and how an answer tells.
+//!
+//! Headers as of draft-ietf-httpapi-ratelimit-headers-11, which is a draft.
+
+use std::net::IpAddr;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpMessage};
+use sha2::{Digest, Sha256};
+
+use super::code::Code;
+use super::problem::Problem;
+use super::request::{Shared, bearer};
+use super::routes::Route;
+use crate::context::Context;
+use crate::rate_limit::{Class, Standing};
+
+const LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Counts a request of a signed-in caller.
+pub(super) async fn count_caller(
+    context: &Context,
+    request: &ServiceRequest,
+    principal: uuid::Uuid,
+) -> Result<(), Problem> {
+    count(context, request, Class::Requests, &principal.to_string()).await
+}
+
+/// Counts a request that nobody is signed in for, by its address.
+pub(super) async fn count_stranger(
+    context: &Context,
+    request: &ServiceRequest,
+    class: Class,
+) -> Result<(), Problem> {
+    count(context, request, class, &address(context, request)).await
+}
+
+/// Counts sign-ins and sign-ups.
+pub(super) async fn sign_ins(
+    context: Shared,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match count_stranger(&context, &request, Class::SignIn).await {
+        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+        Err(problem) => Ok(request.error_response(problem)),
+    }
+}
+
+/// Counts what else needs no sign-in.
+pub(super) async fn strangers(
+    context: Shared,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match count_stranger(&context, &request, Class::Requests).await {
+        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+        Err(problem) => Ok(request.error_response(problem)),
+    }
+}
+
+/// Counts what a tracker sends, by its token.
+pub(super) async fn ingest(
+    context: Shared,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let token = bearer(request.request()).unwrap_or_default();
+    let who: String = Sha256::digest(token)[..12].iter().map(|byte| format!("{byte:02x}")).collect();
+    match count(&context, &request, Class::Ingest, &who).await {
+        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
+        Err(problem) => Ok(request.error_response(problem)),
+    }
+}
+
+/// How a route that needs no sign-in is counted: whatever is posted there tries a secret, makes something, or
+/// sends mail. Refreshing and one-time links come with 256 random bits and are only counted as requests.
+pub(super) fn class_of_open(route: &Route) -> Option<Class> {
+    let with_long_secret = ["/v1/auth/refresh", "/v1/auth/logout", "/v1/auth/sign-in-link/{token}"];
+    match route.method {
+        "POST" if !with_long_secret.contains(&route.path) => Some(Class::SignIn),
+        _ if route.path.starts_with("/v1/") => Some(Class::Requests),
+        _ => None,
+    }
+}
+
+async fn count(context: &Context, request: &ServiceRequest, class: Class, who: &str) -> Result<(), Problem> {
+    let Some(standing) = context.rate_limits.count(class, who).await else { return Ok(()) };
+    request.extensions_mut().insert(standing);
+    if standing.is_allowed {
+        return Ok(());
+    }
+    let (count, seconds) = (standing.rate.count, standing.rate.per.as_secs());
+    let detail = format!("{} allows {count} requests in {seconds} seconds", class.as_str());
+    Err(Problem::new(Code::TooManyRequests).detail(detail).retry_after(seconds_up(standing)))
+}
+
+/// Tells how the caller stands.
+pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
+    let name = standing.class.as_str();
+    let policy = format!("\"{name}\";q={};w={}", standing.rate.count, standing.rate.per.as_secs());
+    let limit = format!("\"{name}\";r={};t={}", standing.remaining, seconds_up(standing));
+    for (header, text) in [(POLICY, policy), (LIMIT, limit)] {
+        if let Ok(value) = HeaderValue::try_from(text) {
+            headers.insert(header, value);
+        }
+    }
+}
+
+fn seconds_up(standing: Standing) -> u64 {
+    standing.wait.as_millis().div_ceil(1000).max(1) as u64
+}
+
+/// Where a request comes from, as one text: IPv6 by its /64, which one customer has whole.
+fn address(context: &Context, request: &ServiceRequest) -> String {
+    let named = context.settings.client_address_header.as_ref();
+    let forwarded = named.and_then(|name| request.headers().get_all(name.as_str()).last());
+    // What the nearest proxy added stands last; what stands before it anybody may have written.
+    let forwarded = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+    let peer = request.peer_addr().map(|peer| peer.ip());
+    match forwarded.or(peer) {
+        Some(IpAddr::V6(ip)) if ip.to_ipv4_mapped().is_none() => {
+            let [a, b, c, d, ..] = ip.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}")
+        }
+        Some(ip) => ip.to_canonical().to_string(),
+        None => "unknown".to_owned(),
+    }
+}

@@ -1,0 +1,43 @@
+//! `GET /v1/vehicles/{id}/positions`.
+
+use actix_web::HttpRequest;
+use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
+
+use super::answer::{self, Answer, SliceOf};
+use super::query::{Query, flag, instant, word};
+use super::request::{PathId, Shared, SignedCaller};
+use crate::domain::position::{HistoryRequest, StoredPosition};
+use crate::ops::position_history as ops;
+
+/// Where a vehicle was, by the device's clock. Its history stays when it is deleted.
+#[utoipa::path(get, path = "/v1/vehicles/{id}/positions", tag = "vehicles",
+    params(("id" = VehicleId, Path),
+        ("from" = Option<Timestamp>, Query, description = "recordedAt from here, inclusive"),
+        ("to" = Option<Timestamp>, Query, description = "recordedAt up to here, exclusive"),
+        ("quarantined" = Option<bool>, Query, description = "true: those that are not evaluated too, each with the reason"),
+        ("sort" = Option<String>, Query, description = "recordedAt (default) or -recordedAt"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("limit" = Option<i64>, Query, description = "Default 200, at most 1,000"),
+        ("after" = Option<String>, Query, description = "A cursor")),
+    responses((status = 200, body = SliceOf<StoredPosition>, description = "A slice of the history")))]
+pub async fn list_positions(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<VehicleId>,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let orders = word(&[("recordedAt", false), ("-recordedAt", true)]);
+    let asked = HistoryRequest {
+        from: query.one("from", instant),
+        to: query.one("to", instant),
+        with_quarantined: query.one("quarantined", flag).unwrap_or(false),
+        is_newest_first: query
+            .one("sort", |text| orders(text.trim_start_matches([' ', '+'])))
+            .unwrap_or(false),
+    };
+    let (slice, named) = (query.long_slice(), query.organization());
+    query.finish()?;
+    let found = ops::list_positions(&context, &caller, named, id, &asked, &slice).await?;
+    Ok(answer::slice(&request, found))
+}

@@ -1,0 +1,209 @@
+//! `/v1/system-users`: programs that sign in.
+
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::answer::{self, Answer, PageOf};
+use super::auth::{LoginIn, credentials};
+use super::body::JsonBody;
+use super::query::{Query, word};
+use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
+use crate::auth::SignedIn;
+use crate::auth::link::Redeemed;
+use crate::domain::members::{Members, email};
+use crate::domain::paging::SortKey;
+use crate::domain::system_user::{Scope, SystemUser, SystemUserStatus};
+use crate::ops::error::OpError;
+use crate::ops::{sign_in, system_users as ops};
+
+const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
+
+/// A new system user.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemUserCreateIn {
+    /// What it is called.
+    #[schema(min_length = 1, max_length = 120)]
+    pub name: String,
+    /// Its address; a letter with a link goes there.
+    #[schema(format = Email, max_length = 254)]
+    pub email: String,
+    /// Its password.
+    #[schema(format = Password, min_length = 12, max_length = 128)]
+    pub password: String,
+    /// What it may do; not for a sign-up.
+    pub scopes: Option<Vec<Scope>>,
+    /// Whose it is; operators name it.
+    pub organization_id: Option<OrganizationId>,
+}
+
+/// What may be changed of a system user.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SystemUserChangeIn {
+    /// What it is called.
+    #[schema(min_length = 1, max_length = 120)]
+    pub name: String,
+    /// What it may do.
+    pub scopes: Vec<Scope>,
+    /// `active` (also after it was locked) or `disabled`.
+    pub status: SystemUserStatus,
+    /// A new password, which ends its sessions.
+    #[schema(format = Password, min_length = 12, max_length = 128)]
+    pub password: String,
+}
+
+/// An address to write to.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct EmailIn {
+    /// The address.
+    #[schema(format = Email, max_length = 254)]
+    pub email: String,
+}
+
+/// What became of a verification.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Verified {
+    /// `verified`, or `alreadyVerified` when the link did it before.
+    #[schema(pattern = "^(verified|alreadyVerified)$")]
+    status: &'static str,
+}
+
+impl From<Redeemed> for Verified {
+    fn from(redeemed: Redeemed) -> Self {
+        match redeemed {
+            Redeemed::Now(_) => Self { status: "verified" },
+            Redeemed::Before(_) => Self { status: "alreadyVerified" },
+        }
+    }
+}
+
+/// Create a system user. Anybody may sign up, without scopes and organization; orgAdmins and operators
+/// make one of an organization, with its scopes. Either way its address has to be verified.
+#[utoipa::path(post, path = "/v1/system-users", tag = "system users", request_body = SystemUserCreateIn,
+    responses((status = 201, body = SystemUser, description = "Created; Location names it. A letter is on its way")))]
+pub async fn create_system_user(
+    context: Shared,
+    MaybeCaller(caller): MaybeCaller,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    let made = ops::create_system_user(&context, caller.as_ref(), body).await?;
+    Ok(answer::created(format!("/v1/system-users/{}", made.id), &made.tagged(), &made))
+}
+
+/// Verify the address of a system user by the link of a letter.
+#[utoipa::path(post, path = "/v1/system-users/verify-email/{token}", tag = "system users",
+    params(("token" = String, Path, description = "The link's token")),
+    responses((status = 200, body = Verified, description = "Verified, now or before")))]
+pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
+    query.finish()?;
+    let verified = Verified::from(context.auth.verify_system_user(&token).await?);
+    Ok(HttpResponse::Ok().json(verified))
+}
+
+/// Ask for another letter of verification. The answer is the same whether the address is known or not.
+#[utoipa::path(post, path = "/v1/system-users/resend-verification", tag = "system users", request_body = EmailIn,
+    responses((status = 202, description = "If there is a reason for a letter, it is on its way")))]
+pub async fn resend_verification(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    sign_in::resend_verification(&context, &address(&body)?).await?;
+    Ok(HttpResponse::Accepted().finish())
+}
+
+/// Sign a system user in.
+#[utoipa::path(post, path = "/v1/system-users/login", tag = "system users", request_body = LoginIn,
+    responses((status = 200, body = SignedIn, description = "Signed in")))]
+pub async fn login_system_user(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
+    query.finish()?;
+    let (email, password) = credentials(&body)?;
+    Ok(HttpResponse::Ok().json(context.auth.login_system_user(&email, password).await?))
+}
+
+/// List system users. Operators who name no organization see all of them.
+#[utoipa::path(get, path = "/v1/system-users", tag = "system users",
+    params(("q" = Option<String>, Query, description = "Text to find in name or address"),
+        ("status" = Option<Vec<SystemUserStatus>>, Query, description = "Only of these states"),
+        ("sort" = Option<String>, Query, description = "name, email, createdAt, updatedAt; - for descending"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<SystemUser>, description = "A page")))]
+pub async fn list_system_users(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let filter = ops::Filter { q: query.q(), statuses: query.many("status", word(SystemUserStatus::WORDS)) };
+    let named = query.organization();
+    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
+    query.finish()?;
+    let found = ops::list_system_users(&context, &caller, named, &filter, &sort, page).await?;
+    Ok(answer::page(&request, page, found, |user| user))
+}
+
+/// Get a system user. A system user gets itself.
+#[utoipa::path(get, path = "/v1/system-users/{id}", tag = "system users",
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization")),
+    responses((status = 200, body = SystemUser, description = "The system user")))]
+pub async fn find_system_user(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let found = ops::find_system_user(&context, &caller, named, id).await?;
+    Ok(answer::ok(&found.tagged(), &found))
+}
+
+/// Change a system user. Being disabled or given a new password ends its sessions.
+#[utoipa::path(put, path = "/v1/system-users/{id}", tag = "system users", request_body = SystemUserChangeIn,
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization")),
+    responses((status = 200, body = SystemUser, description = "The system user as it is now")))]
+pub async fn update_system_user(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+    Matching(if_match): Matching,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let changed = ops::update_system_user(&context, &caller, named, id, &if_match, body).await?;
+    Ok(answer::ok(&changed.tagged(), &changed))
+}
+
+/// Delete a system user, with its sessions and sockets.
+#[utoipa::path(delete, path = "/v1/system-users/{id}", tag = "system users",
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization")),
+    responses((status = 204, description = "Deleted")))]
+pub async fn delete_system_user(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+    Matching(if_match): Matching,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    ops::delete_system_user(&context, &caller, named, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// The address of a body that has nothing else.
+pub(super) fn address(body: &Value) -> Result<String, OpError> {
+    let mut members = Members::of(body);
+    let address = members.required("email", email);
+    Ok(members.finish(|| address)?)
+}

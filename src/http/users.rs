@@ -1,0 +1,142 @@
+//! `/v1/users`.
+
+use actix_web::HttpRequest;
+use serde::Serialize;
+use utoipa::ToSchema;
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::answer::{self, Answer, PageOf};
+use super::body::JsonBody;
+use super::query::{Query, word};
+use super::request::{Matching, PathId, Shared, SignedCaller};
+use crate::domain::account::{AccountStatus, Role};
+use crate::domain::paging::SortKey;
+use crate::domain::user::{User, UserIn};
+use crate::ops::users as ops;
+
+const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
+
+/// A new user.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct UserCreateIn {
+    /// What is said of them.
+    #[serde(flatten)]
+    pub user: UserIn,
+    /// Operators name the organization of whom they make; without one they make an operator.
+    pub organization_id: Option<OrganizationId>,
+}
+
+/// A change of a user.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct UserUpdateIn {
+    /// What is said of them.
+    #[serde(flatten)]
+    pub user: UserIn,
+    /// `disabled`, `active` or `invited`.
+    pub status: Option<AccountStatus>,
+}
+
+/// List the users of an organization; an operator who names none sees the platform's operators.
+#[utoipa::path(get, path = "/v1/users", tag = "users",
+    params(("organizationId" = Option<OrganizationId>, Query, description = "For operators: whose users"),
+        ("q" = Option<String>, Query, description = "Text to find in names or address"),
+        ("role" = Option<Vec<Role>>, Query, description = "Only with these roles"),
+        ("status" = Option<Vec<AccountStatus>>, Query, description = "Only of these states"),
+        ("sort" = Option<String>, Query,
+            description = "lastName, firstName, email, createdAt, updatedAt; - for descending"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<User>, description = "A page")))]
+pub async fn list_users(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    let filter = ops::Filter {
+        q: query.q(),
+        roles: query.many("role", word(Role::WORDS)),
+        statuses: query.many("status", word(AccountStatus::WORDS)),
+    };
+    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
+    query.finish()?;
+    let found = ops::list_users(&context, &caller, named, &filter, &sort, page).await?;
+    Ok(answer::page(&request, page, found, |user| user))
+}
+
+/// Create a user, who is sent a link to choose a password: at once, or when the organization becomes active.
+///
+/// An orgAdmin makes users of the own organization. An operator names an organization, or makes an operator,
+/// which only a superAdmin may.
+#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserCreateIn,
+    responses((status = 201, body = User, description = "Created, invited; Location names them")))]
+pub async fn create_user(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    query: Query,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    query.finish()?;
+    let made = ops::create_user(&context, &caller, body).await?;
+    Ok(answer::created(format!("/v1/users/{}", made.id), &made.settled(), &made))
+}
+
+/// Get a user. Everybody may get themselves.
+#[utoipa::path(get, path = "/v1/users/{id}", tag = "users",
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
+    responses((status = 200, body = User, description = "The user")))]
+pub async fn find_user(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let found = ops::find_user(&context, &caller, named, id).await?;
+    Ok(answer::ok(&found.settled(), &found))
+}
+
+/// Change a user.
+///
+/// Everybody changes their own names, phone, language and time zone; an administrator also address, role
+/// and status. Nobody raises themselves, and the last orgAdmin stays one. With a new address, links sent
+/// before end, and so do sessions, unless one changes one's own. Who is disabled is signed out at once.
+#[utoipa::path(put, path = "/v1/users/{id}", tag = "users",
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
+    request_body = UserUpdateIn,
+    responses((status = 200, body = User, description = "The user as they are now")))]
+pub async fn update_user(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+    Matching(if_match): Matching,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let changed = ops::update_user(&context, &caller, named, id, &if_match, body).await?;
+    Ok(answer::ok(&changed.settled(), &changed))
+}
+
+/// Send an invitation once more. The link sent before is good no longer.
+#[utoipa::path(post, path = "/v1/users/{id}/invitation", tag = "users",
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
+    responses((status = 200, body = User, description = "It is on its way")))]
+pub async fn invite_user_again(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let found = ops::invite_again(&context, &caller, named, id).await?;
+    Ok(answer::ok(&found.settled(), &found))
+}

@@ -1,0 +1,13 @@
+//! Mail: what letters say, who they go to, and a post that survives restarts.
+//!
+//! Use cases put letters into the outbox (`store::outbox`) in their own transaction and wake the [`Post`], which
+//! writes and sends them. Knows no use case and no HTTP.
+
+mod addressee;
+mod letter;
+mod post;
+mod transport;
+
+pub use letter::path;
+pub use post::{MailError, Post};
+pub use transport::{Mailbox, Received, Transport};

@@ -1,0 +1,228 @@
+//! The post: works the outbox off, with retries, for as long as the server runs.
+//!
+//! A letter is taken in one transaction, which makes its link and says when it is due again, and only then
+//! handed over. So one that was under way when the server stopped is tried again: sent once, as far as
+//! SMTP can tell, and never lost. All attempts have one message id, and their links all work.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use lettre::Message;
+use lettre::message::header::{ContentType, HeaderName, HeaderValue};
+use tokio::sync::{Notify, watch};
+use tokio::time::{sleep, timeout};
+use uuid::Uuid;
+
+use super::addressee;
+use super::letter::{self, Letter};
+use super::transport::{NotSent, Transport};
+use crate::auth::link::{self, Purpose};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::store::outbox::{self, OutgoingMail, Waiting};
+use crate::store::sql::{Db, SqlError};
+use crate::store::{activation, one_time_token};
+
+/// Between two looks when nobody wakes the post: letters that are due again.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Letters taken at one look.
+const AT_ONCE: i64 = 50;
+/// Letters under way at the same time.
+const UNDER_WAY: usize = 4;
+/// Attempts before a letter is given up; with the pauses between them about six hours.
+const MOST_ATTEMPTS: i64 = 12;
+/// The first pause, in seconds; each is twice the one before, up to an hour.
+const FIRST_PAUSE_SECONDS: f64 = 30.0;
+const LONGEST_PAUSE_SECONDS: f64 = 3600.0;
+/// How long letters that were given up can be looked at, in seconds.
+const KEEP_GIVEN_UP_SECONDS: f64 = 30.0 * 86_400.0;
+
+/// Why there is no post.
+#[derive(Debug, thiserror::Error)]
+pub enum MailError {
+    /// The address of the SMTP server cannot be read.
+    #[error("smtpUrl cannot be used: {0}")]
+    Url(String),
+}
+
+/// Writes and sends the letters of the outbox.
+pub struct Post {
+    db: Db,
+    clock: Clock,
+    transport: Transport,
+    from: lettre::message::Mailbox,
+    public_url: String,
+    within: Duration,
+    wake: Notify,
+    stopping: watch::Sender<bool>,
+}
+
+impl Post {
+    /// By the settings; `transport` takes the place of what they say.
+    pub fn new(
+        db: Db,
+        clock: Clock,
+        settings: &Settings,
+        transport: Option<Transport>,
+    ) -> Result<Self, MailError> {
+        let by_settings = || match &settings.smtp_url {
+            Some(url) => Transport::smtp(url.reveal(), settings.mail_timeout).map_err(MailError::Url),
+            None => Ok(Transport::Folder(settings.data_dir.join("mail"))),
+        };
+        Ok(Self {
+            db,
+            clock,
+            transport: transport.map_or_else(by_settings, Ok)?,
+            from: settings.mail_from.0.clone(),
+            public_url: settings.public_url(),
+            within: settings.mail_timeout,
+            wake: Notify::new(),
+            stopping: watch::channel(false).0,
+        })
+    }
+
+    /// Tells that a letter was put into the outbox. Whoever forgets it waits some seconds longer.
+    pub fn wake(&self) {
+        self.wake.notify_one();
+    }
+
+    /// Asks [`Post::run`] to end with the letters that are under way.
+    pub fn stop(&self) {
+        self.stopping.send_replace(true);
+    }
+
+    /// Works the outbox off until it is asked to stop.
+    pub async fn run(&self) {
+        let mut stopping = self.stopping.subscribe();
+        while !*stopping.borrow() {
+            match self.look().await {
+                Ok(0) => {}
+                Ok(_) => continue,
+                Err(error) => tracing::warn!(%error, "the outbox cannot be worked off now"),
+            }
+            tokio::select! {
+                () = self.wake.notified() => {}
+                () = sleep(LOOK_EVERY) => {}
+                _ = stopping.changed() => {}
+            }
+        }
+    }
+
+    /// Tries what is due; how many letters that were.
+    async fn look(&self) -> Result<usize, SqlError> {
+        let now = self.clock.now();
+        let due = outbox::due(&self.db, now.into(), AT_ONCE).await?;
+        if due.is_empty() {
+            outbox::forget_given_up(&self.db, now.plus_seconds(-KEEP_GIVEN_UP_SECONDS).into()).await?;
+        }
+        let tried = stream::iter(&due).map(|waiting| self.deliver(waiting)).buffer_unordered(UNDER_WAY);
+        tried.collect::<Vec<_>>().await.into_iter().collect::<Result<(), _>>()?;
+        Ok(due.len())
+    }
+
+    async fn deliver(&self, waiting: &Waiting) -> Result<(), SqlError> {
+        let Some((recipient, letter)) = self.write(waiting).await? else { return Ok(()) };
+        let sent = match self.message(waiting.id, &recipient, &letter) {
+            Ok(message) => {
+                let id = waiting.id.to_string();
+                match timeout(self.within, self.transport.send(&id, message, &letter)).await {
+                    Ok(sent) => sent,
+                    Err(_) => {
+                        Err(NotSent { reason: "the mail server takes too long".into(), is_transient: true })
+                    }
+                }
+            }
+            Err(error) => Err(NotSent { reason: error.to_string(), is_transient: false }),
+        };
+        let attempts = waiting.attempts + 1;
+        match sent {
+            Ok(()) => outbox::forget(self.db.write(), waiting.id).await,
+            Err(NotSent { reason, is_transient }) if is_transient && attempts < MOST_ATTEMPTS => {
+                tracing::warn!(mail = %waiting.id, attempts, reason, "mail not sent; it will be tried again");
+                Ok(())
+            }
+            Err(NotSent { reason, .. }) => {
+                tracing::error!(mail = %waiting.id, attempts, reason, "mail given up");
+                outbox::give_up(self.db.write(), waiting.id, &reason, self.clock.now().into()).await
+            }
+        }
+    }
+
+    /// Takes a letter and writes it, with a new link. `None` when there is no reason for it any more.
+    async fn write(&self, waiting: &Waiting) -> Result<Option<(String, Letter)>, SqlError> {
+        let now = self.clock.now();
+        let mut tx = self.db.begin().await?;
+        if !outbox::take(&mut tx, waiting, now.plus_seconds(pause(waiting.attempts)).into()).await? {
+            return Ok(None);
+        }
+        let mail = match waiting.subject_id {
+            Some(subject_id) => OutgoingMail {
+                purpose: waiting.letter,
+                subject_id,
+                recipient: waiting.recipient.clone(),
+                greeting: waiting.greeting.clone(),
+                about: waiting.about.clone(),
+            },
+            None => match addressee::find(&mut tx, waiting.letter, &waiting.recipient, now).await? {
+                Some(mail) => {
+                    outbox::address(&mut tx, waiting.id, &mail).await?;
+                    mail
+                }
+                None => {
+                    outbox::forget(tx.on(), waiting.id).await?;
+                    tx.commit().await?;
+                    return Ok(None);
+                }
+            },
+        };
+        if waiting.attempts == 0 {
+            one_time_token::supersede(tx.on(), mail.purpose, mail.subject_id, now.into()).await?;
+        }
+        let token = link::issue(&mut tx, mail.purpose, mail.subject_id, now).await?;
+        if waiting.attempts == 0 && mail.purpose == Purpose::ActivateOrganization {
+            activation::sent(tx.on(), &mail, now.into(), now.plus_seconds(link::SECONDS).into()).await?;
+        }
+        tx.commit().await?;
+        let about = mail.about.as_deref().unwrap_or_default();
+        let letter = letter::write(mail.purpose, &mail.greeting, about, &self.public_url, &token);
+        Ok(Some((mail.recipient, letter)))
+    }
+
+    fn message(
+        &self,
+        id: Uuid,
+        recipient: &str,
+        letter: &Letter,
+    ) -> Result<Message, Box<dyn std::error::Error>> {
+        let mut message = Message::builder()
+            .from(self.from.clone())
+            .to(lettre::message::Mailbox::new(None, recipient.parse()?))
+            .subject(letter.subject.clone())
+            .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
+            .header(ContentType::TEXT_PLAIN)
+            .body(letter.body.clone())?;
+        // So that nobody's holiday note comes back (RFC 3834).
+        let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
+        message.headers_mut().insert_raw(HeaderValue::new(automatic, "auto-generated".to_owned()));
+        Ok(message)
+    }
+}
+
+/// Seconds before the next attempt after so many.
+fn pause(attempts: i64) -> f64 {
+    (FIRST_PAUSE_SECONDS * f64::powi(2.0, attempts.clamp(0, 30) as i32)).min(LONGEST_PAUSE_SECONDS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_up_to_an_hour_and_last_some_hours() {
+        let pauses: Vec<f64> = (0..MOST_ATTEMPTS).map(pause).collect();
+        assert_eq!(&pauses[..3], [30.0, 60.0, 120.0]);
+        assert_eq!(pauses.last(), Some(&LONGEST_PAUSE_SECONDS));
+        let hours = pauses.iter().sum::<f64>() / 3600.0;
+        assert!((4.0..8.0).contains(&hours), "{hours}");
+    }
+}

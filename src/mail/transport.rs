@@ -1,0 +1,134 @@
+//! The ways a letter leaves: an SMTP server, a folder of `.eml` files, or a mailbox in memory for tests.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
+use tokio::sync::watch;
+
+use super::letter::Letter;
+
+/// A way a letter leaves.
+#[derive(Clone)]
+pub enum Transport {
+    /// To an SMTP server.
+    Smtp(AsyncSmtpTransport<Tokio1Executor>),
+    /// Into a folder; the link goes to the log. For development.
+    Folder(PathBuf),
+    /// Into memory. For tests.
+    Memory(Mailbox),
+}
+
+/// Why a letter did not leave.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub(super) struct NotSent {
+    pub(super) reason: String,
+    /// Whether another attempt may do better.
+    pub(super) is_transient: bool,
+}
+
+/// A letter in a [`Mailbox`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Received {
+    /// To whom.
+    pub recipient: String,
+    /// Its subject.
+    pub subject: String,
+    /// Its text.
+    pub body: String,
+    /// The address it wants opened.
+    pub link: String,
+    /// Its message id: the same, however often it is sent.
+    pub message_id: String,
+}
+
+/// Letters in memory, and failures to come.
+#[derive(Clone)]
+pub struct Mailbox(Arc<Inside>);
+
+struct Inside {
+    letters: watch::Sender<Vec<Received>>,
+    failures: Mutex<Vec<bool>>,
+}
+
+impl Transport {
+    /// An SMTP server by its address. Fails when the address cannot be read.
+    pub fn smtp(url: &str, within: Duration) -> Result<Self, String> {
+        let builder =
+            AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|error| error.to_string())?;
+        Ok(Self::Smtp(builder.timeout(Some(within)).build()))
+    }
+
+    /// Hands a letter over. SMTP tells of each letter once whether it was taken; a connection that breaks
+    /// between the letter and the answer leaves that open.
+    pub(super) async fn send(&self, id: &str, message: Message, letter: &Letter) -> Result<(), NotSent> {
+        match self {
+            Self::Smtp(server) => server
+                .send(message)
+                .await
+                .map(drop)
+                .map_err(|error| NotSent { reason: error.to_string(), is_transient: !error.is_permanent() }),
+            Self::Folder(folder) => {
+                let file = folder.join(format!("{id}.eml"));
+                let written = async {
+                    tokio::fs::create_dir_all(folder).await?;
+                    tokio::fs::write(&file, message.formatted()).await
+                };
+                written.await.map_err(|error| NotSent { reason: error.to_string(), is_transient: true })?;
+                let (link, file) = (letter.link.as_str(), file.display());
+                tracing::info!(subject = letter.subject, link, %file, "mail saved: no smtpUrl is set");
+                Ok(())
+            }
+            Self::Memory(mailbox) => mailbox.take(&message, letter),
+        }
+    }
+}
+
+impl Default for Mailbox {
+    fn default() -> Self {
+        let (letters, _) = watch::channel(Vec::new());
+        Self(Arc::new(Inside { letters, failures: Mutex::default() }))
+    }
+}
+
+impl Mailbox {
+    /// Lets the next letter fail, for a while or for ever.
+    pub fn fail_next(&self, is_transient: bool) {
+        self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(0, is_transient);
+    }
+
+    /// All letters to an address, oldest first.
+    #[must_use]
+    pub fn all(&self, recipient: &str) -> Vec<Received> {
+        self.0.letters.borrow().iter().filter(|letter| letter.recipient == recipient).cloned().collect()
+    }
+
+    /// Waits until so many letters have come to an address; the last of them.
+    pub async fn nth(&self, recipient: &str, number: usize) -> Received {
+        let mut letters = self.0.letters.subscribe();
+        loop {
+            if let Some(letter) =
+                number.checked_sub(1).and_then(|index| self.all(recipient).get(index).cloned())
+            {
+                return letter;
+            }
+            if letters.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    fn take(&self, message: &Message, letter: &Letter) -> Result<(), NotSent> {
+        if let Some(is_transient) = self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).pop() {
+            return Err(NotSent { reason: "the mailbox was told to fail".to_owned(), is_transient });
+        }
+        let recipient = message.envelope().to().first().map(ToString::to_string).unwrap_or_default();
+        let message_id = message.headers().get_raw("Message-ID").unwrap_or_default().to_owned();
+        let (subject, body, link) = (letter.subject.clone(), letter.body.clone(), letter.link.clone());
+        let received = Received { recipient, subject, body, link, message_id };
+        self.0.letters.send_modify(|letters| letters.push(received));
+        Ok(())
+    }
+}

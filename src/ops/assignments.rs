@@ -1,0 +1,151 @@
+//! Who drives what: giving a driver a vehicle, taking it away, and the history of both.
+
+use serde_json::Value;
+use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
+
+use super::drivers::hold_kept;
+use super::error::{Blocked, OpError};
+use super::etag::IfMatch;
+use super::{organizations, take_organization};
+use crate::auth::{Action, Caller, OrgScope};
+use crate::clock;
+use crate::context::Context;
+use crate::domain::assignment::{AssignIn, AssignedVehicle, Assignment, AssignmentState, EndReason};
+use crate::domain::day::Day;
+use crate::domain::driver::{Driver, DriverStatus};
+use crate::domain::license::LicenseStatus;
+use crate::domain::organization_settings::Settings;
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::vehicle::VehicleStatus;
+pub use crate::store::assignment::SORT_KEYS;
+use crate::store::assignment::{self, Ending, Open};
+use crate::store::sql::{SqlError, Tx, is_conflict};
+use crate::store::{driver, vehicle};
+
+/// Gives a driver a vehicle; one that they drive already stays as it is. With `force` it is taken from
+/// another driver, at the instant the new one starts.
+pub async fn assign_vehicle(
+    context: &Context,
+    caller: &Caller,
+    id: DriverId,
+    mut body: Value,
+) -> Result<Assignment, OpError> {
+    let named = take_organization(&mut body)?;
+    let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
+    let now = context.clock.now();
+    let wish = AssignIn::read(&body, now)?;
+    let settings = organizations::settings_of(context, &scope).await?;
+    let mut tx = context.db.begin().await?;
+    let driver = hold_kept(&mut tx, &scope, id).await?;
+    vehicle::hold(tx.on(), &scope, wish.vehicle_id).await?;
+    let vehicle = vehicle::find(tx.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
+    let present = assignment::find_open(tx.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
+    if let Some(present) = present.as_ref().filter(|present| present.driver_id == id) {
+        return Ok(present.clone());
+    }
+    if vehicle.said.status != VehicleStatus::Active {
+        return Err(OpError::Blocked(Blocked::VehicleNotActive));
+    }
+    refuse_unfit(&mut tx, &scope, &driver, &settings, now).await?;
+    if let Some(present) = present.as_ref().filter(|_| !wish.force) {
+        return Err(OpError::Blocked(Blocked::VehicleAlreadyAssigned(Some(present.driver_id))));
+    }
+    let free_since = assignment::last_end(tx.on(), &scope, vehicle.id).await?;
+    let started_at = start(&wish, now, free_since.max(present.map(|present| present.started_at)))?;
+    let ending = Ending { at: started_at, by: Some(caller.id), reason: EndReason::Reassigned };
+    assignment::end(tx.on(), &scope, Open::OfVehicle(vehicle.id), ending, now).await?;
+    let assignment = Assignment {
+        id: clock::new_id(),
+        organization_id: scope.organization_id(),
+        driver_id: id,
+        vehicle_id: vehicle.id,
+        started_at,
+        ended_at: None,
+        assigned_by: caller.id,
+        ended_by: None,
+        end_reason: None,
+        created_at: now,
+        updated_at: now,
+    };
+    // The rows are held, so this is a second look: the table itself refuses a second driver.
+    conflict(assignment::insert(tx.on(), &scope, &assignment).await)?;
+    tx.commit().await?;
+    Ok(assignment)
+}
+
+/// Refuses a driver who may not drive one more vehicle now.
+async fn refuse_unfit(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    driver: &Driver,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(), OpError> {
+    if driver.said.status != DriverStatus::Active {
+        return Err(OpError::Blocked(Blocked::DriverNotActive));
+    }
+    let (rules, today) = (&settings.assignment, Day::of(now, &settings.timezone));
+    if rules.block_on_expired_license && driver.said.license_status(today) == LicenseStatus::Expired {
+        return Err(OpError::Blocked(Blocked::LicenseExpired));
+    }
+    if let Some(limit) = rules.max_open_vehicles_per_driver
+        && assignment::count_open(tx.on(), scope, Open::OfDriver(driver.id)).await? >= limit
+    {
+        return Err(OpError::Blocked(Blocked::OpenVehicleLimit(limit)));
+    }
+    Ok(())
+}
+
+/// When an assignment starts: as wished, unless the vehicle's history goes on after that; what ended stays
+/// as it was. Without a wish it starts now, or where the history ends if the clock was set back.
+fn start(wish: &AssignIn, now: Timestamp, history_ends: Option<Timestamp>) -> Result<Timestamp, OpError> {
+    match (wish.started_at, history_ends) {
+        (Some(start), Some(end)) if start < end => Err(OpError::Blocked(Blocked::AssignmentOverlaps(end))),
+        (Some(start), _) => Ok(start),
+        (None, end) => Ok(end.map_or(now, |end| end.max(now))),
+    }
+}
+
+/// Takes a vehicle from a driver; a pair without an open assignment is not found.
+pub async fn unassign_vehicle(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    (id, vehicle): (DriverId, VehicleId),
+    if_match: &IfMatch,
+) -> Result<(), OpError> {
+    let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
+    let mut tx = context.db.begin().await?;
+    hold_kept(&mut tx, &scope, id).await?;
+    vehicle::hold(tx.on(), &scope, vehicle).await?;
+    let which = Open::Of(id, vehicle);
+    let present = assignment::find_open(tx.on(), &scope, which).await?.ok_or(OpError::NotFound)?;
+    if_match.check(&present)?;
+    let now = context.clock.now();
+    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::Unassigned };
+    assignment::end(tx.on(), &scope, which, ending, now).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A page of what a driver drives and drove for the organization, as long as it keeps or made the driver.
+pub async fn list_vehicles_of_driver(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: DriverId,
+    state: AssignmentState,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<AssignedVehicle>, OpError> {
+    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    driver::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    Ok(assignment::list(&context.db, &scope, id, state, sort, page).await?)
+}
+
+fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
+    written.map_err(|error| match is_conflict(&error) {
+        true => OpError::Blocked(Blocked::VehicleAlreadyAssigned(None)),
+        false => error.into(),
+    })
+}

@@ -1,0 +1,124 @@
+//! Many geofences at once: what is good is made, in one transaction; what is not is told, feature by feature.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+use waypost_actors::model::{GeofenceId, OrganizationId};
+
+use super::error::OpError;
+use super::geofences::{new_geofence, subject};
+use super::publish::{self, Thing};
+use super::{once, organizations};
+use crate::auth::{Action, Caller};
+use crate::context::Context;
+use crate::domain::field::FieldError;
+use crate::domain::geofence::Geofence;
+use crate::store::geofence;
+
+/// A feature to import: the members of a geofence, or why there are none.
+pub type Feature = Result<Value, Vec<FieldError>>;
+
+/// What became of an import. What was made is in force; what was not can be mended and sent again by itself.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Imported {
+    /// How many were made.
+    pub created: usize,
+    /// How many were not.
+    pub failed: usize,
+    /// One for each feature, in their order.
+    pub results: Vec<ImportResult>,
+}
+
+/// What became of a feature.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportResult {
+    /// Which, from 0.
+    pub index: usize,
+    /// The geofence that was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<GeofenceId>,
+    /// Why none was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<ImportProblem>,
+}
+
+/// Why no geofence was made of a feature.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ImportProblem {
+    /// As of other problems: `/problems` explains it.
+    #[schema(example = "validationFailed")]
+    pub code: String,
+    /// What happened.
+    pub detail: String,
+    /// Every member that is wrong, by its place in the body.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<FieldError>,
+}
+
+/// Makes geofences of features. `place` says where in the body a member of a feature stands.
+pub async fn import_geofences(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    features: Vec<Feature>,
+    place: impl Fn(usize, &str) -> String,
+) -> Result<Imported, OpError> {
+    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+    let settings = organizations::settings_of(context, &scope).await?;
+    let now = context.clock.now();
+    let mut read: Vec<Result<Geofence, ImportProblem>> = Vec::with_capacity(features.len());
+    for (index, feature) in features.into_iter().enumerate() {
+        let made = match feature {
+            Ok(members) => new_geofence(&scope, &settings, members, now).await,
+            Err(errors) => Err(OpError::Invalid(errors)),
+        };
+        read.push(match made {
+            Ok(geofence) => Ok(geofence),
+            Err(OpError::Invalid(errors)) => Err(invalid(errors, |pointer| place(index, pointer))),
+            Err(error) => return Err(error),
+        });
+    }
+    let mut tx = context.db.begin().await?;
+    for item in &mut read {
+        let Ok(geofence) = item.as_ref() else { continue };
+        match organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await {
+            Ok(()) => {
+                geofence::insert(&mut tx, &scope, geofence).await?;
+                subject(caller, geofence, now).created(&mut tx, geofence).await?;
+            }
+            Err(OpError::PlanLimit { what, limit }) => {
+                let detail = format!("the plan allows {limit} {what}");
+                *item =
+                    Err(ImportProblem { code: "planLimitReached".to_owned(), detail, errors: Vec::new() });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    let imported = imported(&read);
+    once::keep_done(&mut tx, &json!(imported)).await?;
+    let made = read.iter().flatten().map(|geofence| Thing::Geofence(geofence.id)).collect();
+    publish::commit_all(context, tx, scope, made).await?;
+    Ok(imported)
+}
+
+fn invalid(mut errors: Vec<FieldError>, place: impl Fn(&str) -> String) -> ImportProblem {
+    for error in &mut errors {
+        error.pointer = place(&error.pointer);
+    }
+    let detail =
+        errors.first().map(|error| format!("{} {}", error.pointer, error.detail)).unwrap_or_default();
+    ImportProblem { code: "validationFailed".to_owned(), detail, errors }
+}
+
+fn imported(read: &[Result<Geofence, ImportProblem>]) -> Imported {
+    let results = read.iter().enumerate().map(|(index, item)| ImportResult {
+        index,
+        id: item.as_ref().ok().map(|geofence| geofence.id),
+        problem: item.as_ref().err().cloned(),
+    });
+    let created = read.iter().flatten().count();
+    Imported { created, failed: read.len() - created, results: results.collect() }
+}

@@ -1,0 +1,73 @@
+//! The letters that organizations and users cause, put into the outbox by the transaction that causes
+//! them. After its commit, wake the post.
+
+use uuid::Uuid;
+use waypost_actors::model::Timestamp;
+
+use super::error::OpError;
+use crate::auth::OrgScope;
+use crate::auth::link::{self, Purpose};
+use crate::clock;
+use crate::domain::organization::Organization;
+use crate::domain::user::User;
+use crate::store::outbox::{self, OutgoingMail};
+use crate::store::sql::Tx;
+use crate::store::{activation, one_time_token};
+
+/// Sends an organization the link that activates it, and keeps a request of that.
+pub(super) async fn activate(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    organization: &Organization,
+    now: Timestamp,
+) -> Result<(), OpError> {
+    let said = &organization.said;
+    let expires_at = now.plus_seconds(link::SECONDS).into();
+    activation::insert(tx.on(), scope, clock::new_id(), &said.contact_email, now.into(), expires_at).await?;
+    let mail = OutgoingMail {
+        purpose: Purpose::ActivateOrganization,
+        subject_id: organization.id.0,
+        recipient: said.contact_email.clone(),
+        greeting: String::new(),
+        about: Some(said.name.clone()),
+    };
+    Ok(outbox::put(tx, &mail, now.into()).await?)
+}
+
+/// Sends somebody the link with which they choose their password. `about`: their organization's name.
+pub(super) async fn invite(
+    tx: &mut Tx,
+    user: &User,
+    about: Option<&str>,
+    now: Timestamp,
+) -> Result<(), OpError> {
+    let mail = OutgoingMail {
+        purpose: Purpose::Invite,
+        subject_id: user.id,
+        recipient: user.said.email.clone(),
+        greeting: user.said.first_name.clone(),
+        about: about.map(str::to_owned),
+    };
+    Ok(outbox::put(tx, &mail, now.into()).await?)
+}
+
+/// Ends the links that were sent to an address which is an organization's no more.
+pub(super) async fn forget_activation(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
+    let subject = scope.organization_id().0;
+    forget(tx, &[Purpose::ActivateOrganization], subject, now).await
+}
+
+/// Ends the links that were sent to an address which is a person's no more, or to one who is disabled.
+pub(super) async fn forget_personal(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), OpError> {
+    forget(tx, &[Purpose::Invite, Purpose::ResetPassword, Purpose::SignIn], user, now).await
+}
+
+/// Letters still to be written are forgotten too: their link is made when they are.
+async fn forget(tx: &mut Tx, purposes: &[Purpose], subject: Uuid, now: Timestamp) -> Result<(), OpError> {
+    for purpose in purposes {
+        // In the order in which the post takes them.
+        outbox::withdraw(tx, *purpose, subject).await?;
+        one_time_token::supersede(tx.on(), *purpose, subject, now.into()).await?;
+    }
+    Ok(())
+}

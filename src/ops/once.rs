@@ -1,0 +1,121 @@
+//! What a request with an Idempotency-Key did is done once: a second one gets the first one's answer.
+//!
+//! An operation that makes something calls [`keep_made`] or [`keep_done`] in its transaction, so that after a
+//! crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
+//! from memory; the table's key holds even if two did.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::error::OpError;
+use super::origin;
+use crate::auth::locked;
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::keys_under_way::Held;
+use crate::store::idempotency::{self, Kept};
+use crate::store::sql::{Tx, is_conflict};
+
+/// How long an answer is kept, in seconds.
+const KEPT_SECONDS: f64 = 24.0 * 3600.0;
+
+/// A request that carries a key.
+#[derive(Clone, Debug)]
+pub struct Once {
+    key: String,
+    key_hash: Vec<u8>,
+    fingerprint: Vec<u8>,
+    clock: Clock,
+}
+
+/// An answer as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// Headers worth repeating.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+    /// Whether this is what the transaction kept, of an answer that was never finished: without its headers
+    /// and derived members.
+    pub is_bare: bool,
+}
+
+/// What is to be done with a request that carries a key.
+#[derive(Debug)]
+pub enum Found {
+    /// It is the first: it goes on, and its key is held meanwhile.
+    First(Once, Held),
+    /// It came before and was answered so.
+    Again(KeptAnswer),
+}
+
+/// Whether a request came before. `principal` scopes the key; `request` is what must be the same: method, path, body.
+pub async fn look_up(
+    context: &Context,
+    principal: Uuid,
+    key: String,
+    request: &[&[u8]],
+) -> Result<Found, OpError> {
+    let once = Once {
+        key_hash: locked::code_of(&key, &[principal.as_bytes()]),
+        fingerprint: locked::code_of(&key, request),
+        clock: context.clock.clone(),
+        key,
+    };
+    let held = context.keys_under_way.hold(&once.key_hash).ok_or(OpError::KeyUnderWay)?;
+    match idempotency::find(context.db.read(), &once.key_hash, context.clock.now().into()).await? {
+        None => {
+            origin::set_once(once.clone());
+            Ok(Found::First(once, held))
+        }
+        Some(kept) if kept.fingerprint != once.fingerprint => Err(OpError::KeyReused),
+        Some(kept) => {
+            let plain = locked::unlock(&once.key, &kept.answer);
+            let answer = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
+            answer
+                .map(Found::Again)
+                .ok_or_else(|| OpError::Internal("a kept answer does not open".to_owned()))
+        }
+    }
+}
+
+/// Keeps what a transaction makes, if its request carries a key: answered with 201.
+pub(super) async fn keep_made(tx: &mut Tx, made: &impl Serialize) -> Result<(), OpError> {
+    keep(tx, 201, made).await
+}
+
+/// Keeps what a transaction does, if its request carries a key: answered with 200.
+pub(super) async fn keep_done(tx: &mut Tx, done: &impl Serialize) -> Result<(), OpError> {
+    keep(tx, 200, done).await
+}
+
+async fn keep(tx: &mut Tx, status: u16, body: &impl Serialize) -> Result<(), OpError> {
+    let Some(once) = origin::once() else { return Ok(()) };
+    let body = json!(body).to_string();
+    let kept = once.kept(&KeptAnswer { status, headers: Vec::new(), body, is_bare: true });
+    idempotency::forget(tx.on(), kept.created_at).await?;
+    idempotency::insert(tx.on(), &kept)
+        .await
+        .map_err(|error| if is_conflict(&error) { OpError::KeyUnderWay } else { error.into() })
+}
+
+impl Once {
+    /// Keeps the whole answer, once it is known.
+    pub async fn answered(&self, context: &Context, answer: &KeptAnswer) -> Result<(), OpError> {
+        Ok(idempotency::put(context.db.write(), &self.kept(answer)).await?)
+    }
+
+    fn kept(&self, answer: &KeptAnswer) -> Kept {
+        let now = self.clock.now();
+        Kept {
+            key_hash: self.key_hash.clone(),
+            fingerprint: self.fingerprint.clone(),
+            answer: locked::lock(&self.key, json!(answer).to_string().as_bytes()),
+            created_at: now.into(),
+            expires_at: now.plus_seconds(KEPT_SECONDS).into(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! From the commit of a change to the live core: in order, and to the end even if the caller goes away.
+//!
+//! Two changes of one thing may be committed in one order and get here in the other. So nobody tells
+//! what he wrote: in the thing's turn, what is stored now is read and told. Whoever comes last tells
+//! the newest, and what was deleted stays so.
+
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use uuid::Uuid;
+use waypost_actors::live::LiveError;
+use waypost_actors::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
+
+use super::error::OpError;
+use crate::auth::OrgScope;
+use crate::context::Context;
+use crate::store::sql::{SqlError, Tx};
+use crate::store::{geofence, out_of_service, vehicle};
+
+/// Between two attempts to read what is stored.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Something the live core knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Thing {
+    /// A vehicle.
+    Vehicle(VehicleId),
+    /// A geofence.
+    Geofence(GeofenceId),
+}
+
+impl Thing {
+    const fn id(self) -> Uuid {
+        match self {
+            Self::Vehicle(id) => id.0,
+            Self::Geofence(id) => id.0,
+        }
+    }
+}
+
+/// A thing as it is stored.
+enum Stored {
+    Vehicle(Vehicle),
+    /// Gone, and since when.
+    NoVehicle(VehicleId, Timestamp),
+    Geofence(Fence),
+}
+
+/// Commits a change of a thing and tells the live core. After an error of the commit nobody knows
+/// whether it happened: the caller is told so, and the core gets what is stored once that can be read.
+pub(super) async fn commit(context: &Context, tx: Tx, scope: OrgScope, thing: Thing) -> Result<(), OpError> {
+    commit_all(context, tx, scope, vec![thing]).await
+}
+
+/// The same for one change of several things.
+pub(super) async fn commit_all(
+    context: &Context,
+    tx: Tx,
+    scope: OrgScope,
+    things: Vec<Thing>,
+) -> Result<(), OpError> {
+    let context = context.clone();
+    let (done, result) = oneshot::channel();
+    tokio::spawn(async move {
+        let mut caller = Some(done);
+        let mut answer = |said: Result<(), OpError>| {
+            caller.take().map(|done| done.send(said));
+        };
+        if let Err(error) = tx.commit().await {
+            answer(Err(error.into()));
+        }
+        for thing in things {
+            let _turn = context.turns.take(thing.id()).await;
+            let stored = loop {
+                match read(&context, &scope, thing).await {
+                    Ok(stored) => break stored,
+                    Err(error) => answer(Err(error.into())),
+                }
+                tokio::time::sleep(AGAIN_AFTER).await;
+            };
+            if let Err(error) = tell(&context, stored).await {
+                answer(Err(error.into()));
+            }
+        }
+        answer(Ok(()));
+    });
+    result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".to_owned())))
+}
+
+async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Option<Stored>, SqlError> {
+    let on = context.db.read();
+    Ok(match thing {
+        Thing::Vehicle(id) => {
+            let spans = out_of_service::spans(on, scope, id).await?;
+            Some(match vehicle::find(context.db.read(), scope, id).await? {
+                Some(vehicle) => Stored::Vehicle(vehicle.tracked(spans)),
+                None => {
+                    let since = spans.last().map_or_else(|| context.clock.now(), |(from, _)| *from);
+                    Stored::NoVehicle(id, since)
+                }
+            })
+        }
+        // A deleted one is there, with the version that ends it; none was ever made if it is not.
+        Thing::Geofence(id) => geofence::unsettled(on, scope, id).await?.map(Stored::Geofence),
+    })
+}
+
+async fn tell(context: &Context, stored: Option<Stored>) -> Result<(), LiveError> {
+    match stored {
+        Some(Stored::Vehicle(vehicle)) => context.live.put_vehicle(vehicle).await,
+        Some(Stored::NoVehicle(id, since)) => context.live.remove_vehicle(id, since).await,
+        Some(Stored::Geofence(fence)) => context.live.put_fence(fence).await,
+        None => Ok(()),
+    }
+}

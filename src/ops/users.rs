@@ -1,0 +1,304 @@
+//! Users: the people of organizations, and the platform's operators.
+//!
+//! Nobody chooses another person's password: who is made gets a link to choose it. An administrator
+//! changes everything about a person but that; everybody changes what is their own to say.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::error::{OpError, Taken};
+use super::etag::IfMatch;
+use super::organizations::{self, Counted, conflict};
+use super::{letters, take_organization};
+use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
+use crate::clock;
+use crate::context::Context;
+use crate::domain::account::{AccountStatus, Role, email_key};
+use crate::domain::field::FieldError;
+use crate::domain::members::one_of;
+use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::organization::OrganizationStatus;
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::user::{User, UserIn, may_become};
+use crate::sessions::End;
+use crate::store::session::{self, HolderId};
+use crate::store::sql::Tx;
+use crate::store::user;
+pub use crate::store::user::{Filter, SORT_KEYS};
+use crate::turns::Turn;
+
+/// Members of a user that a client may send back but not change.
+const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
+/// Members that change by themselves.
+const DERIVED: &[&str] = &["lastLoginAt"];
+
+/// Makes a user, who is invited: at once, or when the organization becomes active.
+pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) -> Result<User, OpError> {
+    let named = take_organization(&mut body)?;
+    caller.may(Action::WriteUsers)?;
+    let starting = json!({ "email": null, "firstName": null, "lastName": null, "role": null });
+    let said = UserIn::read(&merged(starting, &body, &[]))?;
+    caller.may(writing(said.role))?;
+    let scope = caller.accounts(&context.db, writing(said.role), named).await?;
+    match (&scope, said.role.is_operator()) {
+        (AccountScope::Operators(_), false) => return Err(AuthError::OrganizationRequired.into()),
+        (AccountScope::Organization(_), true) => return Err(wrong_role(said.role)),
+        _ => {}
+    }
+    let now = context.clock.now();
+    let user = User {
+        id: clock::new_id(),
+        organization_id: organization_of(&scope),
+        said,
+        status: AccountStatus::Invited,
+        last_login_at: None,
+        created_at: now,
+        updated_at: now,
+    };
+    let mut held = Held::begin(context, scope).await?;
+    held.require_room().await?;
+    conflict(user::insert(&mut held.tx, &scope, &user).await, Taken::Email)?;
+    held.invite(context, &user).await?;
+    held.commit(context).await?;
+    Ok(user)
+}
+
+/// A page of users: of an organization, or of the platform's operators.
+pub async fn list_users(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<User>, OpError> {
+    let scope = caller.accounts(&context.db, Action::ReadUsers, named).await?;
+    Ok(user::list(&context.db, &scope, filter, sort, page, context.clock.now().into()).await?)
+}
+
+/// A user; everybody finds themselves.
+pub async fn find_user(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: Uuid,
+) -> Result<User, OpError> {
+    let scope = caller.account(&context.db, Action::ReadUsers, named, id).await?;
+    let found = user::find(context.db.read(), &scope, id, context.clock.now().into()).await?;
+    found.ok_or(OpError::NotFound)
+}
+
+/// Changes a user.
+pub async fn update_user(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: Uuid,
+    if_match: &IfMatch,
+    body: Value,
+) -> Result<User, OpError> {
+    let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
+    let mut held = Held::begin(context, scope).await?;
+    let current = held.find(context, id).await?;
+    if !caller.is_oneself(id) {
+        caller.may(writing(current.said.role))?;
+    }
+    let (mut body, mut problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
+    let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
+    let said = all_problems(problems, UserIn::read(&merged(json!(current.said), &body, &[])))?;
+    if said == current.said && status == current.status {
+        return Ok(current);
+    }
+    refuse_beyond_rights(caller, &current, &said, status)?;
+    if_match.check(&current.settled())?;
+    let changed = User { said, status, updated_at: context.clock.now(), ..current.clone() };
+    held.refuse_transition(&current, &changed).await?;
+    held.keep_an_administrator(&current, &changed).await?;
+    if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
+        held.require_room().await?;
+    }
+    conflict(user::update(held.tx.on(), &scope, &changed).await, Taken::Email)?;
+    held.follow(context, caller, &current, &changed).await?;
+    held.commit(context).await?;
+    if current.said.role != changed.said.role || changed.status == AccountStatus::Disabled {
+        context.sessions.end_of(id, End::Credential);
+    }
+    Ok(changed)
+}
+
+/// Sends an invitation once more; the link sent before is good no longer.
+pub async fn invite_again(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    id: Uuid,
+) -> Result<User, OpError> {
+    let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
+    let mut held = Held::begin(context, scope).await?;
+    let found = held.find(context, id).await?;
+    caller.may(writing(found.said.role))?;
+    if found.status != AccountStatus::Invited {
+        let status = found.status.as_str();
+        return Err(OpError::Transition(format!("a user who is {status} cannot be invited")));
+    }
+    if !held.invite(context, &found).await? {
+        return Err(OpError::Transition("the organization is not active: it invites once it is".to_owned()));
+    }
+    held.commit(context).await?;
+    Ok(found)
+}
+
+/// What is more than one's own names, phone, language and time zone takes an administrator; only an
+/// administrator of operators makes one. So nobody raises themselves.
+fn refuse_beyond_rights(
+    caller: &Caller,
+    current: &User,
+    said: &UserIn,
+    status: AccountStatus,
+) -> Result<(), OpError> {
+    if !current.said.is_own_business(said) || status != current.status {
+        caller.may(writing(current.said.role))?;
+        caller.may(writing(said.role))?;
+    }
+    if said.role.is_operator() == current.said.role.is_operator() {
+        Ok(())
+    } else {
+        Err(wrong_role(said.role))
+    }
+}
+
+fn wrong_role(role: Role) -> OpError {
+    let must = if role.is_operator() {
+        "must be orgAdmin, dispatcher or viewer: operators belong to no organization"
+    } else {
+        "must be superAdmin or admin: the others belong to an organization"
+    };
+    OpError::Invalid(vec![FieldError::new("/role", "value", must)])
+}
+
+fn organization_of(scope: &AccountScope) -> Option<OrganizationId> {
+    match scope {
+        AccountScope::Organization(scope) => Some(scope.organization_id()),
+        AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
+    }
+}
+
+fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<AccountStatus> {
+    let given = body.as_object_mut().and_then(|members| members.remove("status"))?;
+    let read = one_of(AccountStatus::WORDS)(&given);
+    read.map_err(|(code, must)| problems.push(FieldError::new("/status", code, format!("must be {must}"))))
+        .ok()
+}
+
+/// A transaction in which nobody else changes users of the scope.
+struct Held {
+    tx: Tx,
+    scope: AccountScope,
+    /// The users' organization: its name, and whether it is active. Operators have none.
+    organization: Option<(String, bool)>,
+    _turn: Option<Turn>,
+}
+
+impl Held {
+    /// An organization's row is held; operators have no such row, but this process is the only one.
+    async fn begin(context: &Context, scope: AccountScope) -> Result<Self, OpError> {
+        let turn = match scope {
+            AccountScope::Operators(_) => Some(context.turns.take(Uuid::nil()).await),
+            AccountScope::Organization(_) | AccountScope::Oneself(_) => None,
+        };
+        let mut tx = context.db.begin().await?;
+        let organization = match &scope {
+            AccountScope::Organization(scope) => {
+                let found = organizations::held(&mut tx, scope).await?;
+                Some((found.said.name, found.status == OrganizationStatus::Active))
+            }
+            AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
+        };
+        Ok(Self { tx, scope, organization, _turn: turn })
+    }
+
+    async fn find(&mut self, context: &Context, id: Uuid) -> Result<User, OpError> {
+        user::hold(self.tx.on(), &self.scope, id).await?;
+        let found = user::find(self.tx.on(), &self.scope, id, context.clock.now().into()).await?;
+        found.ok_or(OpError::NotFound)
+    }
+
+    async fn require_room(&mut self) -> Result<(), OpError> {
+        match self.scope {
+            AccountScope::Organization(scope) => {
+                organizations::require_room(&mut self.tx, &scope, Counted::Users).await
+            }
+            AccountScope::Operators(_) | AccountScope::Oneself(_) => Ok(()),
+        }
+    }
+
+    async fn refuse_transition(&mut self, current: &User, changed: &User) -> Result<(), OpError> {
+        let has_password = user::has_password(self.tx.on(), &self.scope, current.id).await?;
+        if may_become(current.status, changed.status, has_password) {
+            return Ok(());
+        }
+        let (from, to) = (current.status.as_str(), changed.status.as_str());
+        let why = if has_password { "" } else { " before the invitation is accepted" };
+        Err(OpError::Transition(format!("a user who is {from} cannot become {to}{why}")))
+    }
+
+    /// Whoever administers does not go while nobody else does.
+    async fn keep_an_administrator(&mut self, current: &User, changed: &User) -> Result<(), OpError> {
+        let role = current.said.role;
+        let administers = matches!(role, Role::OrgAdmin | Role::SuperAdmin);
+        let stays = changed.said.role == role && changed.status != AccountStatus::Disabled;
+        if !administers || stays || current.status == AccountStatus::Disabled {
+            return Ok(());
+        }
+        let is_invited = current.status == AccountStatus::Invited;
+        let others = user::count_others(self.tx.on(), &self.scope, role, current.id, is_invited).await?;
+        if others > 0 { Ok(()) } else { Err(OpError::LastAdministrator(role)) }
+    }
+
+    /// What follows from a change: sessions and links that were for who it was before end, and an
+    /// invitation goes to the new address.
+    async fn follow(
+        &mut self,
+        context: &Context,
+        caller: &Caller,
+        current: &User,
+        changed: &User,
+    ) -> Result<(), OpError> {
+        let now = changed.updated_at;
+        let is_new_address = email_key(&current.said.email) != email_key(&changed.said.email);
+        let is_disabled = changed.status == AccountStatus::Disabled;
+        if is_new_address || is_disabled {
+            letters::forget_personal(&mut self.tx, changed.id, now).await?;
+        }
+        if is_disabled || is_new_address && !caller.is_oneself(changed.id) {
+            session::revoke_all(self.tx.on(), HolderId::Account(changed.id), now.into()).await?;
+        }
+        if current.status == AccountStatus::Locked {
+            let key = email_key(&current.said.email);
+            session::forget_attempts(self.tx.on(), &key, now.into()).await?;
+        }
+        let waits_anew = current.status == AccountStatus::Disabled || is_new_address;
+        if changed.status == AccountStatus::Invited && waits_anew {
+            self.invite(context, changed).await?;
+        }
+        Ok(())
+    }
+
+    /// Sends an invitation, if there is somewhere to go to.
+    async fn invite(&mut self, context: &Context, user: &User) -> Result<bool, OpError> {
+        let about = match &self.organization {
+            Some((_, false)) => return Ok(false),
+            Some((name, true)) => Some(name.as_str()),
+            None => None,
+        };
+        letters::invite(&mut self.tx, user, about, context.clock.now()).await?;
+        Ok(true)
+    }
+
+    async fn commit(self, context: &Context) -> Result<(), OpError> {
+        self.tx.commit().await?;
+        context.mail.wake();
+        Ok(())
+    }
+}

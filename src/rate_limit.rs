@@ -1,0 +1,177 @@
+//! How often somebody may ask: a token bucket for each caller and class, in this process or shared through Redis.
+//!
+//! Owns the classes and the fallback: while Redis is away each process counts for itself, and nobody waits for it.
+//! Knows nothing of requests.
+
+use std::num::NonZeroU32;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use governor::clock::{Clock as _, MonotonicClock};
+use governor::middleware::StateInformationMiddleware;
+use governor::state::keyed::DashMapStateStore;
+use governor::{Quota, RateLimiter};
+
+use crate::config::{Rate, Settings};
+use crate::store::redis_limit::RedisLimits;
+
+/// What is counted separately.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Class {
+    /// Signing in and up, and whatever sends mail: by address.
+    SignIn,
+    /// Everything else of people and programs: by account, or by address without one.
+    Requests,
+    /// Trackers: by token.
+    Ingest,
+}
+
+impl Class {
+    /// The class's name in the headers and in Redis.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SignIn => "signIn",
+            Self::Requests => "requests",
+            Self::Ingest => "ingest",
+        }
+    }
+}
+
+/// How somebody stands after a request was counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Counted as what.
+    pub class: Class,
+    /// What the class allows.
+    pub rate: Rate,
+    /// Requests left at once.
+    pub remaining: u32,
+    /// Until all are there again, or, of a refused request, until the next one is.
+    pub wait: Duration,
+    /// Whether the request may go on.
+    pub is_allowed: bool,
+}
+
+/// After Redis failed it is left alone for so long.
+const AWAY: Duration = Duration::from_secs(1);
+/// Between two looks for callers that are long gone.
+const SWEEP_EVERY: u32 = 4096;
+
+type Counter = RateLimiter<String, DashMapStateStore<String>, MonotonicClock, StateInformationMiddleware>;
+
+/// All counters.
+pub struct RateLimits {
+    sign_in: Option<Bucket>,
+    requests: Option<Bucket>,
+    ingest: Option<Bucket>,
+    shared: Option<RedisLimits>,
+    away_until: Mutex<Option<Instant>>,
+}
+
+struct Bucket {
+    class: Class,
+    rate: Rate,
+    counter: Counter,
+    counted: AtomicU32,
+}
+
+impl RateLimits {
+    /// The limits of the settings, shared where there is a Redis.
+    #[must_use]
+    pub fn new(settings: &Settings, shared: Option<RedisLimits>) -> Self {
+        let bucket = |class, rate: Option<Rate>| rate.map(|rate| Bucket::new(class, rate));
+        Self {
+            sign_in: bucket(Class::SignIn, settings.rate_limit_sign_in),
+            requests: bucket(Class::Requests, settings.rate_limit),
+            ingest: bucket(Class::Ingest, settings.rate_limit_ingest),
+            shared,
+            away_until: Mutex::new(None),
+        }
+    }
+
+    /// Counts a request of `who`; none where the class has no limit.
+    pub async fn count(&self, class: Class, who: &str) -> Option<Standing> {
+        let bucket = match class {
+            Class::SignIn => self.sign_in.as_ref(),
+            Class::Requests => self.requests.as_ref(),
+            Class::Ingest => self.ingest.as_ref(),
+        }?;
+        if let Some(shared) = self.shared.as_ref().filter(|_| self.is_redis_there()) {
+            match shared.count(class.as_str(), who, bucket.rate.count, bucket.rate.per).await {
+                Ok(counted) => {
+                    return Some(Standing {
+                        class,
+                        rate: bucket.rate,
+                        remaining: counted.remaining,
+                        wait: counted.wait,
+                        is_allowed: counted.is_allowed,
+                    });
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "Redis does not count; this process counts for itself");
+                    *self.away_until.lock().unwrap_or_else(PoisonError::into_inner) =
+                        Some(Instant::now() + AWAY);
+                }
+            }
+        }
+        Some(bucket.count(who))
+    }
+
+    fn is_redis_there(&self) -> bool {
+        let until = self.away_until.lock().unwrap_or_else(PoisonError::into_inner);
+        until.is_none_or(|until| Instant::now() >= until)
+    }
+}
+
+impl Bucket {
+    fn new(class: Class, rate: Rate) -> Self {
+        let count = NonZeroU32::new(rate.count).unwrap_or(NonZeroU32::MIN);
+        let quota = Quota::with_period(rate.per / rate.count.max(1))
+            .unwrap_or_else(|| Quota::per_second(count))
+            .allow_burst(count);
+        let counter: RateLimiter<String, DashMapStateStore<String>, MonotonicClock> =
+            RateLimiter::new(quota, DashMapStateStore::default(), MonotonicClock);
+        let counter = counter.with_middleware();
+        Self { class, rate, counter, counted: AtomicU32::new(0) }
+    }
+
+    fn count(&self, who: &str) -> Standing {
+        if self.counted.fetch_add(1, Ordering::Relaxed) % SWEEP_EVERY == SWEEP_EVERY - 1 {
+            self.counter.retain_recent();
+        }
+        let standing = |remaining, wait, is_allowed| Standing {
+            class: self.class,
+            rate: self.rate,
+            remaining,
+            wait,
+            is_allowed,
+        };
+        match self.counter.check_key(&who.to_owned()) {
+            Ok(state) => {
+                let remaining = state.remaining_burst_capacity();
+                let used = self.rate.count.saturating_sub(remaining);
+                standing(remaining, self.rate.per / self.rate.count.max(1) * used, true)
+            }
+            Err(until) => standing(0, until.wait_time_from(MonotonicClock.now()), false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bucket_holds_what_it_says_and_not_more_for_each_caller() {
+        let bucket = Bucket::new(Class::SignIn, Rate { count: 3, per: Duration::from_secs(3600) });
+        let left: Vec<u32> = (0..3).map(|_| bucket.count("a").remaining).collect();
+        assert_eq!(left, [2, 1, 0]);
+        let refused = bucket.count("a");
+        assert!(!refused.is_allowed);
+        assert!(refused.wait > Duration::from_secs(1000) && refused.wait <= Duration::from_secs(1200));
+        assert!(bucket.count("b").is_allowed);
+    }
+}

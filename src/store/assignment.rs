@@ -1,0 +1,332 @@
+//! Who drives what, and who drove it when.
+//!
+//! The tables themselves refuse a second open assignment of a vehicle and two that overlap; what is asked
+//! here before a write is asked to answer well, under the row locks of driver and vehicle.
+
+use sqlx::types::Json;
+use sqlx::{Postgres, Sqlite};
+use uuid::Uuid;
+use waypost_actors::model::{DriverId, Timestamp, VehicleId};
+
+use super::page::{Columns, List};
+use super::sql::{Db, On, Result, Stmt, Tx};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::assignment::{
+    AssignedVehicle, Assignment, AssignmentState, CurrentDriver, CurrentVehicle, EndReason,
+};
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::vehicle::{Plate, VehicleStub};
+
+/// What a list can be sorted by.
+pub const SORT_KEYS: Columns = &[("startedAt", "started_at")];
+
+/// How assignments end.
+#[derive(Clone, Copy, Debug)]
+pub struct Ending {
+    /// When; one that began later ends when it began.
+    pub at: Timestamp,
+    /// Who ends them; nobody in particular when their organization is deleted.
+    pub by: Option<Uuid>,
+    /// Why.
+    pub reason: EndReason,
+}
+
+/// Which open assignments.
+#[derive(Clone, Copy, Debug)]
+pub enum Open {
+    /// That of a vehicle.
+    OfVehicle(VehicleId),
+    /// Those of a driver.
+    OfDriver(DriverId),
+    /// That of a driver and a vehicle.
+    Of(DriverId, VehicleId),
+    /// All of the organization.
+    OfOrganization,
+}
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    driver_id: Uuid,
+    vehicle_id: Uuid,
+    started_at: Time,
+    ended_at: Option<Time>,
+    assigned_by: Uuid,
+    ended_by: Option<Uuid>,
+    end_reason: Option<String>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+#[derive(sqlx::FromRow)]
+struct NamedRow {
+    #[sqlx(flatten)]
+    row: Row,
+    vehicle_name: String,
+    plate_number: Option<String>,
+    plate_country: Option<String>,
+}
+
+impl From<Row> for Assignment {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            organization_id: row.organization_id.into(),
+            driver_id: row.driver_id.into(),
+            vehicle_id: row.vehicle_id.into(),
+            started_at: row.started_at.into(),
+            ended_at: row.ended_at.map(Timestamp::from),
+            assigned_by: row.assigned_by,
+            ended_by: row.ended_by,
+            end_reason: row.end_reason.and_then(|word| EndReason::try_from(word).ok()),
+            created_at: row.created_at.into(),
+            updated_at: row.updated_at.into(),
+        }
+    }
+}
+
+impl From<NamedRow> for AssignedVehicle {
+    fn from(row: NamedRow) -> Self {
+        let (id, country) = (row.row.vehicle_id.into(), row.plate_country);
+        let plate = row.plate_number.map(|number| Plate { number, country });
+        Self { assignment: row.row.into(), vehicle: VehicleStub { id, name: row.vehicle_name, plate } }
+    }
+}
+
+const SELECT: &str = "select id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
+     end_reason, created_at, updated_at from assignment ";
+
+const SELECT_NAMED: &str = "select a.id as id, a.organization_id, a.driver_id, a.vehicle_id, a.started_at as started_at, \
+     a.ended_at, a.assigned_by, a.ended_by, a.end_reason, a.created_at, a.updated_at, v.name as vehicle_name, \
+     v.plate_number, v.plate_country from assignment a join vehicle v on v.id = a.vehicle_id ";
+
+/// Adds which open assignments.
+fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, which: Open) -> Stmt<'c> {
+    let stmt = stmt.push("where ended_at is null and organization_id = ");
+    let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
+    let (driver, vehicle) = match which {
+        Open::OfVehicle(vehicle) => (None, Some(vehicle)),
+        Open::OfDriver(driver) => (Some(driver), None),
+        Open::Of(driver, vehicle) => (Some(driver), Some(vehicle)),
+        Open::OfOrganization => (None, None),
+    };
+    let stmt = match driver {
+        Some(driver) => stmt.push(" and driver_id = ").push_bind(Uuid::from(driver)),
+        None => stmt,
+    };
+    match vehicle {
+        Some(vehicle) => stmt.push(" and vehicle_id = ").push_bind(Uuid::from(vehicle)),
+        None => stmt,
+    }
+}
+
+/// The open assignment, where there can be only one.
+pub async fn find_open(on: On<'_>, scope: &OrgScope, which: Open) -> Result<Option<Assignment>> {
+    let row: Option<Row> = open(on.sql(SELECT), scope, which).optional().await?;
+    Ok(row.map(Assignment::from))
+}
+
+/// How many open assignments there are.
+pub async fn count_open(on: On<'_>, scope: &OrgScope, which: Open) -> Result<i64> {
+    open(on.sql("select count(*) from assignment "), scope, which).scalar().await
+}
+
+/// When the last assignment of a vehicle that is over ended.
+pub async fn last_end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Result<Option<Timestamp>> {
+    let row: Option<(Time,)> = on
+        .sql(
+            "select ended_at from assignment where organization_id = $1 and vehicle_id = $2 \
+             and ended_at > started_at order by ended_at desc limit 1",
+        )
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(Uuid::from(vehicle))
+        .optional()
+        .await?;
+    Ok(row.map(|(end,)| end.into()))
+}
+
+/// Makes an open assignment; a vehicle that has one is a conflict.
+pub async fn insert(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Result<()> {
+    on.sql(
+        "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, assigned_by, \
+         created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $7)",
+    )
+    .bind(assignment.id)
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(Uuid::from(assignment.driver_id))
+    .bind(Uuid::from(assignment.vehicle_id))
+    .bind(Time(assignment.started_at))
+    .bind(assignment.assigned_by)
+    .bind(Time(assignment.created_at))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Ends open assignments; answers how many.
+pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now: Timestamp) -> Result<u64> {
+    let stmt = on.sql("update assignment set ended_at = case when started_at > ").push_bind(Time(ending.at));
+    let stmt = stmt.push(" then started_at else ").push_bind(Time(ending.at)).push(" end, ended_by = ");
+    let stmt = stmt.push_bind(ending.by).push(", end_reason = ").push_bind(ending.reason.as_str());
+    open(stmt.push(", updated_at = ").push_bind(Time(now)).push(" "), scope, which).run().await
+}
+
+const LIST: List =
+    List { select: SELECT_NAMED, count: "select count(*) from assignment a ", columns: SORT_KEYS };
+
+/// A page of what a driver drives and drove for the organization.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    driver: DriverId,
+    state: AssignmentState,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<AssignedVehicle>> {
+    let found: Page<NamedRow> =
+        LIST.page(db, |stmt| narrowed(stmt, scope, driver, state), sort, page).await?;
+    Ok(found.map(AssignedVehicle::from))
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, driver: DriverId, state: AssignmentState) -> Stmt<'c> {
+    let stmt = stmt.push("where a.organization_id = ").push_bind(Uuid::from(scope.organization_id()));
+    let stmt = stmt.push(" and a.driver_id = ").push_bind(Uuid::from(driver));
+    match state {
+        AssignmentState::Current => stmt.push(" and a.ended_at is null"),
+        AssignmentState::Past => stmt.push(" and a.ended_at is not null"),
+        AssignmentState::All => stmt,
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct DrivenRow {
+    driver_id: Uuid,
+    vehicle_id: Uuid,
+    name: String,
+    plate_number: Option<String>,
+    plate_country: Option<String>,
+    id: Uuid,
+    started_at: Time,
+}
+
+/// What some drivers drive now, by start.
+pub async fn vehicles_of(
+    on: On<'_>,
+    scope: &OrgScope,
+    drivers: &[DriverId],
+) -> Result<Vec<(DriverId, CurrentVehicle)>> {
+    if drivers.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<DrivenRow> = on
+        .sql(
+            "select a.driver_id, a.vehicle_id, v.name, v.plate_number, v.plate_country, a.id, a.started_at \
+             from assignment a join vehicle v on v.id = a.vehicle_id where a.ended_at is null and a.organization_id = ",
+        )
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and a.driver_id in (")
+        .push_each(drivers, |stmt, id| stmt.push_bind(Uuid::from(*id)))
+        .push(") order by a.started_at, a.id")
+        .all()
+        .await?;
+    let driven = |row: DrivenRow| {
+        let country = row.plate_country;
+        let vehicle = CurrentVehicle {
+            id: row.vehicle_id.into(),
+            name: row.name,
+            plate: row.plate_number.map(|number| Plate { number, country }),
+            assignment_id: row.id,
+            started_at: row.started_at.into(),
+        };
+        (row.driver_id.into(), vehicle)
+    };
+    Ok(rows.into_iter().map(driven).collect())
+}
+
+#[derive(sqlx::FromRow)]
+struct DriverRow {
+    vehicle_id: Uuid,
+    driver_id: Uuid,
+    first_name: String,
+    last_name: String,
+    id: Uuid,
+    started_at: Time,
+}
+
+/// Who drives some vehicles now, or drove them at an instant.
+pub async fn drivers_of(
+    on: On<'_>,
+    scope: &OrgScope,
+    vehicles: &[VehicleId],
+    at: Option<Timestamp>,
+) -> Result<Vec<(VehicleId, CurrentDriver)>> {
+    if vehicles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let stmt = on.sql(
+        "select a.vehicle_id, a.driver_id, d.first_name, d.last_name, a.id, a.started_at \
+         from assignment a join driver d on d.id = a.driver_id where ",
+    );
+    let stmt = match at {
+        None => stmt.push("a.ended_at is null"),
+        Some(at) => stmt
+            .push("a.started_at <= ")
+            .push_bind(Time(at))
+            .push(" and (a.ended_at is null or a.ended_at > ")
+            .push_bind(Time(at))
+            .push(")"),
+    };
+    let rows: Vec<DriverRow> = stmt
+        .push(" and a.organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and a.vehicle_id in (")
+        .push_each(vehicles, |stmt, id| stmt.push_bind(Uuid::from(*id)))
+        .push(")")
+        .all()
+        .await?;
+    let driving = |row: DriverRow| {
+        let driver = CurrentDriver {
+            id: row.driver_id.into(),
+            first_name: row.first_name,
+            last_name: row.last_name,
+            assignment_id: row.id,
+            started_at: row.started_at.into(),
+        };
+        (row.vehicle_id.into(), driver)
+    };
+    Ok(rows.into_iter().map(driving).collect())
+}
+
+/// Who drove at an instant, for each of any number of questions, in their order: one statement. Knows
+/// no scope: it is for the writer of what the vehicles did.
+pub async fn drivers_at(tx: &mut Tx, asked: &[(VehicleId, Timestamp)]) -> Result<Vec<Option<DriverId>>> {
+    let found: Vec<Option<Uuid>> = match tx {
+        Tx::Postgres(tx) => {
+            let (vehicles, instants): (Vec<Uuid>, Vec<Time>) =
+                asked.iter().map(|(vehicle, at)| (Uuid::from(*vehicle), Time(*at))).unzip();
+            sqlx::query_scalar::<Postgres, _>(DRIVERS_AT_POSTGRES)
+                .bind(vehicles)
+                .bind(instants)
+                .fetch_all(&mut **tx)
+                .await?
+        }
+        Tx::Sqlite(tx) => {
+            let hex = |id: &VehicleId| Uuid::from(*id).simple().to_string();
+            let asked: Vec<(String, i64)> = asked.iter().map(|(id, at)| (hex(id), at.as_micros())).collect();
+            sqlx::query_scalar::<Sqlite, _>(DRIVERS_AT_SQLITE).bind(Json(asked)).fetch_all(&mut **tx).await?
+        }
+    };
+    Ok(found.into_iter().map(|id| id.map(DriverId)).collect())
+}
+
+const DRIVERS_AT_POSTGRES: &str = "select a.driver_id \
+     from unnest($1::uuid[], $2::timestamptz[]) with ordinality as asked (vehicle_id, at, place) \
+     left join assignment a on a.vehicle_id = asked.vehicle_id and a.started_at <= asked.at \
+     and (a.ended_at is null or a.ended_at > asked.at) order by asked.place";
+
+/// A statement takes no list there, but it takes JSON.
+const DRIVERS_AT_SQLITE: &str = "select a.driver_id from json_each($1) asked \
+     left join assignment a on a.vehicle_id = unhex(asked.value ->> 0) and a.started_at <= asked.value ->> 1 \
+     and (a.ended_at is null or a.ended_at > asked.value ->> 1) order by asked.key";

@@ -1,0 +1,115 @@
+//! The audit, only ever added to.
+
+use serde_json::Value;
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::sql::{Db, On, Result, Stmt};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::audit::{AuditAction, AuditEntry, AuditFilter, AuditResource};
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Option<Uuid>,
+    actor_id: Uuid,
+    actor_role: String,
+    #[sqlx(try_from = "String")]
+    action: AuditAction,
+    #[sqlx(try_from = "String")]
+    resource: AuditResource,
+    resource_id: Uuid,
+    request_id: Option<String>,
+    before: Option<Json<Value>>,
+    after: Option<Json<Value>>,
+    occurred_at: Time,
+}
+
+impl From<Row> for AuditEntry {
+    fn from(row: Row) -> Self {
+        Self {
+            id: row.id,
+            organization_id: row.organization_id.map(OrganizationId),
+            actor_id: row.actor_id,
+            actor_role: row.actor_role,
+            action: row.action,
+            resource: row.resource,
+            resource_id: row.resource_id,
+            request_id: row.request_id,
+            before: row.before.map(|value| value.0),
+            after: row.after.map(|value| value.0),
+            occurred_at: row.occurred_at.into(),
+        }
+    }
+}
+
+/// Adds an entry.
+pub async fn insert(on: On<'_>, entry: &AuditEntry) -> Result<()> {
+    on.sql(
+        "insert into audit (id, organization_id, actor_id, actor_role, action, resource, resource_id, request_id, \
+         before, after, occurred_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+    )
+    .bind(entry.id)
+    .bind(entry.organization_id.map(Uuid::from))
+    .bind(entry.actor_id)
+    .bind(entry.actor_role.as_str())
+    .bind(entry.action.as_str())
+    .bind(entry.resource.as_str())
+    .bind(entry.resource_id)
+    .bind(entry.request_id.as_deref())
+    .bind(entry.before.as_ref().map(Json))
+    .bind(entry.after.as_ref().map(Json))
+    .bind(Time(entry.occurred_at))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// At most `limit` entries of an organization, newest first, before an entry.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &AuditFilter,
+    before: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<AuditEntry>> {
+    let stmt = db
+        .read()
+        .sql(
+            "select id, organization_id, actor_id, actor_role, action, resource, resource_id, request_id, \
+             before, after, occurred_at from audit where organization_id = ",
+        )
+        .push_bind(Uuid::from(scope.organization_id()));
+    let stmt = match before {
+        Some(id) => stmt.push(" and id < ").push_bind(id),
+        None => stmt,
+    };
+    let stmt = narrowed(stmt, filter).push(" order by id desc limit ").push_bind(limit);
+    Ok(stmt.all::<Row>().await?.into_iter().map(AuditEntry::from).collect())
+}
+
+fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &AuditFilter) -> Stmt<'c> {
+    if !filter.resources.is_empty() {
+        let bound = |stmt: Stmt<'c>, resource: &AuditResource| stmt.push_bind(resource.as_str());
+        stmt = stmt.push(" and resource in (").push_each(&filter.resources, bound).push(")");
+    }
+    if !filter.actions.is_empty() {
+        let bound = |stmt: Stmt<'c>, action: &AuditAction| stmt.push_bind(action.as_str());
+        stmt = stmt.push(" and action in (").push_each(&filter.actions, bound).push(")");
+    }
+    if let Some(id) = filter.resource_id {
+        stmt = stmt.push(" and resource_id = ").push_bind(id);
+    }
+    if let Some(id) = filter.actor_id {
+        stmt = stmt.push(" and actor_id = ").push_bind(id);
+    }
+    if let Some(from) = filter.from {
+        stmt = stmt.push(" and occurred_at >= ").push_bind(Time(from));
+    }
+    if let Some(to) = filter.to {
+        stmt = stmt.push(" and occurred_at < ").push_bind(Time(to));
+    }
+    stmt
+}

@@ -1,0 +1,35 @@
+//! Conditions that several lists share.
+
+use waypost_actors::model::Timestamp;
+
+use super::sql::{Engine, Param, Stmt};
+use super::time::Time;
+
+/// `condition` up to its opening parenthesis, then the values; nothing for no values.
+pub(super) fn one_of<'c, T: Copy + for<'q> Param<'q>>(
+    stmt: Stmt<'c>,
+    condition: &'static str,
+    values: &[T],
+) -> Stmt<'c> {
+    if values.is_empty() {
+        return stmt;
+    }
+    stmt.push(condition).push_each(values, |stmt, value| stmt.push_bind(*value)).push(")")
+}
+
+/// That at least so many seconds lie between two columns, or up to `now` where the later one is
+/// null. The engines tell the time between two instants differently.
+pub(super) fn lasted<'c>(
+    stmt: Stmt<'c>,
+    began: &'static str,
+    (ended, now): (&'static str, Timestamp),
+    seconds: f64,
+    engine: Engine,
+) -> Stmt<'c> {
+    let (before, after) = match engine {
+        Engine::Postgres => ("cast(extract(epoch from coalesce(", ") as double precision) >= "),
+        Engine::Sqlite => ("((coalesce(", ") / 1000000.0) >= "),
+    };
+    let stmt = stmt.push(before).push(ended).push(", ").push_bind(Time(now)).push(") - ").push(began);
+    stmt.push(after).push_bind(seconds)
+}

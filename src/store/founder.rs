@@ -1,0 +1,41 @@
+//! System users that signed up by themselves, and the organization each made.
+
+use sqlx::types::Json;
+use uuid::Uuid;
+
+use super::sql::{On, Result};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::system_user::Scopes;
+
+/// Notes which organization a system user made: `false` when it belongs to one, or made one before
+/// that is not deleted.
+pub async fn found(on: On<'_>, scope: &OrgScope, system_user: Uuid, now: Time) -> Result<bool> {
+    let noted = on
+        .sql(
+            "update system_user set founded_organization_id = $2, updated_at = $3 where id = $1 \
+             and organization_id is null and deleted_at is null and (founded_organization_id is null \
+             or exists (select 1 from organization o where o.id = system_user.founded_organization_id \
+             and o.status = 'deleted'))",
+        )
+        .bind(system_user)
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(now)
+        .run()
+        .await?;
+    Ok(noted > 0)
+}
+
+/// Binds the system user that made an organization to it, with every scope.
+pub async fn bind(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update system_user set organization_id = $1, scopes = $2, updated_at = $3 \
+         where founded_organization_id = $1 and organization_id is null and deleted_at is null",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(Json(Scopes::all()))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! Answers kept for requests that come again with the same Idempotency-Key.
+
+use super::sql::{On, Result};
+use super::time::Time;
+
+/// A kept answer. `key_hash` and `fingerprint` are hashes, `answer` opens with the client's key only.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Kept {
+    /// Which key of which principal.
+    pub key_hash: Vec<u8>,
+    /// Of the request: method, path and body.
+    pub fingerprint: Vec<u8>,
+    /// The answer, locked.
+    pub answer: Vec<u8>,
+    /// When it was given.
+    pub created_at: Time,
+    /// When it is forgotten.
+    pub expires_at: Time,
+}
+
+/// The answer kept for a key, if it is not forgotten yet.
+pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<Kept>> {
+    on.sql(
+        "select key_hash, fingerprint, answer, created_at, expires_at from idempotency \
+         where key_hash = $1 and expires_at > $2",
+    )
+    .bind(key_hash)
+    .bind(now)
+    .optional()
+    .await
+}
+
+/// Keeps an answer; one that is kept already is a conflict.
+pub async fn insert(on: On<'_>, kept: &Kept) -> Result<()> {
+    on.sql(
+        "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
+         values ($1, $2, $3, $4, $5)",
+    )
+    .bind(kept.key_hash.as_slice())
+    .bind(kept.fingerprint.as_slice())
+    .bind(kept.answer.as_slice())
+    .bind(kept.created_at)
+    .bind(kept.expires_at)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Keeps an answer in the place of an earlier one to the same request.
+pub async fn put(on: On<'_>, kept: &Kept) -> Result<()> {
+    on.sql(
+        "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
+         values ($1, $2, $3, $4, $5) on conflict (key_hash) do update set answer = excluded.answer",
+    )
+    .bind(kept.key_hash.as_slice())
+    .bind(kept.fingerprint.as_slice())
+    .bind(kept.answer.as_slice())
+    .bind(kept.created_at)
+    .bind(kept.expires_at)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Forgets the answers whose time is over.
+pub async fn forget(on: On<'_>, now: Time) -> Result<()> {
+    on.sql("delete from idempotency where expires_at <= $1").bind(now).run().await?;
+    Ok(())
+}

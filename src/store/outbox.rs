@@ -1,0 +1,168 @@
+//! Letters that wait to be written and sent. Put in the transaction of what causes them.
+//!
+//! A row never holds the token of its link: the writer makes one when it writes the letter.
+
+use uuid::Uuid;
+
+use super::one_time_token::Purpose;
+use super::sql::{Db, On, Result, Tx};
+use super::time::Time;
+use crate::clock;
+use crate::domain::account::email_key;
+
+/// A letter to somebody we know, with a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutgoingMail {
+    /// What its link is for.
+    pub purpose: Purpose,
+    /// Whom or what the link is about.
+    pub subject_id: Uuid,
+    /// The address.
+    pub recipient: String,
+    /// How the letter calls its reader; empty = no name.
+    pub greeting: String,
+    /// What it speaks of: an organization's name.
+    pub about: Option<String>,
+}
+
+/// A row.
+#[derive(Clone, Debug, sqlx::FromRow)]
+pub struct Waiting {
+    /// Which.
+    pub id: Uuid,
+    /// What its link is for.
+    #[sqlx(try_from = "String")]
+    pub letter: Purpose,
+    /// Whom or what the link is about; without, somebody asked by an address.
+    pub subject_id: Option<Uuid>,
+    /// The address.
+    pub recipient: String,
+    /// How the letter calls its reader.
+    pub greeting: String,
+    /// What it speaks of.
+    pub about: Option<String>,
+    /// How often it was tried.
+    pub attempts: i64,
+}
+
+/// Puts a letter into the outbox, in the transaction of what causes it. After the commit, wake the post.
+pub async fn put(tx: &mut Tx, mail: &OutgoingMail, now: Time) -> Result<()> {
+    tx.on()
+        .sql(
+            "insert into mail_outbox (id, letter, subject_id, recipient, greeting, about, created_at, due_at, attempts) \
+             values ($1, $2, $3, $4, $5, $6, $7, $7, 0)",
+        )
+        .bind(clock::new_id())
+        .bind(mail.purpose.as_str())
+        .bind(mail.subject_id)
+        .bind(&mail.recipient)
+        .bind(&mail.greeting)
+        .bind(mail.about.clone())
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Takes back the letters of a purpose about a subject that still wait: what caused them is over.
+pub async fn withdraw(tx: &mut Tx, purpose: Purpose, subject: Uuid) -> Result<()> {
+    tx.on()
+        .sql("delete from mail_outbox where letter = $1 and subject_id = $2 and given_up_at is null")
+        .bind(purpose.as_str())
+        .bind(subject)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Notes that somebody asks for a letter to an address. It is the same work whether the address is
+/// known or not: the post looks later. One that waits already is enough.
+pub async fn ask(db: &Db, purpose: Purpose, address: &str, now: Time) -> Result<()> {
+    db.write()
+        .sql(
+            "insert into mail_outbox (id, letter, recipient, greeting, created_at, due_at, attempts) \
+             select $1, $2, $3, '', $4, $4, 0 where not exists (select 1 from mail_outbox \
+             where letter = $2 and recipient = $3 and subject_id is null and given_up_at is null)",
+        )
+        .bind(clock::new_id())
+        .bind(purpose.as_str())
+        .bind(email_key(address))
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// The letters whose time has come, oldest first.
+pub async fn due(db: &Db, now: Time, most: i64) -> Result<Vec<Waiting>> {
+    db.read()
+        .sql(
+            "select id, letter, subject_id, recipient, greeting, about, attempts from mail_outbox \
+             where given_up_at is null and due_at <= $1 order by due_at, id limit $2",
+        )
+        .bind(now)
+        .bind(most)
+        .all()
+        .await
+}
+
+/// Takes a letter to try it now; it is due again later, should nothing more be heard of this attempt.
+/// `false` when somebody else took it.
+pub async fn take(tx: &mut Tx, waiting: &Waiting, due_again_at: Time) -> Result<bool> {
+    let taken = tx
+        .on()
+        .sql(
+            "update mail_outbox set attempts = attempts + 1, due_at = $3 \
+             where id = $1 and attempts = $2 and given_up_at is null",
+        )
+        .bind(waiting.id)
+        .bind(waiting.attempts)
+        .bind(due_again_at)
+        .run()
+        .await?;
+    Ok(taken > 0)
+}
+
+/// Notes whom a letter goes to that was asked for by an address.
+pub async fn address(tx: &mut Tx, id: Uuid, mail: &OutgoingMail) -> Result<()> {
+    tx.on()
+        .sql(
+            "update mail_outbox set subject_id = $2, recipient = $3, greeting = $4, about = $5 where id = $1",
+        )
+        .bind(id)
+        .bind(mail.subject_id)
+        .bind(&mail.recipient)
+        .bind(&mail.greeting)
+        .bind(mail.about.clone())
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Forgets a letter: it is sent, or there is no reason to send it.
+pub async fn forget(on: On<'_>, id: Uuid) -> Result<()> {
+    on.sql("delete from mail_outbox where id = $1").bind(id).run().await?;
+    Ok(())
+}
+
+/// Gives a letter up, and says why.
+pub async fn give_up(on: On<'_>, id: Uuid, failure: &str, now: Time) -> Result<()> {
+    on.sql("update mail_outbox set given_up_at = $2, failure = $3 where id = $1")
+        .bind(id)
+        .bind(now)
+        .bind(failure)
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// Forgets letters that were given up before an instant.
+pub async fn forget_given_up(db: &Db, before: Time) -> Result<()> {
+    db.write().sql("delete from mail_outbox where given_up_at < $1").bind(before).run().await?;
+    Ok(())
+}
+
+/// How many letters wait, and how many were given up.
+pub async fn counts(db: &Db) -> Result<(i64, i64)> {
+    db.read().sql("select count(*) - count(given_up_at), count(given_up_at) from mail_outbox").one().await
+}

@@ -1,0 +1,110 @@
+//! The fixes of a vehicle, read. The track writer writes them.
+
+use uuid::Uuid;
+use waypost_actors::model::{FuelReading, VehicleId};
+
+use super::sql::{Db, Result, SqlError, Stmt};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::position::{AfterFix, HistoryRequest, QuarantineReason, StoredPosition};
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    recorded_at: Time,
+    received_at: Time,
+    latitude: f64,
+    longitude: f64,
+    speed_kmh: Option<f64>,
+    heading_degrees: Option<f64>,
+    altitude_meters: Option<f64>,
+    accuracy_meters: Option<f64>,
+    odometer_km: Option<f64>,
+    ignition: Option<bool>,
+    fuel_percent: Option<f64>,
+    fuel_liters: Option<f64>,
+    fuel_raw: Option<f64>,
+    quarantine: Option<String>,
+}
+
+impl TryFrom<Row> for StoredPosition {
+    type Error = SqlError;
+
+    fn try_from(row: Row) -> Result<Self> {
+        let unknown =
+            |word: String| SqlError::ColumnDecode { index: "quarantine".to_owned(), source: word.into() };
+        let percent = row.fuel_percent.map(FuelReading::Percent);
+        let liters = row.fuel_liters.map(FuelReading::Liters);
+        Ok(Self {
+            recorded_at: row.recorded_at.into(),
+            received_at: row.received_at.into(),
+            latitude: row.latitude,
+            longitude: row.longitude,
+            speed_kmh: row.speed_kmh,
+            heading_degrees: row.heading_degrees,
+            altitude_meters: row.altitude_meters,
+            accuracy_meters: row.accuracy_meters,
+            odometer_km: row.odometer_km,
+            ignition: row.ignition,
+            fuel: percent.or(liters).or(row.fuel_raw.map(FuelReading::Raw)),
+            quarantine: row.quarantine.map(QuarantineReason::try_from).transpose().map_err(unknown)?,
+        })
+    }
+}
+
+/// At most `limit` fixes of a vehicle after a place in its history.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    vehicle: VehicleId,
+    request: &HistoryRequest,
+    after: Option<AfterFix>,
+    limit: i64,
+) -> Result<Vec<StoredPosition>> {
+    let stmt = db
+        .read()
+        .sql(
+            "select p.recorded_at, p.received_at, p.latitude, p.longitude, p.speed_kmh, p.heading_degrees, \
+             p.altitude_meters, p.accuracy_meters, p.odometer_km, p.ignition, p.fuel_percent, p.fuel_liters, \
+             p.fuel_raw, p.quarantine from position p join vehicle v on v.id = p.vehicle_id \
+             where v.organization_id = ",
+        )
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and p.vehicle_id = ")
+        .push_bind(Uuid::from(vehicle));
+    let stmt = narrowed(stmt, request, after);
+    let stmt = stmt.push(if request.is_newest_first {
+        " order by p.recorded_at desc, p.latitude desc, p.longitude desc limit "
+    } else {
+        " order by p.recorded_at, p.latitude, p.longitude limit "
+    });
+    let rows: Vec<Row> = stmt.push_bind(limit).all().await?;
+    rows.into_iter().map(StoredPosition::try_from).collect()
+}
+
+fn narrowed<'c>(mut stmt: Stmt<'c>, request: &HistoryRequest, after: Option<AfterFix>) -> Stmt<'c> {
+    if let Some(from) = request.from {
+        stmt = stmt.push(" and p.recorded_at >= ").push_bind(Time(from));
+    }
+    if let Some(to) = request.to {
+        stmt = stmt.push(" and p.recorded_at < ").push_bind(Time(to));
+    }
+    if !request.with_quarantined {
+        stmt = stmt.push(" and p.quarantine is null");
+    }
+    let Some(after) = after else { return stmt };
+    // The instant alone, so that only its partitions are looked at; then the whole key.
+    let (instant, key) = if request.is_newest_first {
+        (" and p.recorded_at <= ", " and (p.recorded_at, p.latitude, p.longitude) < (")
+    } else {
+        (" and p.recorded_at >= ", " and (p.recorded_at, p.latitude, p.longitude) > (")
+    };
+    stmt.push(instant)
+        .push_bind(Time(after.recorded_at))
+        .push(key)
+        .push_bind(Time(after.recorded_at))
+        .push(", ")
+        .push_bind(after.latitude)
+        .push(", ")
+        .push_bind(after.longitude)
+        .push(")")
+}

@@ -1,0 +1,193 @@
+//! The timelines, written in the batch's order: records, visits and checkpoints, so that a later
+//! write sees what an earlier one left.
+//!
+//! Numbers are given here, one after another, to what is new or says something else than before. A
+//! record that is put right takes a new number; its old one is nobody's from then on.
+
+use std::collections::{HashMap, HashSet};
+
+use uuid::Uuid;
+use waypost_actors::model::{Event, EventId, EventStatus, VehicleId};
+use waypost_actors::ports::VehicleWrite;
+use waypost_actors::tracking::{Correction, diff};
+
+use super::checkpoint::{insert_checkpoints, replace_checkpoints};
+use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
+use super::rows::Insert;
+use super::sql::{On, Result, Stmt, Tx};
+use super::time::Time;
+use super::visit_row::{insert_visits, undo_visits};
+
+/// Ids in one statement.
+const TOGETHER: usize = 500;
+/// Almost every record is confirmed sooner after what it tells; those that were not have an index of
+/// their own. Seconds; the index says it too.
+const LAG_SECONDS: f64 = 3_600.0;
+
+/// What a part of a batch did: records by write, numbered.
+type Told = Vec<Vec<Event>>;
+
+/// Writes the timelines of a batch. `next`: the number of the next record; it is moved on. Answers for
+/// each write the records that are new or changed, as they are stored.
+pub(super) async fn store_timelines(tx: &mut Tx, writes: &[VehicleWrite], next: &mut i64) -> Result<Told> {
+    let is_plain = |write: &VehicleWrite| write.effects.correction.is_none();
+    let mut told = Told::with_capacity(writes.len());
+    for part in writes.chunk_by(|one, other| is_plain(one) && is_plain(other)) {
+        match &part[0].effects.correction {
+            Some(correction) => told.push(correct(tx, &part[0], correction, next).await?),
+            None => told.extend(go_on(tx, part, next).await?),
+        }
+    }
+    Ok(told)
+}
+
+/// What vehicles did since, in order.
+async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], next: &mut i64) -> Result<Told> {
+    let first = *next;
+    let mut records: Vec<(usize, Event)> = Vec::new();
+    for (index, write) in writes.iter().enumerate() {
+        records.extend(write.effects.events.iter().map(|event| (index, event.clone())));
+    }
+    number(records.iter_mut().map(|(_, event)| event), next);
+    let all: Vec<&Event> = records.iter().map(|(_, event)| event).collect();
+    let written = insert_events(&all, "on conflict (id) do nothing").run(tx).await?;
+    if written < all.len() as u64 {
+        *next = first;
+        records = again(tx, records, next).await?;
+    }
+    visits_of(writes).run(tx).await?;
+    checkpoints_of(writes)?.run(tx).await?;
+    let mut told = vec![Vec::new(); writes.len()];
+    records.into_iter().for_each(|(index, event)| told[index].push(event));
+    Ok(told)
+}
+
+fn visits_of(writes: &[VehicleWrite]) -> Insert<'static> {
+    insert_visits(
+        writes.iter().flat_map(|write| write.effects.visits.iter().map(move |visit| (write, visit))),
+    )
+}
+
+fn checkpoints_of(writes: &[VehicleWrite]) -> Result<Insert<'static>> {
+    insert_checkpoints(writes.iter().flat_map(|write| {
+        let vehicle = write.vehicle_id;
+        write.effects.checkpoints.iter().map(move |checkpoint| (vehicle, checkpoint))
+    }))
+}
+
+fn number<'a>(records: impl Iterator<Item = &'a mut Event>, next: &mut i64) {
+    for event in records {
+        event.sequence = *next;
+        *next += 1;
+    }
+}
+
+/// Some of the records were there before, which is rare: writes the others, and those that had been
+/// taken back, with numbers that leave no gap.
+async fn again(tx: &mut Tx, mut records: Vec<(usize, Event)>, next: &mut i64) -> Result<Vec<(usize, Event)>> {
+    // Nothing else has such numbers: they were given a moment ago.
+    tx.on().sql("delete from geofence_event where sequence >= $1").bind(*next).run().await?;
+    let ids: Vec<EventId> = records.iter().map(|(_, event)| event.id).collect();
+    let stored: HashMap<EventId, Event> =
+        with_ids(tx, &ids).await?.into_iter().map(|event| (event.id, event)).collect();
+    let mut seen = HashSet::new();
+    records.retain_mut(|(_, event)| {
+        let known = stored.get(&event.id);
+        event.revision = known.map_or(event.revision, |known| known.revision + 1);
+        known.is_none_or(|known| known.status == EventStatus::Retracted) && seen.insert(event.id)
+    });
+    number(records.iter_mut().map(|(_, event)| event), next);
+    put(tx, &records.iter().map(|(_, event)| event).collect::<Vec<_>>()).await?;
+    Ok(records)
+}
+
+/// Puts right what a new evaluation of a part of one vehicle's timeline found otherwise.
+async fn correct(
+    tx: &mut Tx,
+    write: &VehicleWrite,
+    correction: &Correction,
+    next: &mut i64,
+) -> Result<Vec<Event>> {
+    let mut stored = in_part(tx, write.vehicle_id, correction).await?;
+    let found: HashSet<EventId> = stored.iter().map(|event| event.id).collect();
+    let others: Vec<EventId> =
+        correction.events.iter().map(|event| event.id).filter(|id| !found.contains(id)).collect();
+    stored.extend(with_ids(tx, &others).await?);
+    let mut difference = diff(&stored, correction);
+    number(difference.told.iter_mut(), next);
+    put(tx, &difference.told.iter().collect::<Vec<_>>()).await?;
+    let moved: Vec<&Event> = difference.moved.iter().collect();
+    let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
+    insert_events(&moved, place).run(tx).await?;
+    undo_visits(tx, &difference.undone).await?;
+    insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
+    replace_checkpoints(tx, write.vehicle_id, correction).await?;
+    Ok(difference.told)
+}
+
+/// Writes records in place of what is stored under their ids. Who drove stays known.
+async fn put(tx: &mut Tx, records: &[&Event]) -> Result<()> {
+    let replace = "on conflict (id) do update set sequence = excluded.sequence, status = excluded.status, \
+        revision = excluded.revision, visit_id = excluded.visit_id, \
+        geofence_version = excluded.geofence_version, \
+        driver_id = coalesce(excluded.driver_id, geofence_event.driver_id), \
+        occurred_at = excluded.occurred_at, time_uncertainty_seconds = excluded.time_uncertainty_seconds, \
+        detected_at = excluded.detected_at, origin = excluded.origin, cause = excluded.cause, \
+        inferred = excluded.inferred, latitude = excluded.latitude, longitude = excluded.longitude, \
+        fix_recorded_at = excluded.fix_recorded_at, fix_latitude = excluded.fix_latitude, \
+        fix_longitude = excluded.fix_longitude, fix_speed_kmh = excluded.fix_speed_kmh, \
+        fix_heading_degrees = excluded.fix_heading_degrees, \
+        fix_accuracy_meters = excluded.fix_accuracy_meters, analytics = excluded.analytics, \
+        confirmed_at = excluded.confirmed_at";
+    insert_events(records, replace).run(tx).await?;
+    Ok(())
+}
+
+/// The active records of a correction's part.
+async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Result<Vec<Event>> {
+    let Some(after) = correction.after else {
+        let rows: Vec<EventRow> = part(tx.on(), vehicle, correction).all().await?;
+        return rows.into_iter().map(Event::try_from).collect();
+    };
+    let early = Time(after.plus_seconds(-LAG_SECONDS));
+    let stmt = part(tx.on(), vehicle, correction).push(" and e.occurred_at > ").push_bind(early);
+    let mut rows: Vec<EventRow> = stmt.all().await?;
+    let lagging = match tx {
+        Tx::Postgres(_) => " and e.confirmed_at - e.occurred_at > interval '1 hour' and e.occurred_at <= ",
+        Tx::Sqlite(_) => " and e.confirmed_at - e.occurred_at > 3600000000 and e.occurred_at <= ",
+    };
+    let stmt = part(tx.on(), vehicle, correction).push(lagging).push_bind(early);
+    rows.extend(stmt.all().await?);
+    rows.into_iter().map(Event::try_from).collect()
+}
+
+/// A record is confirmed when it happens or later, so both instants bound the part.
+fn part<'c>(on: On<'c>, vehicle: VehicleId, correction: &Correction) -> Stmt<'c> {
+    let stmt = on.sql(SELECT_EVENTS).push(" where e.status = 'active' and e.vehicle_id = ");
+    let mut stmt = stmt.push_bind(vehicle.0);
+    if let Some(after) = correction.after {
+        stmt = stmt.push(" and e.confirmed_at > ").push_bind(Time(after));
+    }
+    if let Some(until) = correction.until.map(Time) {
+        stmt = stmt.push(" and e.confirmed_at <= ").push_bind(until);
+        stmt = stmt.push(" and e.occurred_at <= ").push_bind(until);
+    }
+    stmt
+}
+
+/// The records with some ids, each once, whatever their status.
+async fn with_ids(tx: &mut Tx, ids: &[EventId]) -> Result<Vec<Event>> {
+    let mut found = Vec::new();
+    for some in ids.chunks(TOGETHER) {
+        let rows: Vec<EventRow> = tx
+            .on()
+            .sql(SELECT_EVENTS)
+            .push(" where e.id in (")
+            .push_each(some, |stmt, id| stmt.push_bind(Uuid::from(*id)))
+            .push(")")
+            .all()
+            .await?;
+        found.extend(rows);
+    }
+    found.into_iter().map(Event::try_from).collect()
+}

@@ -1,0 +1,70 @@
+//! Everything the live core holds in memory, read when a server starts.
+
+use std::collections::HashMap;
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleLimits};
+use waypost_actors::ports::VehicleSeed;
+use waypost_actors::tracking::VehicleState;
+
+use super::fence_row::{self, FenceRow};
+use super::sql::{Db, Result};
+use super::time::Time;
+
+/// Spans in which a vehicle was out of service, oldest first.
+type Spans = Vec<(Timestamp, Option<Timestamp>)>;
+
+/// Every vehicle in use, and those taken out whose stays are still open or that await a correction.
+pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
+    type Row =
+        (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>, Option<Time>, Option<Time>);
+    let mut spans = read_spans(db).await?;
+    let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
+        from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
+        where v.deleted_at is null or s.dirty_from is not null \
+        or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null)";
+    let rows: Vec<Row> = db.read().sql(select).all().await?;
+    let seed = |(id, organization, name, Json(limits), state, deleted_at, dirty): Row| VehicleSeed {
+        vehicle: Vehicle {
+            id: id.into(),
+            organization_id: organization.into(),
+            name,
+            limits,
+            out_of_service: spans.remove(&id).unwrap_or_default(),
+        },
+        state: state.map(|Json(state)| state).unwrap_or_default(),
+        is_removed: deleted_at.is_some(),
+        is_dirty: dirty.is_some(),
+    };
+    Ok(rows.into_iter().map(seed).collect())
+}
+
+async fn read_spans(db: &Db) -> Result<HashMap<Uuid, Spans>> {
+    let select = "select vehicle_id, began_at, ended_at from out_of_service order by vehicle_id, began_at";
+    let rows: Vec<(Uuid, Time, Option<Time>)> = db.read().sql(select).all().await?;
+    let mut spans: HashMap<Uuid, Spans> = HashMap::new();
+    for (vehicle, from, to) in rows {
+        spans.entry(vehicle).or_default().push((from.into(), to.map(Into::into)));
+    }
+    Ok(spans)
+}
+
+/// Every fence with all its versions, deleted ones too.
+pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
+    let select = "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, \
+        v.active, v.deleted, v.shape, v.rules from geofence g \
+        join geofence_version v on v.geofence_id = g.id order by g.id, v.version";
+    let rows: Vec<FenceRow> = db.read().sql(select).all().await?;
+    Ok(fence_row::fences(rows))
+}
+
+/// Versions of fences whose records may be missing.
+pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(OrganizationId, GeofenceId, i64)>> {
+    let select = "select g.organization_id, g.id, v.version from geofence g \
+        join geofence_version v on v.geofence_id = g.id where not v.settled order by g.id, v.version";
+    let rows: Vec<(Uuid, Uuid, i64)> = db.read().sql(select).all().await?;
+    let named =
+        |(organization, fence, version): (Uuid, Uuid, i64)| (organization.into(), fence.into(), version);
+    Ok(rows.into_iter().map(named).collect())
+}

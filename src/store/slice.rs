@@ -1,0 +1,104 @@
+//! What a step of a correction is made from: the dirty mark, the checkpoint to begin at, and the
+//! fixes and checkpoints behind it.
+
+use sqlx::types::Json;
+use waypost_actors::model::{Timestamp, VehicleId};
+use waypost_actors::ports::{Slice, StoredFix};
+use waypost_actors::tracking::{Checkpoint, VehicleState};
+
+use super::position_row::{FixRow, SELECT_FIXES};
+use super::sql::{Db, Result, Tx};
+use super::state_row::MarkRow;
+use super::time::Time;
+
+/// Reads a vehicle's next slice in one snapshot; `None` when nothing awaits a correction.
+pub(super) async fn read_slice(db: &Db, vehicle: VehicleId) -> Result<Option<Slice>> {
+    let mut tx = db.begin_snapshot().await?;
+    let select = "select dirty_from, dirty_until, dirty_origin from vehicle_state \
+        where vehicle_id = $1 and dirty_from is not null";
+    let mark: Option<MarkRow> = tx.on().sql(select).bind(vehicle.0).optional().await?;
+    let Some(mark) = mark else { return Ok(None) };
+    let mark = mark.mark()?;
+    let checkpoint = checkpoint_before(&mut tx, vehicle, mark.from).await?;
+    let after = checkpoint.as_ref().map(|checkpoint| checkpoint.at);
+    let (fixes, is_last) = fixes_behind(&mut tx, vehicle, after).await?;
+    let until = fixes.last().filter(|_| !is_last).map(|stored| stored.fix.recorded_at);
+    let checkpoints = checkpoints_in(&mut tx, vehicle, after, until).await?;
+    Ok(Some(Slice { mark, checkpoint, fixes, checkpoints, is_last }))
+}
+
+type CheckpointRow = (Time, Json<VehicleState>);
+
+fn checkpoint((at, Json(state)): CheckpointRow) -> Checkpoint {
+    Checkpoint { at: at.into(), state }
+}
+
+async fn checkpoint_before(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    instant: Timestamp,
+) -> Result<Option<Checkpoint>> {
+    let select =
+        "select at, state from checkpoint where vehicle_id = $1 and at < $2 order by at desc limit 1";
+    let row: Option<CheckpointRow> =
+        tx.on().sql(select).bind(vehicle.0).bind(Time(instant)).optional().await?;
+    Ok(row.map(checkpoint))
+}
+
+/// The checkpoints in `(after, until]`, oldest first.
+async fn checkpoints_in(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    after: Option<Timestamp>,
+    until: Option<Timestamp>,
+) -> Result<Vec<Checkpoint>> {
+    let mut stmt = tx.on().sql("select at, state from checkpoint where vehicle_id = ").push_bind(vehicle.0);
+    if let Some(after) = after {
+        stmt = stmt.push(" and at > ").push_bind(Time(after));
+    }
+    if let Some(until) = until {
+        stmt = stmt.push(" and at <= ").push_bind(Time(until));
+    }
+    let rows: Vec<CheckpointRow> = stmt.push(" order by at").all().await?;
+    Ok(rows.into_iter().map(checkpoint).collect())
+}
+
+/// The next fixes that count, by instant, and whether they are the last ones.
+async fn fixes_behind(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    after: Option<Timestamp>,
+) -> Result<(Vec<StoredFix>, bool)> {
+    // One more than are wanted tells whether there are more, and whether the last instant is whole.
+    let mut rows = fixes(tx, vehicle, after, None, Slice::MAX_FIXES + 1).await?;
+    let Some(next) = rows.get(Slice::MAX_FIXES).map(|stored| stored.fix.recorded_at) else {
+        return Ok((rows, true));
+    };
+    if rows[0].fix.recorded_at < next {
+        rows.retain(|stored| stored.fix.recorded_at < next);
+        return Ok((rows, false));
+    }
+    // All of them are of one instant: the slice is that instant, however many it has.
+    let rows = fixes(tx, vehicle, None, Some(next), usize::MAX).await?;
+    let is_last = fixes(tx, vehicle, Some(next), None, 1).await?.is_empty();
+    Ok((rows, is_last))
+}
+
+async fn fixes(
+    tx: &mut Tx,
+    vehicle: VehicleId,
+    after: Option<Timestamp>,
+    of: Option<Timestamp>,
+    limit: usize,
+) -> Result<Vec<StoredFix>> {
+    let mut stmt = tx.on().sql(SELECT_FIXES).push(" where vehicle_id = ").push_bind(vehicle.0);
+    if let Some(after) = after {
+        stmt = stmt.push(" and recorded_at > ").push_bind(Time(after));
+    }
+    if let Some(instant) = of {
+        stmt = stmt.push(" and recorded_at = ").push_bind(Time(instant));
+    }
+    let stmt = stmt.push(" and (quarantine is null or quarantine <> 'future') order by recorded_at limit ");
+    let rows: Vec<FixRow> = stmt.push_bind(i64::try_from(limit).unwrap_or(i64::MAX)).all().await?;
+    rows.into_iter().map(StoredFix::try_from).collect()
+}

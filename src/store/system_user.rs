@@ -1,0 +1,261 @@
+//! Programs that sign in.
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+use super::page::{Columns, paged};
+use super::sql::{Db, On, Result, Stmt};
+use super::time::Time;
+use crate::auth::scope::SystemUserScope;
+use crate::domain::account::email_key;
+use crate::domain::fold::anywhere;
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::system_user::{Scopes, SystemUser, SystemUserIn, SystemUserStatus};
+
+/// A system user as signing in needs it.
+#[derive(Clone, sqlx::FromRow)]
+pub struct SystemSignIn {
+    /// Which.
+    pub id: Uuid,
+    /// Its organization; one that signed up by itself has none before it made one.
+    pub organization_id: Option<Uuid>,
+    /// What it is called.
+    pub name: String,
+    /// Its address.
+    pub email: String,
+    /// Its password, hashed.
+    pub password_hash: String,
+    /// What it may do.
+    pub scopes: Json<Scopes>,
+    /// Whether it can be used.
+    #[sqlx(try_from = "String")]
+    pub status: SystemUserStatus,
+    /// Its organization's name.
+    pub organization_name: Option<String>,
+    /// Its organization's status.
+    pub organization_status: Option<String>,
+}
+
+const SIGN_IN: &str = "select s.id, s.organization_id, s.name, s.email, s.password_hash, s.scopes, s.status, \
+     o.name as organization_name, o.status as organization_status \
+     from system_user s left join organization o on o.id = s.organization_id where s.deleted_at is null ";
+
+/// Under which key failed sign-ins of an address are counted; people's are counted under the address itself.
+#[must_use]
+pub fn attempts_key(email: &str) -> String {
+    format!("system:{}", email_key(email))
+}
+
+/// The system user with an address.
+pub async fn find_by_email(on: On<'_>, email: &str) -> Result<Option<SystemSignIn>> {
+    on.sql(SIGN_IN).push("and s.email_key = ").push_bind(email_key(email)).optional().await
+}
+
+/// A system user, for signing in.
+pub async fn find_sign_in(on: On<'_>, id: Uuid) -> Result<Option<SystemSignIn>> {
+    on.sql(SIGN_IN).push("and s.id = ").push_bind(id).optional().await
+}
+
+/// A system user with a session that goes on; `None` when the session is over.
+pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option<SystemSignIn>> {
+    db.read()
+        .sql(SIGN_IN)
+        .push("and s.id = ")
+        .push_bind(id)
+        .push(
+            " and exists (select 1 from refresh_token r where r.system_user_id = s.id \
+             and r.revoked_at is null and r.family_id = ",
+        )
+        .push_bind(family)
+        .push(")")
+        .optional()
+        .await
+}
+
+/// Notes a sign-in.
+pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
+    on.sql("update system_user set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
+    Ok(())
+}
+
+/// Which system users.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Text to find in name or address.
+    pub q: Option<String>,
+    /// Of these states.
+    pub statuses: Vec<SystemUserStatus>,
+}
+
+/// What a list can be sorted by.
+pub const SORT_KEYS: Columns =
+    &[("name", "name"), ("email", "email"), ("createdAt", "created_at"), ("updatedAt", "updated_at")];
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Option<Uuid>,
+    name: String,
+    email: String,
+    scopes: Json<Scopes>,
+    #[sqlx(try_from = "String")]
+    status: SystemUserStatus,
+    email_verified_at: Option<Time>,
+    last_login_at: Option<Time>,
+    created_at: Time,
+    updated_at: Time,
+    locked_until: Option<Time>,
+}
+
+impl Row {
+    fn at(self, now: Time) -> SystemUser {
+        SystemUser {
+            id: self.id,
+            organization_id: self.organization_id.map(OrganizationId),
+            email: self.email,
+            said: SystemUserIn { name: self.name, scopes: self.scopes.0 },
+            status: self.status.at(self.locked_until.map(Timestamp::from), now.0),
+            email_verified_at: self.email_verified_at.map(Timestamp::from),
+            last_login_at: self.last_login_at.map(Timestamp::from),
+            created_at: self.created_at.into(),
+            updated_at: self.updated_at.into(),
+        }
+    }
+}
+
+/// Five failures are `session::FAILURES`, the key is [`attempts_key`].
+const SELECT: &str = "select id, organization_id, name, email, scopes, status, email_verified_at, last_login_at, \
+     created_at, updated_at, (select window_ends_at from login_attempt l \
+     where l.email_key = 'system:' || system_user.email_key and l.failures >= 5) as locked_until \
+     from system_user where deleted_at is null ";
+
+/// Makes a system user; a taken address is a conflict.
+pub async fn insert(on: On<'_>, user: &SystemUser, password_hash: &str) -> Result<()> {
+    on.sql(
+        "insert into system_user (id, organization_id, name, search_key, email, email_key, password_hash, scopes, \
+         status, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $10)",
+    )
+    .bind(user.id)
+    .bind(user.organization_id.map(Uuid::from))
+    .bind(&user.said.name)
+    .bind(user.said.search_key(&user.email))
+    .bind(&user.email)
+    .bind(email_key(&user.email))
+    .bind(password_hash)
+    .bind(Json(&user.said.scopes))
+    .bind(user.status.as_str())
+    .bind(Time(user.created_at))
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// A system user.
+pub async fn find(on: On<'_>, scope: &SystemUserScope, id: Uuid, now: Time) -> Result<Option<SystemUser>> {
+    let stmt = within(on.sql(SELECT), scope).push(" and id = ").push_bind(id);
+    Ok(stmt.optional::<Row>().await?.map(|row| row.at(now)))
+}
+
+/// A page of system users.
+pub async fn list(
+    db: &Db,
+    scope: &SystemUserScope,
+    filter: &Filter,
+    now: Time,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<SystemUser>> {
+    let rows = narrowed(db.read().sql(SELECT), scope, filter, now);
+    let rows: Vec<Row> = paged(rows, SORT_KEYS, sort, page).all().await?;
+    let counted = db.read().sql("select count(*) from system_user where deleted_at is null ");
+    let total = narrowed(counted, scope, filter, now).scalar().await?;
+    Ok(Page { items: rows.into_iter().map(|row| row.at(now)).collect(), total })
+}
+
+fn within<'c>(stmt: Stmt<'c>, scope: &SystemUserScope) -> Stmt<'c> {
+    match scope {
+        SystemUserScope::Platform(_) => stmt,
+        SystemUserScope::Oneself(id) => stmt.push(" and id = ").push_bind(*id),
+        SystemUserScope::Organization(scope) => {
+            stmt.push(" and organization_id = ").push_bind(Uuid::from(scope.organization_id()))
+        }
+    }
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: Time) -> Stmt<'c> {
+    let mut stmt = within(stmt, scope);
+    if !filter.statuses.is_empty() {
+        stmt = stmt
+            .push(
+                " and case when status = 'active' and exists (select 1 from login_attempt l \
+                 where l.email_key = 'system:' || system_user.email_key and l.failures >= 5 \
+                 and l.window_ends_at > ",
+            )
+            .push_bind(now)
+            .push(") then 'locked' else status end in (");
+        stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
+    }
+    match &filter.q {
+        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
+        None => stmt,
+    }
+}
+
+/// Makes others that want to change the system user wait for this transaction.
+pub async fn hold(on: On<'_>, id: Uuid) -> Result<()> {
+    on.sql("update system_user set updated_at = updated_at where id = $1").bind(id).run().await?;
+    Ok(())
+}
+
+/// Writes a system user as it is now.
+pub async fn update(on: On<'_>, scope: &SystemUserScope, user: &SystemUser) -> Result<()> {
+    let stmt = on
+        .sql(
+            "update system_user set name = $2, search_key = $3, scopes = $4, status = $5, updated_at = $6 \
+             where id = $1 and deleted_at is null",
+        )
+        .bind(user.id)
+        .bind(&user.said.name)
+        .bind(user.said.search_key(&user.email))
+        .bind(Json(&user.said.scopes))
+        .bind(user.status.as_str())
+        .bind(Time(user.updated_at));
+    within(stmt, scope).run().await?;
+    Ok(())
+}
+
+/// Deletes a system user, softly: `false` when there is none.
+pub async fn delete(on: On<'_>, scope: &SystemUserScope, id: Uuid, now: Time) -> Result<bool> {
+    let stmt = on
+        .sql("update system_user set deleted_at = $2, updated_at = $2 where id = $1 and deleted_at is null")
+        .bind(id)
+        .bind(now);
+    Ok(within(stmt, scope).run().await? > 0)
+}
+
+/// Notes that an address is verified: `false` when its system user is gone. One that was disabled stays so.
+pub async fn verify(on: On<'_>, id: Uuid, now: Time) -> Result<bool> {
+    let verified = on
+        .sql(
+            "update system_user set email_verified_at = $2, updated_at = $2, \
+             status = case when status = 'pendingVerification' then 'active' else status end \
+             where id = $1 and deleted_at is null",
+        )
+        .bind(id)
+        .bind(now)
+        .run()
+        .await?;
+    Ok(verified > 0)
+}
+
+/// Gives a system user a new password.
+pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
+    on.sql("update system_user set password_hash = $2, updated_at = $3 where id = $1")
+        .bind(id)
+        .bind(hash)
+        .bind(now)
+        .run()
+        .await?;
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! Visits, read. The track writer writes them.
+
+use std::collections::HashMap;
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::model::{
+    Analytics, Cause, DriverId, EventId, GeofenceId, Place, Timestamp, VehicleId, VisitId,
+};
+
+use super::event_row::unknown;
+use super::filters::{lasted, one_of};
+use super::sql::{Db, Result, Stmt};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::visit::{Visit, VisitEnd, VisitFilter, VisitOrder};
+
+/// Each visit with the records of its two ends.
+const SELECT: &str = "select v.id, v.organization_id, v.vehicle_id, vehicle.name as vehicle_name, v.geofence_id, \
+    g.name as geofence_name, e.driver_id, v.entered_at, v.exited_at, e.inferred, e.id as entry_id, \
+    e.cause as entry_cause, e.geofence_version as entry_version, \
+    e.time_uncertainty_seconds as entry_uncertainty, e.latitude as entry_latitude, \
+    e.longitude as entry_longitude, x.id as exit_id, x.cause as exit_cause, \
+    x.geofence_version as exit_version, x.time_uncertainty_seconds as exit_uncertainty, \
+    x.latitude as exit_latitude, x.longitude as exit_longitude, x.analytics \
+    from visit v join geofence_event e on e.id = v.entry_event_id \
+    left join geofence_event x on x.id = v.exit_event_id \
+    join vehicle on vehicle.id = v.vehicle_id join geofence g on g.id = v.geofence_id \
+    where v.organization_id = ";
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    vehicle_id: Uuid,
+    vehicle_name: String,
+    geofence_id: Uuid,
+    geofence_name: String,
+    driver_id: Option<Uuid>,
+    entered_at: Time,
+    exited_at: Option<Time>,
+    inferred: bool,
+    entry_id: Uuid,
+    entry_cause: String,
+    entry_version: i64,
+    entry_uncertainty: f64,
+    entry_latitude: f64,
+    entry_longitude: f64,
+    exit_id: Option<Uuid>,
+    exit_cause: Option<String>,
+    exit_version: Option<i64>,
+    exit_uncertainty: Option<f64>,
+    exit_latitude: Option<f64>,
+    exit_longitude: Option<f64>,
+    analytics: Option<Json<Analytics>>,
+}
+
+impl Row {
+    fn entry(&self) -> Result<VisitEnd> {
+        Ok(VisitEnd {
+            event_id: EventId(self.entry_id),
+            cause: cause("entry_cause", &self.entry_cause)?,
+            geofence_version: self.entry_version,
+            time_uncertainty_seconds: self.entry_uncertainty,
+            location: Place::new(self.entry_latitude, self.entry_longitude),
+        })
+    }
+
+    fn exit(&self) -> Result<Option<VisitEnd>> {
+        let found = (|| {
+            let location = Place::new(self.exit_latitude?, self.exit_longitude?);
+            Some((
+                self.exit_id?,
+                self.exit_cause.as_ref()?,
+                self.exit_version?,
+                self.exit_uncertainty?,
+                location,
+            ))
+        })();
+        let end =
+            |(id, word, geofence_version, time_uncertainty_seconds, location): (_, &String, _, _, _)| {
+                let cause = cause("exit_cause", word)?;
+                Ok(VisitEnd {
+                    event_id: EventId(id),
+                    cause,
+                    geofence_version,
+                    time_uncertainty_seconds,
+                    location,
+                })
+            };
+        found.map(end).transpose()
+    }
+}
+
+fn cause(column: &str, word: &str) -> Result<Cause> {
+    Cause::from_word(word).ok_or_else(|| unknown(column, word))
+}
+
+impl TryFrom<Row> for Visit {
+    type Error = sqlx::Error;
+
+    fn try_from(row: Row) -> Result<Self> {
+        Ok(Self {
+            entry: row.entry()?,
+            exit: row.exit()?,
+            id: VisitId(row.id),
+            organization_id: row.organization_id.into(),
+            vehicle_id: row.vehicle_id.into(),
+            vehicle_name: row.vehicle_name,
+            geofence_id: row.geofence_id.into(),
+            geofence_name: row.geofence_name,
+            driver_id: row.driver_id.map(DriverId),
+            open: row.exited_at.is_none(),
+            entered_at: row.entered_at.into(),
+            exited_at: row.exited_at.map(Into::into),
+            inferred: row.inferred,
+            as_of: None,
+            analytics: row.analytics.map(|Json(analytics)| analytics),
+        })
+    }
+}
+
+/// A visit.
+pub async fn find(db: &Db, scope: &OrgScope, id: VisitId) -> Result<Option<Visit>> {
+    let organization = Uuid::from(scope.organization_id());
+    let stmt = db.read().sql(SELECT).push_bind(organization).push(" and v.id = ").push_bind(id.0);
+    let row: Option<Row> = stmt.optional().await?;
+    row.map(Visit::try_from).transpose()
+}
+
+/// At most `limit` visits after a place in the list. `now`: how long open ones last.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &VisitFilter,
+    order: VisitOrder,
+    after: Option<(Timestamp, Uuid)>,
+    limit: i64,
+    now: Timestamp,
+) -> Result<Vec<Visit>> {
+    let stmt = db.read().sql(SELECT).push_bind(Uuid::from(scope.organization_id()));
+    let mut stmt = narrowed(stmt, filter, now, db);
+    if let Some((at, id)) = after {
+        let beyond = match order {
+            VisitOrder::NewestFirst => " and (v.entered_at, v.id) < (",
+            VisitOrder::OldestFirst => " and (v.entered_at, v.id) > (",
+        };
+        stmt = stmt.push(beyond).push_bind(Time(at)).push(", ").push_bind(id).push(")");
+    }
+    let stmt = match order {
+        VisitOrder::NewestFirst => stmt.push(" order by v.entered_at desc, v.id desc limit "),
+        VisitOrder::OldestFirst => stmt.push(" order by v.entered_at, v.id limit "),
+    };
+    let rows: Vec<Row> = stmt.push_bind(limit).all().await?;
+    rows.into_iter().map(Visit::try_from).collect()
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &VisitFilter, now: Timestamp, db: &Db) -> Stmt<'c> {
+    let stmt = one_of(stmt, " and v.vehicle_id in (", &filter.vehicle_ids);
+    let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
+    let mut stmt = one_of(stmt, " and v.geofence_id in (", &filter.geofence_ids);
+    if let Some(from) = filter.from {
+        stmt = stmt.push(" and (v.exited_at is null or v.exited_at >= ").push_bind(Time(from)).push(")");
+    }
+    if let Some(to) = filter.to {
+        stmt = stmt.push(" and v.entered_at < ").push_bind(Time(to));
+    }
+    stmt = match filter.open {
+        Some(true) => stmt.push(" and v.exited_at is null"),
+        Some(false) => stmt.push(" and v.exited_at is not null"),
+        None => stmt,
+    };
+    match filter.min_duration_seconds {
+        Some(seconds) => {
+            lasted(stmt.push(" and "), "v.entered_at", ("v.exited_at", now), seconds, db.engine())
+        }
+        None => stmt,
+    }
+}
+
+/// A vehicle that was inside a geofence at an instant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WasInside {
+    /// Which.
+    pub vehicle_id: VehicleId,
+    /// Since when.
+    pub entered_at: Timestamp,
+    /// Why its stay began.
+    pub cause: Cause,
+    /// Where its stay began.
+    pub entry: Place,
+}
+
+/// At most `limit` of the vehicles that were inside a geofence at an instant, by entry, then id.
+pub async fn inside_at(
+    db: &Db,
+    scope: &OrgScope,
+    geofence: GeofenceId,
+    at: Timestamp,
+    after: Option<(Timestamp, VehicleId)>,
+    limit: i64,
+) -> Result<Vec<WasInside>> {
+    let mut stmt = db
+        .read()
+        .sql(
+            "select v.vehicle_id, v.entered_at, e.cause, e.latitude, e.longitude from visit v \
+             join geofence_event e on e.id = v.entry_event_id where v.geofence_id = ",
+        )
+        .push_bind(geofence.0)
+        .push(" and v.organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and v.entered_at <= ")
+        .push_bind(Time(at))
+        .push(" and (v.exited_at is null or v.exited_at > ")
+        .push_bind(Time(at))
+        .push(")");
+    if let Some((entered_at, vehicle)) = after {
+        stmt = stmt.push(" and (v.entered_at, v.vehicle_id) > (").push_bind(Time(entered_at));
+        stmt = stmt.push(", ").push_bind(vehicle.0).push(")");
+    }
+    let stmt = stmt.push(" order by v.entered_at, v.vehicle_id limit ").push_bind(limit);
+    let rows: Vec<(Uuid, Time, String, f64, f64)> = stmt.all().await?;
+    let inside = |(vehicle, entered_at, word, latitude, longitude): (Uuid, Time, String, f64, f64)| {
+        Ok(WasInside {
+            vehicle_id: VehicleId(vehicle),
+            entered_at: entered_at.into(),
+            cause: cause("cause", &word)?,
+            entry: Place::new(latitude, longitude),
+        })
+    };
+    rows.into_iter().map(inside).collect()
+}
+
+/// The newest evaluated fix of each vehicle at an instant: when and where. One without any is left out.
+pub async fn places_at(
+    db: &Db,
+    vehicles: &[VehicleId],
+    at: Timestamp,
+) -> Result<HashMap<VehicleId, (Timestamp, Place)>> {
+    if vehicles.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let rows: Vec<(Uuid, Time, f64, f64)> = db
+        .read()
+        .sql(
+            "select p.vehicle_id, p.recorded_at, p.latitude, p.longitude from vehicle v \
+             join position p on p.vehicle_id = v.id and p.quarantine is null and p.recorded_at = \
+             (select q.recorded_at from position q where q.vehicle_id = v.id and q.quarantine is null \
+             and q.recorded_at <= ",
+        )
+        .push_bind(Time(at))
+        .push(" order by q.recorded_at desc limit 1) where v.id in (")
+        .push_each(vehicles, |stmt, id| stmt.push_bind(id.0))
+        // Of two places at one instant the engine takes the first of this order; the last row wins below.
+        .push(") order by p.accuracy_meters desc nulls first, p.latitude desc, p.longitude desc")
+        .all()
+        .await?;
+    let place = |(vehicle, at, latitude, longitude): (Uuid, Time, f64, f64)| {
+        (VehicleId(vehicle), (at.into(), Place::new(latitude, longitude)))
+    };
+    Ok(rows.into_iter().map(place).collect())
+}

@@ -1,0 +1,165 @@
+//! The lock of a driver, one holder at a time, also when two come at the same instant.
+
+use futures_util::future::join;
+use serde_json::{Value, json};
+
+use crate::drivers::{driver, made};
+use crate::harness::{App, Said, on_each_engine, text};
+
+/// How often two come at once.
+const ROUNDS: usize = 200;
+
+/// The winner's place among two answers, of which one must be 200 and one a 409 with a code.
+#[track_caller]
+fn winner(said: &(Said, Said), codes: &[&str]) -> usize {
+    let (won, lost, place) = if said.0.status == 200 { (&said.0, &said.1, 0) } else { (&said.1, &said.0, 1) };
+    assert_eq!((won.status, lost.status), (200, 409), "{} {}", won.body, lost.body);
+    let code = lost.body["code"].as_str().unwrap();
+    assert!(codes.contains(&code), "{}", lost.body);
+    place
+}
+
+async fn vehicle(app: &App, token: &str, name: &str) -> Value {
+    json!({ "vehicleId": app.post("/v1/vehicles", token, json!({ "name": name })).await.ok(201)["id"] })
+}
+
+#[test]
+fn of_two_organizations_that_lock_at_once_one_gets_the_driver() {
+    on_each_engine(async |app| {
+        let (maker, one, two) = (app.org("maker").await, app.org("one").await, app.org("two").await);
+        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let (lock, unlock) = (format!("{path}/lock"), format!("{path}/unlock"));
+        let tokens = [&one.org_admin, &two.org_admin];
+        let mut wins = [0, 0];
+        for round in 0..ROUNDS {
+            // Each begins as often as the other.
+            let (first, second) = (tokens[round % 2], tokens[1 - round % 2]);
+            let said = join(app.post(&lock, first, json!({})), app.post(&lock, second, json!({}))).await;
+            let place = (winner(&said, &["driverLocked"]) + round) % 2;
+            wins[place] += 1;
+            app.post(&lock, tokens[place], json!({ "reason": "again" })).await.ok(200);
+            app.get(&path, tokens[1 - place]).await.problem(404, "notFound");
+            app.post(&unlock, tokens[place], json!({})).await.ok(200);
+        }
+        assert_eq!(wins[0] + wins[1], ROUNDS);
+        app
+    });
+}
+
+#[test]
+fn a_lock_and_an_assignment_at_once_leave_one_of_them() {
+    on_each_engine(async |app| {
+        let (maker, other) = (app.org("maker").await, app.org("other").await);
+        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let wish = vehicle(&app, &maker.org_admin, "bus").await;
+        let (lock, unlock, assign) =
+            (format!("{path}/lock"), format!("{path}/unlock"), format!("{path}/assign-vehicle"));
+        for _ in 0..ROUNDS / 4 {
+            let said = join(
+                app.post(&lock, &other.org_admin, json!({})),
+                app.post(&assign, &maker.dispatcher, wish.clone()),
+            )
+            .await;
+            if winner(&said, &["driverLocked", "driverAssignedElsewhere"]) == 0 {
+                app.post(&unlock, &other.org_admin, json!({})).await.ok(200);
+            } else {
+                app.post(&lock, &other.org_admin, json!({})).await.problem(409, "driverAssignedElsewhere");
+                let pair = format!("{path}/vehicles/{}", text(&wish["vehicleId"]));
+                app.delete(&pair, &maker.dispatcher).await.ok(204);
+            }
+        }
+        app
+    });
+}
+
+#[test]
+fn one_licence_entered_twice_at_once_makes_one_driver() {
+    on_each_engine(async |app| {
+        let (one, two) = (app.org("one").await, app.org("two").await);
+        for round in 0..ROUNDS / 4 {
+            let number = format!("L{round}");
+            let body = || driver("Ruiz", Some(&number));
+            let (a, b) = join(
+                app.post("/v1/drivers", &one.org_admin, body()),
+                app.post("/v1/drivers", &two.org_admin, body()),
+            )
+            .await;
+            let mut statuses = [a.status, b.status];
+            statuses.sort_unstable();
+            assert_eq!(statuses, [201, 409], "{} {}", a.body, b.body);
+        }
+        app
+    });
+}
+
+#[test]
+fn a_lock_is_idempotent_and_unlocking_ends_what_the_driver_drives() {
+    on_each_engine(async |app| {
+        let (maker, other) = (app.org("maker").await, app.org("other").await);
+        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let (lock, unlock) = (format!("{path}/lock"), format!("{path}/unlock"));
+        let free = app.post(&unlock, &maker.org_admin, json!({})).await.ok(200);
+        assert_eq!(free["lock"], json!({ "locked": false }), "free already is as good");
+        let bearer = format!("Bearer {}", other.org_admin);
+        let held = app.send("POST", &lock, &[("authorization", bearer.as_str())], "").await.ok(200);
+        let again = app.post(&lock, &other.org_admin, json!({ "reason": "late" })).await.ok(200);
+        assert_eq!(again, held, "held already is as good");
+        app.post(&lock, &maker.org_admin, json!({})).await.problem(409, "driverLocked");
+        let wish = vehicle(&app, &other.org_admin, "bus").await;
+        app.post(&format!("{path}/assign-vehicle"), &maker.dispatcher, wish.clone())
+            .await
+            .problem(409, "driverLocked");
+        app.post(&format!("{path}/assign-vehicle"), &other.dispatcher, wish.clone()).await.ok(200);
+        app.post(&unlock, &other.org_admin, json!({})).await.ok(200);
+        let vehicle = format!("/v1/vehicles/{}", text(&wish["vehicleId"]));
+        assert_eq!(app.get(&vehicle, &other.viewer).await.ok(200).get("driver"), None);
+        app.post(&lock, &other.org_admin, json!({})).await.ok(200);
+        let past = app.get(&format!("{path}/vehicles?state=past"), &other.viewer).await.ok(200);
+        assert_eq!(
+            (&past["data"][0]["endReason"], past["data"].as_array().unwrap().len()),
+            (&json!("driverUnlocked"), 1)
+        );
+        let seen = app.get(&format!("{path}/vehicles"), &maker.viewer).await.ok(200);
+        assert_eq!(seen["data"], json!([]), "whom the holder let drive what is the holder's to know");
+        for body in [json!({ "reason": "" }), json!({ "reason": 7 }), json!({ "resaon": "x" }), json!([])] {
+            app.post(&lock, &other.org_admin, body).await.problem(422, "validationFailed");
+        }
+        app.post(&unlock, &other.org_admin, json!({ "reason": "x" })).await.problem(422, "validationFailed");
+        app
+    });
+}
+
+#[test]
+fn the_creator_keeps_its_own_history_of_a_driver_whom_another_holds() {
+    on_each_engine(async |app| {
+        let (maker, other) = (app.org("maker").await, app.org("other").await);
+        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let wish = vehicle(&app, &maker.org_admin, "bus").await;
+        app.post(&format!("{path}/assign-vehicle"), &maker.dispatcher, wish.clone()).await.ok(200);
+        app.post(&format!("{path}/lock"), &other.org_admin, json!({}))
+            .await
+            .problem(409, "driverAssignedElsewhere");
+        app.delete(&format!("{path}/vehicles/{}", text(&wish["vehicleId"])), &maker.dispatcher).await.ok(204);
+        app.post(&format!("{path}/lock"), &other.org_admin, json!({})).await.ok(200);
+        let own = app.get(&format!("{path}/vehicles"), &maker.viewer).await.ok(200);
+        assert_eq!(own["data"][0]["vehicle"]["name"], "bus");
+        let foreign = app.get(&format!("{path}/vehicles"), &other.viewer).await.ok(200);
+        assert_eq!(foreign["data"], json!([]), "whom the creator let drive what is the creator's to know");
+        app
+    });
+}
+
+#[test]
+fn an_organization_that_is_deleted_lets_its_drivers_go() {
+    on_each_engine(async |app| {
+        let (maker, other, third) = (app.org("maker").await, app.org("other").await, app.org("third").await);
+        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        app.post(&format!("{path}/lock"), &other.org_admin, json!({})).await.ok(200);
+        let wish = vehicle(&app, &other.org_admin, "bus").await;
+        app.post(&format!("{path}/assign-vehicle"), &other.dispatcher, wish).await.ok(200);
+        app.delete(&format!("/v1/organizations/organization/{}", other.id), &app.root).await.ok(204);
+        assert_eq!(app.get(&path, &maker.viewer).await.ok(200)["lock"], json!({ "locked": false }));
+        app.post(&format!("{path}/lock"), &third.org_admin, json!({})).await.ok(200);
+        app
+    });
+}

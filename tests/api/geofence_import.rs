@@ -1,0 +1,72 @@
+//! Many geofences at once.
+
+use serde_json::{Value, json};
+
+use crate::harness::{App, Said, text, with_app};
+
+fn point(name: &str, latitude: f64) -> Value {
+    json!({ "type": "Feature", "properties": { "name": name, "radiusMeters": 50.0, "category": "stop" },
+        "geometry": { "type": "Point", "coordinates": [8.0, latitude] } })
+}
+
+async fn import(app: &App, token: &str, features: Vec<Value>) -> Said {
+    let bearer = format!("Bearer {token}");
+    let headers = [("content-type", "application/geo+json"), ("authorization", bearer.as_str())];
+    let body = json!({ "type": "FeatureCollection", "features": features });
+    app.send("POST", "/v1/geofences/import", &headers, body.to_string()).await
+}
+
+#[test]
+fn what_is_good_is_made_and_what_is_not_is_told_by_its_place() {
+    with_app(async |app| {
+        let org = app.org("mapping").await;
+        let square = json!([[0.0, 0.0], [1.0, 0.0], [1.0, 95.0], [0.0, 1.0], [0.0, 0.0]]);
+        let broken = json!({ "type": "Feature", "properties": { "name": "b" },
+            "geometry": { "type": "Polygon", "coordinates": [square] } });
+        let nameless = json!({ "type": "Feature", "properties": { "radiusMeters": 50, "colour": "#000000" },
+            "geometry": { "type": "Point", "coordinates": [8.0, 50.0] } });
+        let line = json!({ "type": "Feature", "properties": { "name": "l" },
+            "geometry": { "type": "LineString", "coordinates": [] } });
+        let said =
+            import(&app, &org.dispatcher, vec![point("a", 50.0), broken, nameless, line, point("e", 51.0)])
+                .await;
+        let body = said.ok(200);
+        assert_eq!((&body["created"], &body["failed"]), (&json!(2), &json!(3)));
+        let pointers = |index: usize| -> Vec<String> {
+            let errors = body["results"][index]["problem"]["errors"].as_array().unwrap();
+            errors.iter().map(|error| text(&error["pointer"])).collect()
+        };
+        assert_eq!(pointers(1), ["/features/1/geometry/coordinates/0/2"]);
+        assert_eq!(pointers(2), ["/features/2/properties/name", "/features/2/properties/colour"]);
+        assert_eq!(pointers(3), ["/features/3/geometry/type"]);
+        let path = format!("/v1/geofences/{}", text(&body["results"][4]["id"]));
+        assert_eq!(app.get(&path, &org.viewer).await.ok(200)["name"], "e");
+        assert_eq!(
+            app.get("/v1/geofences?category=stop", &org.viewer).await.ok(200)["pagination"]["totalItems"],
+            2
+        );
+        app
+    });
+}
+
+#[test]
+fn the_plan_and_the_size_are_limits() {
+    with_app(async |app| {
+        let org = app.org("small").await;
+        let path = format!("/v1/organizations/organization/{}", org.id);
+        let limits = json!({ "subscription": { "limits": { "geofences": 2 } } });
+        app.put(&path, &app.root, limits).await.ok(200);
+        let body =
+            import(&app, &org.org_admin, (0..3).map(|i| point("p", f64::from(i))).collect()).await.ok(200);
+        assert_eq!(body["created"], 2);
+        assert_eq!(body["results"][2]["problem"]["code"], "planLimitReached");
+        let many = import(&app, &org.org_admin, (0..1001).map(|_| json!({})).collect()).await;
+        many.problem(422, "validationFailed");
+        assert_eq!(many.pointers(), ["/features"]);
+        import(&app, &org.viewer, vec![]).await.problem(403, "forbidden");
+        let plain = app.post("/v1/geofences/import", &org.org_admin, json!({ "type": "Feature" })).await;
+        plain.problem(422, "validationFailed");
+        assert_eq!(plain.pointers(), ["/type"]);
+        app
+    });
+}

@@ -1,0 +1,222 @@
+//! Letters and the links in them: sent once, kept over restarts, given up at last; pages with a button.
+
+use serde_json::json;
+use waypost::auth::link::Purpose;
+use waypost::domain::account::{AccountStatus, Role};
+use waypost::store::account::{self, NewAccount};
+use waypost::store::outbox::{self, OutgoingMail};
+use waypost_actors::model::OrganizationId;
+
+use crate::harness::{App, PASSWORD, ROOT, text, with_app};
+
+const NEW: &str = "another long password";
+
+fn sign_up(email: &str) -> serde_json::Value {
+    json!({ "name": "Robot", "email": email, "password": PASSWORD })
+}
+
+/// Somebody who is invited to an organization, with the letter on its way.
+async fn invite(app: &App, organization: &str, email: &str) {
+    let account = NewAccount {
+        id: waypost::clock::new_id(),
+        organization_id: Some(OrganizationId(organization.parse().unwrap())),
+        email: email.to_owned(),
+        first_name: "Ada".into(),
+        last_name: "Lovelace".into(),
+        role: Role::Viewer,
+        status: AccountStatus::Invited,
+        password_hash: None,
+        created_at: app.context.clock.now().into(),
+    };
+    let letter = OutgoingMail {
+        purpose: Purpose::Invite,
+        subject_id: account.id,
+        recipient: email.to_owned(),
+        greeting: "Ada".into(),
+        about: Some("Fleet".into()),
+    };
+    let mut tx = app.context.db.begin().await.unwrap();
+    account::insert(tx.on(), &account).await.unwrap();
+    outbox::put(&mut tx, &letter, app.context.clock.now().into()).await.unwrap();
+    tx.commit().await.unwrap();
+    app.context.mail.wake();
+}
+
+#[test]
+fn a_letter_that_fails_for_a_while_comes_later_and_once() {
+    with_app(async |app| {
+        app.mail.fail_next(true);
+        app.post("/v1/system-users", "", sign_up("late@example.org")).await.ok(201);
+        // Another letter passes: the first had its turn before.
+        app.post("/v1/system-users", "", sign_up("other@example.org")).await.ok(201);
+        app.link("other@example.org", 1).await;
+        assert!(app.mail.all("late@example.org").is_empty());
+        app.pass(31);
+        app.context.mail.wake();
+        let path =
+            app.link("late@example.org", 1).await.replace("/verify/", "/v1/system-users/verify-email/");
+        app.post(&path, "", json!(null)).await.ok(200);
+        app.pass(3600);
+        app.context.mail.wake();
+        app.post("/v1/system-users", "", sign_up("third@example.org")).await.ok(201);
+        app.link("third@example.org", 1).await;
+        assert_eq!(app.mail.all("late@example.org").len(), 1);
+        app
+    });
+}
+
+#[test]
+fn a_letter_that_is_refused_for_good_is_given_up() {
+    with_app(async |app| {
+        app.mail.fail_next(false);
+        app.post("/v1/system-users", "", sign_up("never@example.org")).await.ok(201);
+        app.post("/v1/system-users", "", sign_up("other@example.org")).await.ok(201);
+        app.link("other@example.org", 1).await;
+        app.pass(24 * 3600);
+        app.context.mail.wake();
+        app.post("/v1/system-users", "", sign_up("third@example.org")).await.ok(201);
+        app.link("third@example.org", 1).await;
+        assert!(app.mail.all("never@example.org").is_empty());
+        assert_eq!(outbox::counts(&app.context.db).await.unwrap().1, 1);
+        app
+    });
+}
+
+#[test]
+fn letters_survive_a_restart_and_no_token_rests_in_the_store() {
+    with_app(async |app| {
+        let waiting = OutgoingMail {
+            purpose: Purpose::ResetPassword,
+            subject_id: waypost::clock::new_id(),
+            recipient: "somebody@example.org".into(),
+            greeting: String::new(),
+            about: None,
+        };
+        // Put by nobody who wakes the post, as by a server that ended right after its commit.
+        let mut tx = app.context.db.begin().await.unwrap();
+        outbox::put(&mut tx, &waiting, app.context.clock.now().into()).await.unwrap();
+        tx.commit().await.unwrap();
+        let row: (String, String) =
+            app.context.db.read().sql("select letter, recipient from mail_outbox").one().await.unwrap();
+        assert_eq!(row, ("resetPassword".to_owned(), "somebody@example.org".to_owned()));
+        let page = app.link("somebody@example.org", 1).await;
+        let token = page.strip_prefix("/reset/").unwrap();
+        let hashes: i64 = app
+            .context
+            .db
+            .read()
+            .sql("select count(*) from one_time_token where token_hash = $1")
+            .bind(waypost::auth::secret::hash(token))
+            .scalar()
+            .await
+            .unwrap();
+        assert_eq!(hashes, 1);
+        app
+    });
+}
+
+#[test]
+fn an_invitation_is_accepted_once_with_a_password_of_ones_own() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        invite(&app, &org.id, "ada@example.org").await;
+        let page = app.link("ada@example.org", 1).await;
+        let route = page.replace("/invite/", "/v1/auth/accept-invite/");
+        let letter = app.mail.all("ada@example.org").remove(0);
+        assert!(letter.body.starts_with("Hello Ada,") && letter.subject.contains("Fleet"));
+        app.post(&route, "", json!({ "password": "short" })).await.problem(422, "validationFailed");
+        app.post("/v1/auth/accept-invite/wpi_x", "", json!({ "password": NEW }))
+            .await
+            .problem(404, "notFound");
+        let accept = || app.post(&route, "", json!({ "password": NEW }));
+        let (one, two) = tokio::join!(accept(), accept());
+        let (won, lost) = if one.status == 200 { (one, two) } else { (two, one) };
+        lost.problem(410, "linkUsed");
+        assert_eq!(won.ok(200)["role"], "viewer");
+        let login = json!({ "email": "ada@example.org", "password": NEW });
+        app.post("/v1/auth/login", "", login).await.ok(200);
+        app
+    });
+}
+
+#[test]
+fn a_forgotten_password_is_replaced_and_ends_every_session() {
+    with_app(async |app| {
+        app.post("/v1/auth/forgot-password", "", json!({ "email": "ROOT@example.org" })).await.ok(202);
+        let route = app.link(ROOT, 1).await.replace("/reset/", "/v1/auth/reset-password/");
+        for _ in 0..5 {
+            app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": "wrong" })).await;
+        }
+        app.post(&route, "", json!({ "password": NEW })).await.ok(204);
+        app.post(&route, "", json!({ "password": NEW })).await.problem(410, "linkUsed");
+        app.get("/v1/auth/me", &app.root).await.problem(401, "unauthenticated");
+        let login = |password| app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": password }));
+        login(PASSWORD).await.problem(401, "invalidCredentials");
+        login(NEW).await.ok(200);
+
+        app.post("/v1/auth/forgot-password", "", json!({ "email": ROOT })).await.ok(202);
+        app.pass(61);
+        app.post("/v1/auth/forgot-password", "", json!({ "email": ROOT })).await.ok(202);
+        let route = app.link(ROOT, 2).await.replace("/reset/", "/v1/auth/reset-password/");
+        app.pass(24 * 3600);
+        app.post(&route, "", json!({ "password": PASSWORD })).await.problem(410, "linkExpired");
+        app
+    });
+}
+
+#[test]
+fn a_system_users_password_is_replaced_by_its_own_letter() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let (id, token) = app.system_user(&org.org_admin, &["vehicles:read"]).await;
+        let email = text(&app.get("/v1/auth/me", &token).await.ok(200)["email"]);
+        app.post("/v1/auth/forgot-password", "", json!({ "email": email })).await.ok(202);
+        let page = app.link(&email, 2).await;
+        let fields = format!("password={}", NEW.replace(' ', "+"));
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        app.send("POST", &page, &form, fields).await.ok(200);
+        app.get("/v1/auth/me", &token).await.problem(401, "unauthenticated");
+        let login = json!({ "email": email, "password": NEW });
+        assert_eq!(app.post("/v1/system-users/login", "", login).await.ok(200)["id"], json!(id));
+        app
+    });
+}
+
+#[test]
+fn the_pages_behind_links_have_a_button_and_use_nothing_up_by_being_looked_at() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        invite(&app, &org.id, "ada@example.org").await;
+        app.post("/v1/system-users", "", sign_up("robot@example.org")).await.ok(201);
+        app.post("/v1/auth/forgot-password", "", json!({ "email": ROOT })).await.ok(202);
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        for (email, has_password, again) in
+            [("ada@example.org", true, 410), ("robot@example.org", false, 200), (ROOT, true, 410)]
+        {
+            let page = app.link(email, 1).await;
+            for _ in 0..3 {
+                let said = app.get(&page, "").await;
+                said.ok(200);
+                let policy = said.header("content-security-policy").unwrap();
+                assert!(policy.contains("form-action 'self'") && !policy.contains("script"), "{policy}");
+                let html = String::from_utf8(said.bytes).unwrap();
+                assert!(html.contains("<form method=\"post\">") && html.contains("<button>"), "{html}");
+                assert_eq!(html.contains("type=\"password\""), has_password);
+            }
+            if has_password {
+                let said = app.send("POST", &page, &form, "password=short").await;
+                said.ok(422);
+                assert!(String::from_utf8(said.bytes).unwrap().contains("12 to 128 characters"));
+            }
+            app.send("POST", &page, &form, "password=long+enough+password").await.ok(200);
+            app.send("POST", &page, &form, "password=long+enough+password").await.ok(again);
+            app.get(&page, "").await.ok(again);
+        }
+        for page in ["/verify/wpv_x", "/invite/wpi_x", "/reset/wpx_x"] {
+            assert!(app.get(page, "").await.header("content-type").unwrap().starts_with("text/html"));
+            app.get(page, "").await.ok(404);
+            app.send("POST", page, &form, "password=long+enough+password").await.ok(404);
+        }
+        app
+    });
+}

@@ -1,0 +1,265 @@
+//! Every route of the description × every principal × own and foreign organization, against one table.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use waypost::clock::new_id;
+use waypost::domain::account::Role;
+use waypost::store::time::Time;
+
+use crate::harness::{App, PASSWORD, Said, circle, text, with_app};
+
+const TABLE: &str = include_str!("matrix.txt");
+/// Routes that do not speak JSON with an access token, or belong to everybody: tested by themselves.
+const BY_THEMSELVES: [&str; 7] = [
+    "POST /v1/positions",
+    "GET /v1/ws/tracker",
+    "GET /v1/ws/live",
+    "GET /healthz",
+    "GET /readyz",
+    "GET /openapi.json",
+    "POST /v1/system-users",
+];
+
+/// A line of the table.
+struct Line {
+    method: &'static str,
+    path: &'static str,
+    allowed: u16,
+    who: &'static str,
+    scope: &'static str,
+    place: &'static str,
+}
+
+fn lines() -> Vec<Line> {
+    let words = TABLE.lines().filter(|line| !line.starts_with('#') && !line.trim().is_empty());
+    let read = |line: &'static str| match line.split_whitespace().collect::<Vec<_>>()[..] {
+        [method, path, allowed, who, scope, place] => {
+            Line { method, path, allowed: allowed.parse().unwrap(), who, scope, place }
+        }
+        _ => panic!("six words: {line}"),
+    };
+    words.map(read).collect()
+}
+
+/// Somebody who calls.
+struct Principal {
+    name: String,
+    token: String,
+    /// The letter of its role, or its scope; nothing for those who are never let in.
+    is: String,
+    is_operator: bool,
+}
+
+/// An organization and one of everything that it owns, by the first word of its path.
+struct World {
+    organization: String,
+    owned: BTreeMap<&'static str, String>,
+}
+
+#[test]
+fn every_described_route_has_a_line() {
+    let document = waypost::http::openapi::document();
+    let mut missing = BTreeSet::new();
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for method in ["get", "post", "put", "delete"].iter().filter(|method| item.get(*method).is_some()) {
+            missing.insert(format!("{} {path}", method.to_uppercase()));
+        }
+    }
+    let known = lines().into_iter().map(|line| format!("{} {}", line.method, line.path));
+    for known in known.chain(BY_THEMSELVES.map(str::to_owned)) {
+        assert!(missing.remove(&known), "{known} is in the table but not in the description");
+    }
+    assert!(missing.is_empty(), "without a line in tests/api/matrix.txt: {missing:#?}");
+}
+
+#[test]
+fn everybody_may_what_the_table_says_and_nothing_else() {
+    with_app(async |app| {
+        let (own, foreign) = (world(&app, "own").await, world(&app, "foreign").await);
+        let principals = principals(&app, &own).await;
+        let mut wrong = Vec::new();
+        for line in lines() {
+            for principal in &principals {
+                for (world, is_own) in [(&own, true), (&foreign, false)] {
+                    let expected = expected(&line, principal, is_own);
+                    let said = call(&app, &line, principal, world).await;
+                    if said.status != expected {
+                        let Line { method, path, .. } = line;
+                        let whose = if is_own { "own" } else { "foreign" };
+                        let body = String::from_utf8_lossy(&said.bytes).chars().take(200).collect::<String>();
+                        wrong.push(format!(
+                            "{method} {path}, {}, {whose}: {} and not {expected}: {body}",
+                            principal.name, said.status
+                        ));
+                    }
+                    if said.status == 404 && line.who != "public" {
+                        // As of something that is not there at all.
+                        let keys: Vec<&String> = said.body.as_object().unwrap().keys().collect();
+                        assert!(
+                            !keys.iter().any(|key| ["detail", "errors"].contains(&key.as_str())),
+                            "{}",
+                            said.body
+                        );
+                    }
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+        app
+    });
+}
+
+/// What the table says that somebody gets.
+fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
+    if line.who == "public" {
+        return line.allowed;
+    }
+    if principal.is.is_empty() {
+        return 401;
+    }
+    let is_role = principal.is.len() == 1;
+    let may = if is_role {
+        line.who.contains(&principal.is)
+    } else {
+        ["any", "itself"].contains(&line.scope) || line.scope == principal.is
+    };
+    match (may, is_own || principal.is_operator || line.place == "none") {
+        (false, _) => 403,
+        // It sees itself, and these are others.
+        (true, _) if line.scope == "itself" && !is_role => 404,
+        (true, true) => line.allowed,
+        (true, false) => 404,
+    }
+}
+
+async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> Said {
+    let mut path = filled(line.path, world);
+    let names_it = match line.place {
+        "query" => true,
+        "path" => principal.is_operator,
+        _ => false,
+    };
+    if names_it {
+        path.push_str(&format!("?organizationId={}", world.organization));
+    }
+    let mut body = json!({});
+    if line.place == "body" {
+        body["organizationId"] = json!(world.organization);
+    }
+    if line.path.ends_with("/import") {
+        body = json!({ "type": "FeatureCollection", "features": [] });
+    }
+    let bearer = format!("Bearer {}", principal.token);
+    let mut headers = vec![("content-type", "application/json"), ("if-match", "\"not this\"")];
+    if !principal.token.is_empty() {
+        headers.push(("authorization", bearer.as_str()));
+    }
+    let body = if matches!(line.method, "POST" | "PUT") { body.to_string() } else { String::new() };
+    app.send(line.method, &path, &headers, body).await
+}
+
+/// A path with the ids of what a world owns.
+fn filled(path: &str, world: &World) -> String {
+    let kind = path.split('/').nth(2).unwrap_or_default();
+    let part = |part: &str| match part {
+        "{token}" => "no-such-token".to_owned(),
+        "{id}" => world.owned[kind].clone(),
+        "{vehicleId}" => world.owned["vehicles"].clone(),
+        "{geofenceId}" => world.owned["geofences"].clone(),
+        "{driverId}" => world.owned["drivers"].clone(),
+        fixed => fixed.to_owned(),
+    };
+    path.split('/').map(part).collect::<Vec<_>>().join("/")
+}
+
+/// One of everything. A new kind of resource is one line here.
+async fn world(app: &App, name: &str) -> World {
+    let org = app.org(name).await;
+    let made =
+        async |path: &str, body: Value| text(&app.post(path, &org.org_admin, body).await.ok(201)["id"]);
+    let vehicle = made("/v1/vehicles", json!({ "name": "Bus" })).await;
+    let geofence = made("/v1/geofences", circle("Depot")).await;
+    let owned = BTreeMap::from([
+        ("organizations", org.id.clone()),
+        ("trackers", made("/v1/trackers", json!({ "uniqueId": format!("imei-{name}") })).await),
+        ("system-users", system_user(app, &org.id, "[]").await.0),
+        ("geofence-events", event(app, &org.id, &vehicle, &geofence).await),
+        ("vehicles", vehicle),
+        ("geofences", geofence),
+    ]);
+    World { organization: org.id, owned }
+}
+
+/// A system user whose address is verified, and its access token.
+async fn system_user(app: &App, organization: &str, scopes: &str) -> (String, String) {
+    let name = format!("robot-{}", new_id().simple());
+    let body = json!({ "name": name, "email": format!("{name}@example.org"), "password": PASSWORD,
+        "scopes": serde_json::from_str::<Value>(scopes).unwrap(), "organizationId": organization });
+    let id = text(&app.post("/v1/system-users", &app.root, body).await.ok(201)["id"]);
+    let verified = "update system_user set status = 'active', email_verified_at = created_at where id = $1";
+    app.context.db.write().sql(verified).bind(id.parse::<Uuid>().unwrap()).run().await.unwrap();
+    let body = json!({ "email": format!("{name}@example.org"), "password": PASSWORD });
+    let said = app.post("/v1/system-users/login", "", body).await.ok(200);
+    (id, text(&said["accessToken"]))
+}
+
+async fn event(app: &App, organization: &str, vehicle: &str, geofence: &str) -> String {
+    let (id, uuid) = (new_id(), |text: &str| text.parse::<Uuid>().unwrap());
+    let insert = "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, vehicle_id, \
+         geofence_id, geofence_version, occurred_at, time_uncertainty_seconds, detected_at, origin, cause, inferred, \
+         latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude) values \
+         ($1, $2, 'entry', 'active', 1, $1, $3, $4, $5, 1, $6, 0.5, $6, 'live', 'crossing', $7, 1.5, 2.5, $6, 1.5, 2.5)";
+    let next = "select coalesce(max(sequence), 0) + 1 from geofence_event";
+    let sequence: i64 = app.context.db.read().sql(next).scalar().await.unwrap();
+    app.context
+        .db
+        .write()
+        .sql(insert)
+        .bind(id)
+        .bind(sequence)
+        .bind(uuid(organization))
+        .bind(uuid(vehicle))
+        .bind(uuid(geofence))
+        .bind(Time(app.context.clock.now()))
+        .bind(false)
+        .run()
+        .await
+        .unwrap();
+    id.to_string()
+}
+
+async fn principals(app: &App, own: &World) -> Vec<Principal> {
+    let mut principals = vec![Principal {
+        name: "anonymous".into(),
+        token: String::new(),
+        is: String::new(),
+        is_operator: false,
+    }];
+    for (role, letter) in [
+        (Role::SuperAdmin, "S"),
+        (Role::Admin, "A"),
+        (Role::OrgAdmin, "O"),
+        (Role::Dispatcher, "D"),
+        (Role::Viewer, "V"),
+    ] {
+        let organization = (!role.is_operator()).then_some(own.organization.as_str());
+        let token = app.sign_in(app.account(role, organization).await).await;
+        let (name, is_operator) = (role.as_str().to_owned(), role.is_operator());
+        principals.push(Principal { name, token, is: letter.to_owned(), is_operator });
+    }
+    let scopes: BTreeSet<&str> =
+        lines().iter().map(|line| line.scope).filter(|scope| scope.contains(':')).collect();
+    for scope in scopes.into_iter().chain(["none"]) {
+        let given = if scope == "none" { "[]".to_owned() } else { json!([scope]).to_string() };
+        let token = system_user(app, &own.organization, &given).await.1;
+        let name = format!("system user with {scope}");
+        principals.push(Principal { name, token, is: scope.to_owned(), is_operator: false });
+    }
+    let body = json!({ "uniqueId": "imei-caller", "organizationId": own.organization });
+    let made = app.post("/v1/trackers", &app.root, body).await.ok(201);
+    let token = text(&made["token"]);
+    principals.push(Principal { name: "tracker".into(), token, is: String::new(), is_operator: false });
+    principals
+}

@@ -1,0 +1,257 @@
+//! Users: what changes of them, by whom, and what follows.
+
+use futures_util::future::join;
+use serde_json::{Value, json};
+use waypost::domain::account::Role;
+
+use crate::harness::{App, Org, PASSWORD, Said, text, with_app};
+
+async fn own_path(app: &App, token: &str) -> String {
+    format!("/v1/users/{}", text(&app.get("/v1/auth/me", token).await.ok(200)["id"]))
+}
+
+/// A user of an organization who accepted the invitation: path and session.
+async fn accepted(app: &App, org: &Org, email: &str, role: &str) -> (String, Value) {
+    let body = json!({ "email": email, "firstName": "A", "lastName": "B", "role": role });
+    let made = app.post("/v1/users", &org.org_admin, body).await.ok(201);
+    let accept = app.link(email, 1).await.replace("/invite/", "/v1/auth/accept-invite/");
+    let session = app.post(&accept, "", json!({ "password": PASSWORD })).await.ok(200);
+    (format!("/v1/users/{}", text(&made["id"])), session)
+}
+
+#[test]
+fn everybody_changes_their_own_names_and_nothing_more() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let admin = app.account(Role::Admin, None).await;
+        let admin = app.sign_in(admin).await;
+        for token in [&org.viewer, &org.dispatcher, &admin] {
+            let path = own_path(&app, token).await;
+            let own =
+                json!({ "firstName": "Grace", "phone": "+1 555 0100", "locale": "en-US", "timezone": "UTC" });
+            let changed = app.put(&path, token, own).await;
+            assert_eq!(
+                (&changed.ok(200)["firstName"], &changed.body["phone"]),
+                (&json!("Grace"), &json!("+1 555 0100"))
+            );
+            app.put(&path, token, changed.body.clone()).await.ok(200);
+            assert_eq!(app.put(&path, token, json!({ "phone": null })).await.ok(200).get("phone"), None);
+            for beyond in [
+                json!({ "role": "orgAdmin" }),
+                json!({ "role": "superAdmin" }),
+                json!({ "status": "disabled" }),
+                json!({ "email": "other@example.org" }),
+            ] {
+                app.put(&path, token, beyond).await.problem(403, "forbidden");
+            }
+            let said =
+                app.put(&path, token, json!({ "id": "x", "organizationId": "y", "password": "z" })).await;
+            said.problem(422, "validationFailed");
+            assert_eq!(said.pointers(), ["/id", "/organizationId", "/password"]);
+        }
+        let dispatcher = own_path(&app, &org.dispatcher).await;
+        app.put(&dispatcher, &org.viewer, json!({ "firstName": "x" })).await.problem(403, "forbidden");
+        app
+    });
+}
+
+#[test]
+fn roles_change_within_their_kind() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let viewer = own_path(&app, &org.viewer).await;
+        app.put(&viewer, &org.org_admin, json!({ "role": "dispatcher" })).await.ok(200);
+        app.post("/v1/geofences", &org.viewer, crate::harness::circle("now")).await.ok(201);
+        app.put(&viewer, &org.org_admin, json!({ "role": "superAdmin" })).await.problem(403, "forbidden");
+        let said = app.put(&viewer, &app.root, json!({ "role": "admin" })).await;
+        said.problem(422, "validationFailed");
+        assert_eq!(said.pointers(), ["/role"]);
+        let admin = app.account(Role::Admin, None).await;
+        let admin = format!("/v1/users/{admin}");
+        assert_eq!(
+            app.put(&admin, &app.root, json!({ "role": "superAdmin" })).await.ok(200)["role"],
+            "superAdmin"
+        );
+        app.put(&admin, &app.root, json!({ "role": "viewer" })).await.problem(422, "validationFailed");
+        let stale = app.get(&viewer, &org.org_admin).await.header("etag").unwrap().to_owned();
+        app.put(&viewer, &org.org_admin, json!({ "lastName": "Fresh" })).await.ok(200);
+        let bearer = format!("Bearer {}", org.org_admin);
+        let headers =
+            [("authorization", bearer.as_str()), ("if-match", &stale), ("content-type", "application/json")];
+        app.send("PUT", &viewer, &headers, r#"{"lastName":"Stale"}"#)
+            .await
+            .problem(412, "preconditionFailed");
+        app
+    });
+}
+
+#[test]
+fn the_last_org_admin_stays() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        // The one who was invited when the organization became active has not accepted.
+        let path = own_path(&app, &org.org_admin).await;
+        for change in [json!({ "role": "viewer" }), json!({ "status": "disabled" })] {
+            for token in [&org.org_admin, &app.root] {
+                app.put(&path, token, change.clone()).await.problem(409, "lastOrgAdmin");
+            }
+        }
+        app.put(&path, &org.org_admin, json!({ "firstName": "Still", "role": "orgAdmin" })).await.ok(200);
+        let (second, session) = accepted(&app, &org, "second@example.org", "orgAdmin").await;
+        app.put(&path, &org.org_admin, json!({ "role": "dispatcher" })).await.ok(200);
+        app.put(&path, &org.org_admin, json!({ "role": "orgAdmin" })).await.problem(403, "forbidden");
+        let token = text(&session["accessToken"]);
+        app.put(&second, &token, json!({ "status": "disabled" })).await.problem(409, "lastOrgAdmin");
+        app
+    });
+}
+
+/// Of two that go at the same time one stays.
+fn assert_one_stays(said: [&Said; 2], code: &str) {
+    let mut statuses = said.map(|said| said.status);
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 409], "{} {}", said[0].body, said[1].body);
+    let refused = said.into_iter().find(|said| said.status == 409).unwrap();
+    refused.problem(409, code);
+}
+
+#[test]
+fn of_two_org_admins_who_demote_each_other_at_once_one_stays() {
+    with_app(async |app| {
+        for round in 0..10 {
+            let org = app.org(&format!("round {round}")).await;
+            let other = app.account(Role::OrgAdmin, Some(&org.id)).await;
+            let token = app.sign_in(other).await;
+            let (one, two) = (own_path(&app, &org.org_admin).await, format!("/v1/users/{other}"));
+            let change =
+                if round % 2 == 0 { json!({ "role": "viewer" }) } else { json!({ "status": "disabled" }) };
+            // An operator takes the one, so that no one of them is refused for having lost the role.
+            let (first, second) =
+                join(app.put(&two, &app.root, change.clone()), app.put(&one, &app.root, change)).await;
+            assert_one_stays([&first, &second], "lastOrgAdmin");
+            drop(token);
+        }
+        app
+    });
+}
+
+#[test]
+fn the_last_super_admin_stays_also_of_two_at_once() {
+    with_app(async |app| {
+        let root = own_path(&app, &app.root).await;
+        app.put(&root, &app.root, json!({ "role": "admin" })).await.problem(409, "lastSuperAdmin");
+        app.put(&root, &app.root, json!({ "status": "disabled" })).await.problem(409, "lastSuperAdmin");
+        let other = app.account(Role::SuperAdmin, None).await;
+        let other = format!("/v1/users/{other}");
+        let demoted = json!({ "role": "admin" });
+        let (first, second) =
+            join(app.put(&root, &app.root, demoted.clone()), app.put(&other, &app.root, demoted)).await;
+        let mut statuses = [first.status, second.status];
+        statuses.sort_unstable();
+        // Whoever lost the role in the meantime may no longer ask.
+        assert!(matches!(statuses, [200, 409] | [200, 403]), "{statuses:?}");
+        let left = app.context.db.read().sql("select count(*) from account where role = 'superAdmin'");
+        assert_eq!(left.scalar::<i64>().await.unwrap(), 1);
+        app
+    });
+}
+
+#[test]
+fn who_is_disabled_is_out_at_once_and_may_come_back() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let (path, session) = accepted(&app, &org, "ada@example.org", "viewer").await;
+        let token = text(&session["accessToken"]);
+        app.get("/v1/vehicles", &token).await.ok(200);
+        let disabled = json!({ "status": "disabled" });
+        assert_eq!(app.put(&path, &org.org_admin, disabled.clone()).await.ok(200)["status"], "disabled");
+        app.get("/v1/vehicles", &token).await.problem(401, "unauthenticated");
+        let refresh = json!({ "refreshToken": session["refreshToken"] });
+        app.post("/v1/auth/refresh", "", refresh.clone()).await.problem(401, "invalidToken");
+        let login = json!({ "email": "ada@example.org", "password": PASSWORD });
+        app.post("/v1/auth/login", "", login.clone()).await.problem(401, "invalidCredentials");
+        for state in ["invited", "locked"] {
+            let said = app.put(&path, &org.org_admin, json!({ "status": state })).await;
+            said.problem(409, "invalidTransition");
+        }
+        app.put(&path, &org.org_admin, json!({ "status": "active" })).await.ok(200);
+        app.post("/v1/auth/login", "", login).await.ok(200);
+        app.post("/v1/auth/refresh", "", refresh).await.problem(401, "invalidToken");
+        app
+    });
+}
+
+#[test]
+fn who_never_accepted_comes_back_as_invited_with_a_new_link() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let body = json!({ "email": "ada@example.org", "firstName": "A", "lastName": "B", "role": "viewer" });
+        let made = app.post("/v1/users", &org.org_admin, body).await.ok(201);
+        let path = format!("/v1/users/{}", text(&made["id"]));
+        let first = app.link("ada@example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");
+        app.put(&path, &org.org_admin, json!({ "status": "active" })).await.problem(409, "invalidTransition");
+        app.put(&path, &org.org_admin, json!({ "status": "disabled" })).await.ok(200);
+        app.put(&path, &org.org_admin, json!({ "status": "active" })).await.problem(409, "invalidTransition");
+        let password = json!({ "password": PASSWORD });
+        app.post(&first, "", password.clone()).await.problem(410, "linkExpired");
+        app.put(&path, &org.org_admin, json!({ "status": "invited" })).await.ok(200);
+        let second = app.link("ada@example.org", 2).await.replace("/invite/", "/v1/auth/accept-invite/");
+        app.post(&second, "", password).await.ok(200);
+        app
+    });
+}
+
+#[test]
+fn a_new_address_is_unique_and_ends_what_went_to_the_old_one() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let (path, session) = accepted(&app, &org, "ada@example.org", "viewer").await;
+        accepted(&app, &org, "taken@example.org", "viewer").await;
+        let taken = json!({ "email": "TAKEN@example.org" });
+        app.put(&path, &org.org_admin, taken).await.problem(409, "emailTaken");
+        app.post("/v1/auth/forgot-password", "", json!({ "email": "ada@example.org" })).await.ok(202);
+        let reset = app.link("ada@example.org", 2).await.replace("/reset/", "/v1/auth/reset-password/");
+        app.put(&path, &org.org_admin, json!({ "email": "Ada@example.org" })).await.ok(200);
+        app.get("/v1/auth/me", &text(&session["accessToken"])).await.ok(200);
+        app.put(&path, &org.org_admin, json!({ "email": "lovelace@example.org" })).await.ok(200);
+        app.get("/v1/auth/me", &text(&session["accessToken"])).await.problem(401, "unauthenticated");
+        app.post(&reset, "", json!({ "password": PASSWORD })).await.problem(410, "linkExpired");
+        let login = |email: &str| json!({ "email": email, "password": PASSWORD });
+        app.post("/v1/auth/login", "", login("ada@example.org")).await.problem(401, "invalidCredentials");
+        app.post("/v1/auth/login", "", login("lovelace@example.org")).await.ok(200);
+
+        let body =
+            json!({ "email": "typo@example.org", "firstName": "A", "lastName": "B", "role": "viewer" });
+        let made = app.post("/v1/users", &org.org_admin, body).await.ok(201);
+        let old = app.link("typo@example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");
+        let path = format!("/v1/users/{}", text(&made["id"]));
+        app.put(&path, &org.org_admin, json!({ "email": "right@example.org" })).await.ok(200);
+        app.post(&old, "", json!({ "password": PASSWORD })).await.problem(410, "linkExpired");
+        let new = app.link("right@example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");
+        app.post(&new, "", json!({ "password": PASSWORD })).await.ok(200);
+        app
+    });
+}
+
+#[test]
+fn who_is_locked_is_shown_so_and_let_in_by_an_administrator() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let (path, _) = accepted(&app, &org, "ada@example.org", "viewer").await;
+        for _ in 0..5 {
+            let wrong = json!({ "email": "ada@example.org", "password": "not this one" });
+            app.post("/v1/auth/login", "", wrong).await.problem(401, "invalidCredentials");
+        }
+        assert_eq!(app.get(&path, &org.org_admin).await.ok(200)["status"], "locked");
+        let listed = app.get("/v1/users?status=locked", &org.org_admin).await.ok(200);
+        assert_eq!(listed["pagination"]["totalItems"], 1);
+        let login = json!({ "email": "ada@example.org", "password": PASSWORD });
+        app.post("/v1/auth/login", "", login.clone()).await.problem(429, "tooManyAttempts");
+        assert_eq!(
+            app.put(&path, &org.org_admin, json!({ "status": "active" })).await.ok(200)["status"],
+            "active"
+        );
+        app.post("/v1/auth/login", "", login).await.ok(200);
+        app
+    });
+}

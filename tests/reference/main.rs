@@ -1,0 +1,78 @@
+//! The pure engine against the reference answer of an independent script: real buses in real fences.
+//! The same data goes through sockets and stores in `tests/live`.
+//!
+//! On a whole data set (see `data`), with its figures:
+//! `WAYPOST_TEST_DATA=folder cargo test --test reference -- --ignored --nocapture`.
+
+mod data;
+mod moves;
+mod replay;
+mod visits;
+
+use std::collections::{BTreeMap, HashSet};
+
+use waypost_actors::model::{Rules, VehicleLimits};
+use waypost_actors::tracking::Standing;
+
+use crate::data::{Data, bundled, from_folder};
+use crate::replay::{NO_LIMITS, Replay, replay};
+use crate::visits::{Figures, figures};
+
+/// What a vehicle is given by default.
+const DEFAULT_LIMITS: VehicleLimits =
+    VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) };
+
+fn assert_as_expected(data: &Data, replay: &Replay) {
+    let found = replay.lines();
+    let difference = found.iter().zip(&data.expected).find(|(found, expected)| found != expected);
+    assert_eq!((difference, found.len()), (None, data.expected.len()));
+    let ids: HashSet<_> = replay.events().map(|event| event.id).collect();
+    assert_eq!(ids.len(), found.len(), "every event has an id of its own");
+}
+
+/// With exact rules as the data has it; with default rules without the jitter.
+fn both(data: &Data) -> [Figures; 2] {
+    let exact = replay(data, Rules::EXACT, NO_LIMITS);
+    assert_as_expected(data, &exact);
+    [figures(&exact), figures(&replay(data, Rules::default(), DEFAULT_LIMITS))]
+}
+
+fn assert_jitter_is_gone([exact, default]: &[Figures; 2]) {
+    assert_eq!((exact.uncovered, default.uncovered), (0, 0), "{exact}\n{default}");
+    assert!(default.jitter * 20 <= exact.jitter, "{exact}\n{default}");
+}
+
+#[test]
+fn every_reference_event_and_none_more() {
+    let data = bundled();
+    let exact = replay(&data, Rules::EXACT, NO_LIMITS);
+    assert_eq!(data.refused, BTreeMap::from([("nullIsland", 22)]));
+    let rows = || exact.effects.iter().flat_map(|(_, effects)| &effects.rows);
+    let duplicates: u64 = exact.effects.iter().map(|(_, effects)| effects.duplicates).sum();
+    assert_eq!((rows().count(), duplicates), (66_064, 12_244));
+    assert!(rows().all(|row| row.standing == Standing::Fresh && row.quarantine.is_none()));
+    assert_eq!(data.expected.len(), 72_858);
+    assert_as_expected(&data, &exact);
+}
+
+#[test]
+fn default_rules_take_the_jitter_out_and_lose_no_fix_inside() {
+    let figures = both(&bundled());
+    assert!(figures[0].jitter > 100 && figures[0].inside > 100_000, "{}", figures[0]);
+    assert_jitter_is_gone(&figures);
+}
+
+#[test]
+#[ignore = "needs a whole data set in the folder WAYPOST_TEST_DATA"]
+fn a_whole_data_set() {
+    let data = from_folder();
+    println!(
+        "{} fixes, {} fences, {} reference events: the same",
+        data.fixes.len(),
+        data.fences.len(),
+        data.expected.len()
+    );
+    let figures = both(&data);
+    println!("exact:   {}\ndefault: {}", figures[0], figures[1]);
+    assert_jitter_is_gone(&figures);
+}

@@ -1,0 +1,97 @@
+//! Data through the pure engine.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+use waypost_actors::geofence::{FenceSet, FenceTimeline};
+use waypost_actors::model::{
+    EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle, VehicleId,
+    VehicleLimits,
+};
+use waypost_actors::tracking::{self, Context, Effects, VehicleState};
+
+use crate::data::{Data, Line};
+
+const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
+/// No fix is too inaccurate or too fast.
+pub(crate) const NO_LIMITS: VehicleLimits = VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None };
+
+/// What the engine made of it.
+pub(crate) struct Replay {
+    pub(crate) fences: FenceSet,
+    /// What it left, vehicle by vehicle.
+    pub(crate) effects: Vec<(String, Effects)>,
+}
+
+/// All of the data under the same rules for every fence.
+pub(crate) fn replay(data: &Data, rules: Rules, limits: VehicleLimits) -> Replay {
+    let fences = fence_set(data, rules);
+    let now = Timestamp::from_micros(1_900_000_000_000_000);
+    let mut replay = Replay { fences, effects: Vec::new() };
+    for of_vehicle in data.fixes.chunk_by(|(a, _), (b, _)| a == b) {
+        let name = of_vehicle[0].0.clone();
+        let id = VehicleId(Uuid::from_u128(replay.effects.len() as u128));
+        let vehicle = Vehicle {
+            id,
+            organization_id: ORGANIZATION,
+            name: name.clone(),
+            limits,
+            out_of_service: Vec::new(),
+        };
+        let (mut state, mut effects) = (VehicleState::default(), Effects::default());
+        for (_, fix) in of_vehicle {
+            let context = Context { vehicle: &vehicle, fences: &replay.fences, detected_at: now };
+            tracking::apply(&mut state, *fix, &context, &mut effects);
+        }
+        replay.effects.push((name, effects));
+    }
+    replay
+}
+
+fn fence_set(data: &Data, rules: Rules) -> FenceSet {
+    let timeline = |(number, named): (usize, &waypost::trace::fences::NamedShape)| {
+        let version = FenceVersion {
+            version: 1,
+            effective_from: None,
+            changed_at: Timestamp::from_micros(0),
+            active: true,
+            deleted: false,
+            shape: named.shape.clone(),
+            rules,
+        };
+        Arc::new(FenceTimeline::prepare(&Fence {
+            id: GeofenceId(Uuid::from_u128(number as u128)),
+            organization_id: ORGANIZATION,
+            name: named.id.clone(),
+            versions: vec![version],
+        }))
+    };
+    FenceSet::new(data.fences.iter().enumerate().map(timeline).collect())
+}
+
+impl Replay {
+    pub(crate) fn events(&self) -> impl Iterator<Item = &waypost_actors::model::Event> {
+        self.effects.iter().flat_map(|(_, effects)| &effects.events)
+    }
+
+    /// In the words of the reference, sorted.
+    pub(crate) fn lines(&self) -> Vec<Line> {
+        let line = |event: &waypost_actors::model::Event| {
+            let entered = event.kind == EventKind::Entry;
+            (event.vehicle_name.clone(), event.geofence_name.clone(), entered, event.fix.recorded_at)
+        };
+        let mut lines: Vec<Line> = self.events().map(line).collect();
+        lines.sort();
+        lines
+    }
+}
+
+/// The fixes that were judged, in order: neither quarantined for good nor a worse place of an instant.
+pub(crate) fn judged(effects: &Effects) -> Vec<Fix> {
+    let counts = |row: &&tracking::PositionRow| {
+        row.standing == tracking::Standing::Fresh
+            && (row.quarantine.is_none()
+                || effects.confirmed.iter().any(|fix| fix.recorded_at == row.fix.recorded_at))
+    };
+    effects.rows.iter().filter(counts).map(|row| row.fix).collect()
+}

@@ -1,0 +1,186 @@
+//! One vehicle and one fence, and what may be written of them.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+use waypost::store::time::Time;
+use waypost::store::track::Track;
+use waypost_actors::model::{
+    Analytics, Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, OrganizationId,
+    Origin, Place, Timestamp, VehicleId, VisitId,
+};
+use waypost_actors::ports::{Batch, Committed, EventLog, TrackStore, VehicleWrite};
+use waypost_actors::tracking::{Checkpoint, Correction, Effects, Mark, PositionRow, Standing, VehicleState};
+use waypost_actors::watch::Audience;
+use waypost_test_support::TestStore;
+
+pub(crate) const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
+pub(crate) const VEHICLE: VehicleId = VehicleId(Uuid::from_u128(2));
+pub(crate) const FENCE: GeofenceId = GeofenceId(Uuid::from_u128(3));
+
+pub(crate) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(1_767_225_600_000 + seconds * 1000).expect("in range")
+}
+
+pub(crate) fn fix(seconds: i64) -> Fix {
+    Fix::new(at(seconds), at(seconds + 1), Place::new(30.25, -97.75))
+}
+
+pub(crate) fn row(fix: Fix, standing: Standing) -> PositionRow {
+    PositionRow { fix, quarantine: None, standing }
+}
+
+pub(crate) fn write(rows: Vec<PositionRow>) -> VehicleWrite {
+    let state = VehicleState { last: rows.last().map(|row| row.fix), ..VehicleState::default() };
+    VehicleWrite {
+        vehicle_id: VEHICLE,
+        organization_id: ORGANIZATION,
+        effects: Effects { rows, ..Effects::default() },
+        state: Arc::new(state),
+    }
+}
+
+pub(crate) fn batch(writes: Vec<VehicleWrite>) -> Batch {
+    Batch { writes }
+}
+
+const ANALYTICS: Analytics = Analytics {
+    duration_seconds: 61.003,
+    distance_meters: 812.345,
+    avg_speed_kmh: Some(47.938),
+    max_speed_kmh: None,
+    moving_seconds: 60.003,
+    stopped_seconds: 1.0,
+    gap_seconds: 0.0,
+    fix_count: 3,
+    stops: 0,
+    overspeed_seconds: Some(12.5),
+    fuel_used_liters: None,
+};
+
+pub(crate) fn entry(sequence: i64, seconds: i64) -> Event {
+    Event {
+        id: EventId(Uuid::from_u128(100 + sequence as u128)),
+        sequence,
+        kind: EventKind::Entry,
+        status: EventStatus::Active,
+        revision: 1,
+        visit_id: VisitId(Uuid::from_u128(50)),
+        organization_id: ORGANIZATION,
+        vehicle_id: VEHICLE,
+        vehicle_name: "Bus 1".into(),
+        geofence_id: FENCE,
+        geofence_name: "Depot".into(),
+        geofence_version: 1,
+        driver_id: None,
+        occurred_at: at(seconds),
+        time_uncertainty_seconds: 2.5,
+        detected_at: at(seconds + 1),
+        origin: Origin::Live,
+        cause: Cause::Crossing,
+        inferred: false,
+        location: Place::new(30.25, -97.75),
+        fix: EventFix::from(&fix(seconds)),
+        // An entry has none, but the store does not know that.
+        analytics: (sequence % 2 == 1).then_some(ANALYTICS),
+        confirmed_at: at(seconds),
+    }
+}
+
+/// An organization with one vehicle and one fence, and the writer of their data.
+pub(crate) async fn stand(store: &TestStore) -> Track {
+    let now = Time(at(0));
+    let sql = "insert into organization (id, name, search_key, slug, contact_email, status, settings, \
+        subscription, created_at, updated_at) values ($1, 'O', 'o', 'o', 'o@example.org', 'active', $2, $2, $3, $3)";
+    let empty = sqlx::types::Json(serde_json::json!({}));
+    store
+        .db
+        .write()
+        .sql(sql)
+        .bind(ORGANIZATION.0)
+        .bind(empty.clone())
+        .bind(now)
+        .run()
+        .await
+        .expect("organization");
+    let sql = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, \
+        updated_at) values ($1, $2, 'Bus 1', 'bus', 'active', $3, $3, $4, $4)";
+    let vehicle =
+        store.db.write().sql(sql).bind(VEHICLE.0).bind(ORGANIZATION.0).bind(empty.clone()).bind(now);
+    vehicle.run().await.expect("vehicle");
+    let sql = "insert into geofence (id, organization_id, name, search_key, enabled, shape, rules, west, south, \
+        east, north, area_square_meters, version, created_at, updated_at) \
+        values ($1, $2, 'Depot', 'depot', true, $3, $3, $4, $4, $4, $4, $4, 1, $5, $5)";
+    let fence = store.db.write().sql(sql).bind(FENCE.0).bind(ORGANIZATION.0).bind(empty).bind(0.0).bind(now);
+    fence.run().await.expect("fence");
+    Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over")
+}
+
+pub(crate) async fn stored(store: &TestStore) -> i64 {
+    store.db.read().sql("select count(*) from position").scalar().await.expect("counted")
+}
+
+pub(crate) async fn dirty_from(store: &TestStore) -> Option<Time> {
+    store.db.read().sql("select dirty_from from vehicle_state").scalar().await.expect("read")
+}
+
+/// A mark of late fixes between two seconds.
+pub(crate) fn mark(from: i64, until: i64) -> Mark {
+    Mark { from: at(from), until: at(until), origin: Origin::Backfill }
+}
+
+/// The one vehicle's mark.
+pub(crate) async fn marked(store: &TestStore) -> Option<Mark> {
+    let sql = "select dirty_from, dirty_until, dirty_origin from vehicle_state where dirty_from is not null";
+    let row: Option<(Time, Time, String)> = store.db.read().sql(sql).optional().await.expect("read");
+    row.map(|(from, until, origin)| Mark {
+        from: from.into(),
+        until: until.into(),
+        origin: Origin::from_word(&origin).expect("a word"),
+    })
+}
+
+/// The server's clock at every correction.
+pub(crate) const FOUND: i64 = 9_000;
+
+pub(crate) fn correction(after: Option<i64>, until: Option<i64>, events: Vec<Event>) -> Correction {
+    Correction {
+        after: after.map(at),
+        until: until.map(at),
+        origin: Origin::Backfill,
+        detected_at: at(FOUND),
+        events,
+        visits: Vec::new(),
+        quarantines: Vec::new(),
+        checkpoints: Vec::new(),
+        dirty: None,
+    }
+}
+
+pub(crate) fn correcting(correction: Correction) -> VehicleWrite {
+    let mut write = write(Vec::new());
+    write.effects.correction = Some(Box::new(correction));
+    write
+}
+
+pub(crate) fn recording(events: Vec<Event>) -> VehicleWrite {
+    let mut write = write(Vec::new());
+    write.effects.events = events;
+    write
+}
+
+pub(crate) fn exit(number: i64, seconds: i64) -> Event {
+    Event { kind: EventKind::Exit, ..entry(number, seconds) }
+}
+
+pub(crate) async fn commit(track: &Track, writes: Vec<VehicleWrite>) -> Vec<Committed> {
+    track.commit(&batch(writes)).await.expect("committed")
+}
+
+pub(crate) async fn log(track: &Track) -> Vec<Event> {
+    track.events_from(Audience::Everyone, 1, 10_000).await.expect("read")
+}
+
+pub(crate) fn checkpoint(second: i64, last: i64) -> Checkpoint {
+    Checkpoint { at: at(second), state: VehicleState { last: Some(fix(last)), ..VehicleState::default() } }
+}

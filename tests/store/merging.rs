@@ -1,0 +1,143 @@
+//! Several reports of one fix are made one, whichever came first; only what changes is written.
+
+use waypost_actors::model::{Fix, FuelReading};
+use waypost_actors::ports::{Counts, TrackStore};
+use waypost_actors::tracking::{PositionRow, Quarantine, Standing};
+use waypost_test_support::{Engine, TestStore, for_each_engine};
+
+use crate::fleet::{VEHICLE, at, batch, fix, mark, marked, row, stand, write};
+
+for_each_engine!(
+    the_outcome_does_not_depend_on_the_order,
+    only_what_changes_is_written,
+    what_changes_the_judgement_marks_the_vehicle,
+    a_fix_ahead_of_the_clock_never_counts,
+);
+
+const RECHECK: Standing = Standing::Recheck { late: false };
+
+/// Reports of one fix that differ in everything that may differ.
+fn reports() -> [Fix; 4] {
+    let plain = fix(0);
+    [
+        Fix { speed_kmh: Some(30.0), ignition: Some(true), received_at: at(5), ..plain },
+        Fix {
+            speed_kmh: Some(20.5),
+            heading_degrees: Some(90.0),
+            fuel: Some(FuelReading::Raw(512.0)),
+            ..plain
+        },
+        Fix {
+            accuracy_meters: Some(8.0),
+            ignition: Some(false),
+            fuel: Some(FuelReading::Liters(41.0)),
+            ..plain
+        },
+        Fix {
+            heading_degrees: Some(91.0),
+            altitude_meters: Some(-3.0),
+            odometer_km: Some(10.25),
+            fuel: Some(FuelReading::Percent(60.0)),
+            ..plain
+        },
+    ]
+}
+
+const ORDERS: [[usize; 4]; 5] = [[0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2], [2, 0, 3, 1], [0, 3, 2, 1]];
+
+async fn the_outcome_does_not_depend_on_the_order(store: TestStore) {
+    let track = stand(&store).await;
+    let mut expected = reports()[0];
+    for report in reports() {
+        expected.merge(&report);
+    }
+    // Another vehicle's fix each time; in one batch, and one after another.
+    for (number, order) in ORDERS.iter().enumerate() {
+        let reports = order.map(|index| reports()[index]);
+        let (together, apart) = (fix(100 + number as i64), fix(200 + number as i64));
+        let moved = |report: Fix, to: Fix| PositionRow {
+            fix: Fix { recorded_at: to.recorded_at, ..report },
+            ..row(report, RECHECK)
+        };
+        let rows = reports.map(|report| moved(report, together)).to_vec();
+        let committed = track.commit(&batch(vec![write(rows)])).await.expect("committed");
+        assert_eq!(committed[0].counts, Counts { stored: 1, duplicates: 3 });
+        for report in reports {
+            track.commit(&batch(vec![write(vec![moved(report, apart)])])).await.expect("committed");
+        }
+    }
+    let slice = track.slice(VEHICLE).await.expect("read").expect("judged members changed");
+    assert_eq!(slice.fixes.len(), 2 * ORDERS.len());
+    for stored in slice.fixes {
+        assert_eq!(stored.fix, Fix { recorded_at: stored.fix.recorded_at, ..expected });
+    }
+}
+
+/// From now on nobody may write a position.
+async fn refuse_updates(store: &TestStore) {
+    let statements: &[&str] = match store.engine() {
+        Engine::Sqlite => {
+            &["create trigger refuse before update on position begin select raise(abort, 'written'); end"]
+        }
+        Engine::Postgres => &[
+            "create function refuse() returns trigger language plpgsql as \
+             $$ begin raise exception 'written'; end $$",
+            "create trigger refuse before update on position for each row execute function refuse()",
+        ],
+    };
+    for statement in statements {
+        store.db.write().sql(*statement).run().await.expect("made");
+    }
+}
+
+async fn only_what_changes_is_written(store: TestStore) {
+    let track = stand(&store).await;
+    let whole = reports()[1];
+    track.commit(&batch(vec![write(vec![row(whole, Standing::Fresh)])])).await.expect("committed");
+    refuse_updates(&store).await;
+    let less = Fix { fuel: None, ..whole };
+    let later = Fix { received_at: at(99), ..whole };
+    let larger = Fix { speed_kmh: Some(21.0), ..whole };
+    let rows = [whole, less, later, larger, fix(0)].map(|fix| row(fix, RECHECK)).to_vec();
+    let committed = track.commit(&batch(vec![write(rows)])).await.expect("nothing is written");
+    assert_eq!((committed[0].counts.duplicates, committed[0].is_dirty), (5, false));
+    for changed in [
+        Fix { speed_kmh: Some(20.0), ..whole },
+        Fix { altitude_meters: Some(1.0), ..whole },
+        Fix { received_at: at(0), ..whole },
+    ] {
+        let write = write(vec![row(changed, RECHECK)]);
+        assert!(track.commit(&batch(vec![write])).await.is_err(), "it is written: {changed:?}");
+    }
+}
+
+async fn what_changes_the_judgement_marks_the_vehicle(store: TestStore) {
+    let track = stand(&store).await;
+    let fresh = [0, 10, 20].map(|second| row(fix(second), Standing::Fresh)).to_vec();
+    track.commit(&batch(vec![write(fresh)])).await.expect("committed");
+    let unjudged =
+        Fix { odometer_km: Some(3.0), fuel: Some(FuelReading::Percent(5.0)), ignition: Some(true), ..fix(0) };
+    let committed = track.commit(&batch(vec![write(vec![row(unjudged, RECHECK)])])).await.expect("committed");
+    assert_eq!((committed[0].is_dirty, marked(&store).await), (false, None));
+    let filled = |second| row(Fix { accuracy_meters: Some(12.0), ..fix(second) }, RECHECK);
+    let writes = vec![write(vec![filled(20)]), write(vec![filled(10), filled(10)])];
+    let committed = track.commit(&batch(writes)).await.expect("committed");
+    assert!(committed.iter().all(|write| write.is_dirty));
+    assert_eq!(marked(&store).await, Some(mark(10, 20)));
+}
+
+async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {
+    let track = stand(&store).await;
+    let ahead = PositionRow { quarantine: Some(Quarantine::Future), ..row(fix(500), Standing::Fresh) };
+    let rows = vec![row(fix(0), Standing::Fresh), ahead.clone()];
+    track.commit(&batch(vec![write(rows)])).await.expect("committed");
+    let again = PositionRow { standing: RECHECK, ..ahead };
+    let committed = track.commit(&batch(vec![write(vec![again])])).await.expect("committed");
+    assert!(!committed[0].is_dirty);
+    // Now that its time has come it is judged, and a correction must undo that.
+    let judged = row(Fix { received_at: at(600), ..fix(500) }, RECHECK);
+    let committed = track.commit(&batch(vec![write(vec![judged])])).await.expect("committed");
+    assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(500, 500))));
+    let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
+    assert_eq!(slice.fixes.iter().map(|stored| stored.fix).collect::<Vec<_>>(), [fix(0)]);
+}

@@ -1,0 +1,87 @@
+//! A store of before a migration is taken over with what it holds.
+
+use std::path::Path;
+
+use sqlx::migrate::Migrator;
+use uuid::Uuid;
+use waypost::store::open::{migrate, open};
+use waypost::store::sql::Db;
+use waypost::store::time::Time;
+use waypost_actors::tracking::Mark;
+use waypost_test_support::{Engine, TestStore, for_each_engine};
+
+use crate::fleet::{at, mark};
+
+for_each_engine!(late_data_begins_with_what_was_tracked_before,);
+
+/// Brings an empty store up to a migration.
+async fn migrate_to(db: &Db, last: i64) {
+    let engine = if db.engine() == Engine::Sqlite { "sqlite" } else { "postgres" };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(engine);
+    let migrator = Migrator::new(folder).await.expect("the migrations are read");
+    match db {
+        Db::Postgres(pool) => migrator.run_to(last, pool).await.expect("migrated"),
+        Db::Sqlite { writer, .. } => migrator.run_to(last, writer).await.expect("migrated"),
+    }
+}
+
+async fn insert_vehicle(db: &Db, number: u128, status: &'static str, deleted_at: Option<i64>) {
+    let sql = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, \
+        updated_at, deleted_at) values ($1, $2, 'Bus', 'bus', $3, $4, $4, $5, $5, $6)";
+    let empty = sqlx::types::Json(serde_json::json!({}));
+    let stmt = db.write().sql(sql).bind(Uuid::from_u128(number)).bind(Uuid::from_u128(1)).bind(status);
+    let stmt = stmt.bind(empty).bind(Time(at(0))).bind(deleted_at.map(|second| Time(at(second))));
+    stmt.run().await.expect("vehicle");
+}
+
+/// A record of when something happened, and of the fix it rests on.
+async fn insert_event(db: &Db, number: i64, occurred: i64, fix: i64) {
+    let sql = "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, \
+        vehicle_id, geofence_id, geofence_version, occurred_at, time_uncertainty_seconds, detected_at, origin, \
+        cause, inferred, latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude) \
+        values ($1, $2, 'entry', 'active', 1, $1, $1, $1, $1, 1, $3, 0.0, $3, 'live', 'crossing', false, 1.0, \
+        1.0, $4, 1.0, 1.0)";
+    let stmt = db.write().sql(sql).bind(Uuid::from_u128(number as u128)).bind(number);
+    stmt.bind(Time(at(occurred))).bind(Time(at(fix))).run().await.expect("event");
+}
+
+async fn late_data_begins_with_what_was_tracked_before(store: TestStore) {
+    let db = open(&store.empty().await).await.expect("opened");
+    migrate_to(&db, 8).await;
+    let sql = "insert into organization (id, name, search_key, slug, contact_email, status, settings, \
+        subscription, created_at, updated_at) values ($1, 'O', 'o', 'o', 'o@example.org', 'active', $2, $2, $3, $3)";
+    let empty = sqlx::types::Json(serde_json::json!({}));
+    let organization = db.write().sql(sql).bind(Uuid::from_u128(1)).bind(empty.clone()).bind(Time(at(0)));
+    organization.run().await.expect("organization");
+    insert_vehicle(&db, 10, "active", None).await;
+    insert_vehicle(&db, 11, "inactive", Some(70)).await;
+    insert_vehicle(&db, 12, "decommissioned", None).await;
+    insert_vehicle(&db, 13, "maintenance", None).await;
+    insert_event(&db, 1, 10, 15).await; // crossed on the way to the fix
+    insert_event(&db, 2, 20, 12).await; // a change, after the fix
+    let sql =
+        "insert into vehicle_state (vehicle_id, organization_id, state, dirty_from) values ($1, $1, $2, $3)";
+    for (number, dirty) in [(10, Some(Time(at(33)))), (13, None)] {
+        let state = db.write().sql(sql).bind(Uuid::from_u128(number)).bind(empty.clone()).bind(dirty);
+        state.run().await.expect("state");
+    }
+    migrate(&db).await.expect("migrated");
+
+    let confirmed: Vec<(Time,)> =
+        db.read().sql("select confirmed_at from geofence_event order by sequence").all().await.expect("read");
+    assert_eq!(confirmed, [(Time(at(15)),), (Time(at(20)),)]);
+    let marks = "select dirty_from, dirty_until, dirty_origin from vehicle_state order by vehicle_id";
+    type Row = (Option<Time>, Option<Time>, Option<String>);
+    let marks: Vec<Row> = db.read().sql(marks).all().await.expect("read");
+    let Mark { from, until, origin } = mark(33, 33);
+    assert_eq!(marks[0], (Some(Time(from)), Some(Time(until)), Some(origin.as_str().to_owned())));
+    assert_eq!(marks[1], (None, None, None));
+    let spans = "select vehicle_id, began_at, ended_at from out_of_service order by vehicle_id";
+    let spans: Vec<(Uuid, Time, Option<Time>)> = db.read().sql(spans).all().await.expect("read");
+    let of = |number| Uuid::from_u128(number);
+    assert_eq!((spans.len(), spans[0]), (2, (of(11), Time(at(70)), None)));
+    assert_eq!((spans[1].0, spans[1].2), (of(12), None));
+    assert!(spans[1].1 > Time(at(0)), "since the migration: what was tracked until then stands");
+    assert_eq!(spans[1].1.0.as_micros() % 1000, 0);
+    db.close().await;
+}
