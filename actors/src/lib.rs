@@ -1,11 +1,12 @@
 //! The live core of Waypost: what turns fixes into who is inside which geofence.
 //!
-//! `model` is the vocabulary, `geofence` the geometry, `tracking` the engine: all pure.
+//! `model` is the vocabulary, `geofence` the geometry, `tracking` the engine, `fuel` the tank: all pure.
 //! `ports` is what the outside must offer, `actor` the shell of actors around the engine,
 //! and [`live`] the one handle the server holds. Nothing here knows of HTTP or SQL.
 
 mod actor;
 pub mod clock;
+pub mod fuel;
 pub mod geofence;
 pub mod live;
 pub mod model;

@@ -116,12 +116,25 @@ const ARROWS: &[Arrow] = &[
         except: &[],
         never: &[
             "waypost_actors::geofence",
+            "waypost_actors::fuel",
             "waypost_actors::tracking",
             "waypost_actors::ports",
             "waypost_actors::actor",
             "waypost_actors::live",
         ],
         why: "model/ is the bottom",
+    },
+    Arrow {
+        from: "waypost_actors::fuel",
+        except: &[],
+        never: &[
+            "waypost_actors::geofence",
+            "waypost_actors::tracking",
+            "waypost_actors::ports",
+            "waypost_actors::actor",
+            "waypost_actors::live",
+        ],
+        why: "fuel/ knows model/ only",
     },
     Arrow {
         from: "waypost_actors::geofence",
@@ -164,8 +177,13 @@ const ARROWS: &[Arrow] = &[
 pub(crate) const OPEN: [&str; 1] = ["waypost::auth::scope"];
 
 /// Folders without clock, randomness, input or output.
-const PURE: [&str; 4] =
-    ["waypost_actors::model", "waypost_actors::geofence", "waypost_actors::tracking", "waypost::domain"];
+const PURE: [&str; 5] = [
+    "waypost_actors::model",
+    "waypost_actors::geofence",
+    "waypost_actors::fuel",
+    "waypost_actors::tracking",
+    "waypost::domain",
+];
 const NEVER_IN_PURE: [&str; 17] = [
     "actix",
     "actix_rt",
@@ -272,6 +290,7 @@ mod tests {
             ("src/app.rs", "use crate::cli::serve;"),
             ("actors/src/model/fix.rs", "use crate::geofence::Shape;"),
             ("actors/src/geofence/index.rs", "use crate::tracking::Engine;"),
+            ("actors/src/fuel/detect.rs", "use crate::geofence::Shape;"),
             ("actors/src/tracking/mod.rs", "use crate::actor::Vehicle;"),
             ("actors/src/tracking/mod.rs", "use super::ports::TrackStore;"),
             ("actors/src/ports.rs", "use actix::Message;"),
@@ -320,7 +339,12 @@ mod tests {
             "fn a() { std::env::var(\"A\"); }",
         ];
         for text in impure {
-            for path in ["actors/src/model/a.rs", "actors/src/geofence/a.rs", "actors/src/tracking/a/b.rs"] {
+            for path in [
+                "actors/src/model/a.rs",
+                "actors/src/geofence/a.rs",
+                "actors/src/fuel/a.rs",
+                "actors/src/tracking/a/b.rs",
+            ] {
                 assert_eq!(broken(path, text).len(), 1, "{path}: {text}");
             }
         }

@@ -1,0 +1,144 @@
+//! Readings of twenty seconds as one: what bounds the memory of the detector whatever the rate.
+
+use serde::{Deserialize, Serialize};
+
+use super::reading::Reading;
+use super::smoothing::median;
+use crate::model::{Place, Timestamp};
+
+/// Cells begin at multiples of this since 1970, so that they are the same wherever a replay begins.
+/// Seconds: shorter than any refuel, and a sixth of the two minutes edges must be placed within.
+pub(super) const CELL_SECONDS: f64 = 20.0;
+const CELL_MICROS: i64 = 20_000_000;
+/// Levels of a cell that count; more than this many in twenty seconds add nothing.
+const MAX_LEVELS: usize = 64;
+/// Between two moving readings closer than this nobody braked, stood for a minute and came up to speed
+/// again. Seconds.
+const MAY_HIDE_A_STOP_SECONDS: f64 = 120.0;
+
+/// What happened between two levels.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Way {
+    /// Seconds in which the vehicle may have stood.
+    pub(super) still_seconds: f64,
+    /// Whether it moved at any time.
+    pub(super) moved: bool,
+    /// Whether anything is known of its motion.
+    pub(super) known: bool,
+    /// How far it went, if that is known throughout.
+    pub(super) meters: Option<f64>,
+}
+
+impl Default for Way {
+    fn default() -> Self {
+        Self { still_seconds: 0.0, moved: false, known: false, meters: Some(0.0) }
+    }
+}
+
+impl Way {
+    /// The way on from a reading to the next.
+    pub(super) fn proceed(
+        &mut self,
+        from: Option<bool>,
+        to: Option<bool>,
+        seconds: f64,
+        meters: Option<f64>,
+    ) {
+        let moving = Some(true);
+        if !(from == moving && to == moving && seconds < MAY_HIDE_A_STOP_SECONDS) {
+            self.still_seconds += seconds;
+        }
+        self.moved |= from == moving || to == moving;
+        self.known |= from.is_some() || to.is_some();
+        self.meters = self.meters.zip(meters).map(|(so_far, more)| so_far + more);
+    }
+
+    /// Whether it moved, for all anybody knows.
+    pub(super) fn may_have_moved(&self) -> bool {
+        self.moved || !self.known
+    }
+
+    fn add(&mut self, other: Self) {
+        self.still_seconds += other.still_seconds;
+        self.moved |= other.moved;
+        self.known |= other.known;
+        self.meters = self.meters.zip(other.meters).map(|(so_far, more)| so_far + more);
+    }
+}
+
+/// A closed cell.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Packed", into = "Packed")]
+pub(super) struct Cell {
+    /// Its first reading.
+    pub(super) from: Timestamp,
+    /// Its last reading.
+    pub(super) to: Timestamp,
+    /// The median of its readings.
+    pub(super) liters: f64,
+    /// From the last reading of the cell before to its own last.
+    pub(super) way: Way,
+    /// Where its last reading was.
+    pub(super) place: Option<Place>,
+}
+
+/// A cell as it is kept: a list instead of names, for a hundred of them are in a vehicle's state.
+type Packed = (i64, i64, f64, f64, bool, bool, Option<f64>, Option<(f64, f64)>);
+
+impl From<Packed> for Cell {
+    fn from((from, to, liters, still_seconds, moved, known, meters, place): Packed) -> Self {
+        Self {
+            from: Timestamp::from_micros(from),
+            to: Timestamp::from_micros(to),
+            liters,
+            way: Way { still_seconds, moved, known, meters },
+            place: place.map(|(latitude, longitude)| Place::new(latitude, longitude)),
+        }
+    }
+}
+
+impl From<Cell> for Packed {
+    fn from(cell: Cell) -> Self {
+        let Way { still_seconds, moved, known, meters } = cell.way;
+        let place = cell.place.map(|place| (place.latitude, place.longitude));
+        (cell.from.as_micros(), cell.to.as_micros(), cell.liters, still_seconds, moved, known, meters, place)
+    }
+}
+
+/// The cell that readings still go into.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct OpenCell {
+    from: Timestamp,
+    pub(super) to: Timestamp,
+    levels: Vec<f64>,
+    way: Way,
+    place: Option<Place>,
+}
+
+impl OpenCell {
+    pub(super) fn begin(reading: &Reading, liters: f64, way: Way) -> Self {
+        Self { from: reading.at, to: reading.at, levels: vec![liters], way, place: reading.place }
+    }
+
+    /// Whether a reading of this instant belongs into it.
+    pub(super) fn holds(&self, at: Timestamp) -> bool {
+        at.as_micros().div_euclid(CELL_MICROS) == self.from.as_micros().div_euclid(CELL_MICROS)
+    }
+
+    pub(super) fn add(&mut self, reading: &Reading, liters: f64, way: Way) {
+        if self.levels.len() < MAX_LEVELS {
+            self.levels.push(liters);
+        }
+        self.to = reading.at;
+        self.way.add(way);
+        self.place = reading.place.or(self.place);
+    }
+
+    /// It as it is now.
+    pub(super) fn closed(&self) -> Option<Cell> {
+        let liters = median(&mut self.levels.clone())?;
+        Some(Cell { from: self.from, to: self.to, liters, way: self.way, place: self.place })
+    }
+}

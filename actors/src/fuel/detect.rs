@@ -1,0 +1,141 @@
+//! The detector: `(state, reading) → (state, events)` (docs/fuel.md §4).
+//!
+//! One reading at a time, in the order of time; the same readings give the same events wherever the
+//! state was kept and loaded in between, so a replay corrects what a late reading changed.
+
+use super::candidate::{Candidate, candidate};
+use super::cell::{CELL_SECONDS, Cell};
+use super::edges::{MIN_CELLS, Run, Windows};
+use super::event::FuelEvent;
+use super::reading::Reading;
+use super::smoothing::robust;
+use super::state::{FuelState, Tank};
+use crate::model::VehicleId;
+
+/// Two changes of one kind closer than this are one: a pump that clicked off, a second canister. Seconds.
+const JOIN_SECONDS: f64 = 600.0;
+/// A change that returns within this was fuel that moved, not fuel that came or went. Seconds.
+const RETURN_SECONDS: f64 = 900.0;
+/// It returned if the level is back to within this share of the change.
+const RETURN_SHARE: f64 = 0.3;
+/// Of a change so much must be left after that: the rest may have been burnt (a lorry uphill, in a quarter
+/// of an hour: 7 l).
+const STAYING_SHARE: f64 = 0.5;
+/// A run that goes on for longer is no refuel but a sensor adrift; it is judged as it stands. Cells.
+const MAX_RUN_CELLS: usize = 180;
+
+/// Takes a reading, newer than all before, and returns what became certain by it, in order. A reading
+/// that is not newer changes nothing: it is late, and a replay takes it in its place.
+pub fn step(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: VehicleId) -> Vec<FuelEvent> {
+    let mut certain = Vec::new();
+    if state.version != Some(tank.version) {
+        certain.extend(state.held.take());
+        state.restart(tank.version);
+    }
+    if let Some(cell) = state.take(reading) {
+        state.push(cell, tank);
+        judge(state, tank, &mut certain);
+        release(state, tank, &mut certain);
+        forget(state, tank);
+    }
+    certain.iter().filter_map(|candidate| candidate.event(vehicle)).collect()
+}
+
+/// Judges every edge that has a full window behind it.
+fn judge(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
+    state.next = state.next.max(1);
+    while state.next < state.cells.len() {
+        let windows = Windows { cells: &state.cells, seconds: tank.window_seconds };
+        let Some(change) = windows.change_at(state.next, tank) else { break };
+        let edge = state.next;
+        let goes_on = state.run.filter(|run| run.change * change > 0.0 && edge - run.first < MAX_RUN_CELLS);
+        let ended = if goes_on.is_none() { state.run.take() } else { None };
+        let found = ended.and_then(|run| candidate(&windows, &run, state.wander, tank));
+        if change != 0.0 {
+            let run = goes_on.unwrap_or(Run { first: edge, last: edge, change });
+            state.run = Some(longer(run, edge, change));
+        }
+        state.next += 1;
+        if let Some(found) = found {
+            settle(&mut state.held, found, certain);
+        }
+    }
+}
+
+fn longer(run: Run, edge: usize, change: f64) -> Run {
+    let most = if change.abs() > run.change.abs() { change } else { run.change };
+    Run { last: edge, change: most, ..run }
+}
+
+/// A change after the one that is held: the rest of it, its return, or another.
+fn settle(held: &mut Option<Candidate>, found: Candidate, certain: &mut Vec<Candidate>) {
+    let Some(before) = held.take() else {
+        *held = Some(found);
+        return;
+    };
+    if before.change() * found.change() > 0.0 {
+        let close = found.started_at.seconds_since(before.ended_at) <= JOIN_SECONDS;
+        if close && before.counts && found.counts {
+            *held = Some(joined(&before, &found));
+            return;
+        }
+    } else {
+        let soon = found.ended_at.seconds_since(before.ended_at) <= RETURN_SECONDS;
+        let left_over = (found.after_liters - before.before_liters).abs();
+        if soon && left_over <= RETURN_SHARE * before.change().abs() {
+            return;
+        }
+    }
+    certain.push(before);
+    *held = Some(found);
+}
+
+fn joined(first: &Candidate, second: &Candidate) -> Candidate {
+    Candidate {
+        ended_at: second.ended_at,
+        after_liters: second.after_liters,
+        place: first.place.or(second.place),
+        motion: if first.motion == second.motion { first.motion } else { super::FuelMotion::Unknown },
+        confidence: first.confidence.max(second.confidence),
+        ..*first
+    }
+}
+
+/// What is held is certain once everything that could undo it is judged and the level has stayed.
+fn release(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
+    let Some(held) = state.held else { return };
+    let judged_until = state.run.map_or(state.next, |run| run.first).saturating_sub(1);
+    let newest = state.cells.get(judged_until);
+    if newest.is_some_and(|cell| cell.from.seconds_since(held.ended_at) > RETURN_SECONDS) {
+        state.held = None;
+        certain.extend(has_stayed(&held, &state.cells, tank).then_some(held));
+    }
+}
+
+/// Whether the level was still the new one when the quarter of an hour was over; if nothing was read
+/// then, it is taken to have been.
+fn has_stayed(held: &Candidate, cells: &[Cell], tank: &Tank) -> bool {
+    let then = RETURN_SECONDS - tank.window_seconds.min(RETURN_SECONDS)..=RETURN_SECONDS;
+    let levels: Vec<f64> = cells
+        .iter()
+        .filter(|cell| then.contains(&cell.from.seconds_since(held.ended_at)))
+        .map(|cell| cell.liters)
+        .collect();
+    if levels.len() < MIN_CELLS {
+        return true;
+    }
+    let left = robust(levels).map_or(held.change(), |then| then.level - held.before_liters);
+    left / held.change() >= STAYING_SHARE
+}
+
+/// Drops the cells no window can reach any more.
+fn forget(state: &mut FuelState, tank: &Tank) {
+    let window_cells = (tank.window_seconds / CELL_SECONDS).ceil() as usize;
+    let needed = state.run.map_or(state.next, |run| run.first).saturating_sub(2 * window_cells + 3);
+    state.cells.drain(..needed);
+    state.next -= needed;
+    if let Some(run) = &mut state.run {
+        run.first -= needed;
+        run.last -= needed;
+    }
+}

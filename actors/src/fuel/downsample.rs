@@ -1,0 +1,223 @@
+//! Fewer points for a chart, none of the extremes lost.
+
+use std::collections::BTreeSet;
+
+use crate::model::Timestamp;
+
+/// A bucket has up to so many points: first, lowest, highest, last (M4; Jugel et al., VLDB 2014).
+const POINTS_IN_BUCKET: usize = 4;
+
+/// A point of a chart; without litres it breaks the line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChartPoint {
+    /// When.
+    pub at: Timestamp,
+    /// Litres; `None` in the middle of a gap.
+    pub liters: Option<f64>,
+}
+
+/// Takes a series point by point, in the order of time, and keeps no more than it gives out.
+#[derive(Clone, Debug)]
+pub struct Downsampler {
+    from: Timestamp,
+    to: Timestamp,
+    limit: usize,
+    gap_seconds: f64,
+    /// Instants that are kept whatever lies around them.
+    edges: BTreeSet<Timestamp>,
+    /// Everything, while that is few.
+    all: Vec<(Timestamp, f64)>,
+    buckets: Vec<Option<Bucket>>,
+    kept: Vec<(Timestamp, f64)>,
+    /// The middle of each gap, and how many seconds it is long.
+    breaks: Vec<(Timestamp, f64)>,
+    newest: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Bucket {
+    first: (Timestamp, f64),
+    lowest: (Timestamp, f64),
+    highest: (Timestamp, f64),
+    last: (Timestamp, f64),
+}
+
+impl Downsampler {
+    /// For a series within `from..to`, of which at most `limit` points (4 or more) are wanted. `edges`:
+    /// where events begin and end; points there are always kept, for up to half the limit at the cost of
+    /// the rest. A longer time than `gap_seconds` without a point is a gap.
+    #[must_use]
+    pub fn new(
+        from: Timestamp,
+        to: Timestamp,
+        limit: usize,
+        gap_seconds: f64,
+        edges: impl IntoIterator<Item = Timestamp>,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            limit: limit.max(POINTS_IN_BUCKET),
+            gap_seconds,
+            edges: edges.into_iter().collect(),
+            all: Vec::new(),
+            buckets: Vec::new(),
+            kept: Vec::new(),
+            breaks: Vec::new(),
+            newest: None,
+        }
+    }
+
+    /// Takes the next point.
+    pub fn push(&mut self, at: Timestamp, liters: f64) {
+        self.note_gap(at);
+        self.newest = Some(at);
+        if self.buckets.is_empty() {
+            self.all.push((at, liters));
+            if self.all.len() > self.limit {
+                self.begin_buckets();
+            }
+        } else {
+            self.fold((at, liters));
+        }
+    }
+
+    /// The points of the chart, in the order of time.
+    #[must_use]
+    pub fn finish(self) -> Vec<ChartPoint> {
+        let corners = |bucket: Bucket| [bucket.first, bucket.lowest, bucket.highest, bucket.last];
+        let of_buckets = self.buckets.into_iter().flatten().flat_map(corners);
+        let values = self.all.into_iter().chain(of_buckets).chain(self.kept);
+        let values = values.map(|(at, liters)| ChartPoint { at, liters: Some(liters) });
+        let breaks = self.breaks.into_iter().map(|(at, _)| ChartPoint { at, liters: None });
+        let mut points: Vec<ChartPoint> = values.chain(breaks).collect();
+        points.sort_by_key(|point| point.at);
+        points.dedup_by_key(|point| point.at);
+        points
+    }
+
+    fn begin_buckets(&mut self) {
+        let for_edges = self.edges.len().min(self.limit / 2);
+        let count = ((self.limit - for_edges) / POINTS_IN_BUCKET).max(1);
+        self.buckets = vec![None; count];
+        for point in std::mem::take(&mut self.all) {
+            self.fold(point);
+        }
+        // A gap narrower than a bucket is narrower than the distance of two points.
+        self.gap_seconds = self.gap_seconds.max(self.bucket_seconds());
+        self.breaks.retain(|(_, seconds)| *seconds > self.gap_seconds);
+    }
+
+    fn bucket_seconds(&self) -> f64 {
+        (self.to.seconds_since(self.from) / self.buckets.len() as f64).max(f64::MIN_POSITIVE)
+    }
+
+    fn note_gap(&mut self, at: Timestamp) {
+        let Some(newest) = self.newest else { return };
+        let seconds = at.seconds_since(newest);
+        if seconds > self.gap_seconds {
+            self.breaks.push((newest.plus_seconds(seconds / 2.0), seconds));
+        }
+    }
+
+    fn fold(&mut self, point: (Timestamp, f64)) {
+        if self.edges.contains(&point.0) {
+            self.kept.push(point);
+        }
+        let index = point.0.seconds_since(self.from).max(0.0) / self.bucket_seconds();
+        let index = (index as usize).min(self.buckets.len() - 1);
+        let bucket = &mut self.buckets[index];
+        *bucket = Some(bucket.map_or_else(|| Bucket::of(point), |bucket| bucket.with(point)));
+    }
+}
+
+impl Bucket {
+    const fn of(point: (Timestamp, f64)) -> Self {
+        Self { first: point, lowest: point, highest: point, last: point }
+    }
+
+    fn with(self, point: (Timestamp, f64)) -> Self {
+        Self {
+            first: self.first,
+            lowest: if point.1 < self.lowest.1 { point } else { self.lowest },
+            highest: if point.1 > self.highest.1 { point } else { self.highest },
+            last: point,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
+
+    fn at(seconds: u32) -> Timestamp {
+        START.plus_seconds(f64::from(seconds))
+    }
+
+    fn sampled(
+        series: impl Iterator<Item = (u32, f64)>,
+        limit: usize,
+        edges: &[Timestamp],
+    ) -> Vec<ChartPoint> {
+        let mut sampler = Downsampler::new(START, at(100_000), limit, 600.0, edges.iter().copied());
+        series.for_each(|(seconds, liters)| sampler.push(at(seconds), liters));
+        sampler.finish()
+    }
+
+    #[test]
+    fn a_theft_of_one_reading_survives_fifty_points() {
+        let series = (0..10_000).map(|step| (step * 10, if step == 6_543 { 12.0 } else { 60.0 }));
+        let points = sampled(series, 50, &[]);
+        assert!(points.len() <= 50, "{}", points.len());
+        assert!(points.contains(&ChartPoint { at: at(65_430), liters: Some(12.0) }));
+        assert_eq!(points.first().map(|point| point.at), Some(START));
+        assert_eq!(points.last().map(|point| point.at), Some(at(99_990)));
+        assert!(points.is_sorted_by_key(|point| point.at));
+    }
+
+    #[test]
+    fn edges_are_kept_within_the_limit() {
+        let series = (0..10_000).map(|step| (step * 10, f64::from(step % 7)));
+        let edges: Vec<Timestamp> = (1..=10).map(|event| at(event * 9_990)).collect();
+        let points = sampled(series, 50, &edges);
+        assert!(edges.iter().all(|edge| points.iter().any(|point| point.at == *edge)));
+        assert!(points.len() <= 50, "{}", points.len());
+    }
+
+    #[test]
+    fn few_points_stay_as_they_are() {
+        let points = sampled((0..50).map(|step| (step * 60, f64::from(step))), 50, &[]);
+        assert_eq!(points.len(), 50);
+        assert!(points.iter().all(|point| point.liters.is_some()));
+    }
+
+    #[test]
+    fn a_gap_breaks_the_line() {
+        let few = sampled([(0, 1.0), (600, 2.0), (1_201, 3.0)].into_iter(), 50, &[]);
+        let broken: Vec<bool> = few.iter().map(|point| point.liters.is_none()).collect();
+        assert_eq!(broken, [false, false, true, false]);
+        // Many points; the gap of 1000 s is narrower than a bucket, that of 30 000 s is not.
+        let narrow = (0..6_000).map(|step| (if step < 3_000 { step * 10 } else { step * 10 + 1_000 }, 5.0));
+        let narrow = sampled(narrow, 50, &[]);
+        assert!(narrow.iter().all(|point| point.liters.is_some()));
+        let wide = (0..6_000).map(|step| (if step < 3_000 { step * 10 } else { step * 10 + 30_000 }, 5.0));
+        let wide = sampled(wide, 50, &[]);
+        assert_eq!(wide.iter().filter(|point| point.liters.is_none()).count(), 1);
+    }
+
+    #[test]
+    fn every_bucket_has_its_extremes() {
+        let series: Vec<(u32, f64)> =
+            (0..5_000).map(|step| (step * 20, f64::from(step * 7_919 % 1_000))).collect();
+        let points = sampled(series.iter().copied(), 80, &[]);
+        for bucket in 0..20 {
+            let within = |seconds: u32| (bucket * 5_000..(bucket + 1) * 5_000).contains(&seconds);
+            let most = series.iter().filter(|(seconds, _)| within(*seconds)).map(|point| point.1);
+            let most = most.fold(0.0, f64::max);
+            let shown = points.iter().filter(|point| within(point.at.seconds_since(START) as u32));
+            assert_eq!(shown.filter_map(|point| point.liters).fold(0.0, f64::max), most, "{bucket}");
+        }
+    }
+}

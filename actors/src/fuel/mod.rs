@@ -1,0 +1,29 @@
+//! Fuel: from what a sensor said to litres, refuels, drains and honest consumption.
+//!
+//! Owns the sensor's configuration, the smoothing, the detector, the arithmetic of consumption and the
+//! thinning of charts. Pure, and knows `model` only: no clock, no I/O, no actor, no geometry; whoever
+//! feeds it says how far the vehicle moved. The rules and the reason of each number: docs/fuel.md.
+
+mod candidate;
+mod cell;
+mod consumption;
+mod detect;
+mod downsample;
+mod edges;
+mod event;
+mod level;
+mod reading;
+mod sensor;
+mod smoothing;
+mod state;
+mod wander;
+
+pub use consumption::{Consumption, Measured, Meter, Source};
+pub use detect::step;
+pub use downsample::{ChartPoint, Downsampler};
+pub use event::{FuelEvent, FuelEventKind, FuelMotion};
+pub use level::{Interpreted, Quality, interpret};
+pub use reading::Reading;
+pub use sensor::{CalibrationPoint, Problem, Sensor, SensorKind};
+pub use smoothing::{Robust, robust};
+pub use state::{FuelState, Tank};

@@ -1,0 +1,123 @@
+//! What the detector remembers of a vehicle between readings. Kept in the store as it is.
+
+use serde::{Deserialize, Serialize};
+
+use super::candidate::Candidate;
+use super::cell::{Cell, OpenCell, Way};
+use super::edges::Run;
+use super::event::FuelEvent;
+use super::reading::Reading;
+use super::sensor::Sensor;
+use super::smoothing::robust;
+use super::wander::Wander;
+use crate::model::{Timestamp, VehicleId};
+
+/// The tank the readings are of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tank {
+    /// What it holds, in litres.
+    pub capacity_liters: f64,
+    /// Over how many seconds levels are smoothed.
+    pub window_seconds: f64,
+    /// The version of the sensor's configuration. Levels of two versions are never compared: a new
+    /// calibration is no refuel.
+    pub version: i64,
+}
+
+impl Tank {
+    /// The tank of a sensor in this version of its configuration.
+    #[must_use]
+    pub const fn of(sensor: &Sensor, version: i64) -> Self {
+        Self { capacity_liters: sensor.tank_capacity_liters, window_seconds: sensor.window_seconds, version }
+    }
+}
+
+/// The newest reading of any quality.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Last {
+    at: Timestamp,
+    moving: Option<bool>,
+}
+
+/// A vehicle's tank between two readings. A function of the readings alone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FuelState {
+    /// The version of the configuration its levels are of.
+    pub(super) version: Option<i64>,
+    last: Option<Last>,
+    /// Since the newest level.
+    way: Way,
+    open: Option<OpenCell>,
+    /// The newest closed cells, in order.
+    pub(super) cells: Vec<Cell>,
+    /// The first edge that is not judged yet: the one before the cell of this index.
+    pub(super) next: usize,
+    /// The edges in a row across which the level has changed.
+    pub(super) run: Option<Run>,
+    /// How far the level strays while driving.
+    pub(super) wander: Wander,
+    /// A change that may still return, or go on.
+    pub(super) held: Option<Candidate>,
+}
+
+impl FuelState {
+    /// The newest reading's instant; one that is not newer is late, and a replay's.
+    #[must_use]
+    pub fn newest(&self) -> Option<Timestamp> {
+        self.last.map(|last| last.at)
+    }
+
+    /// The level now, smoothed over what was read within the window up to the newest reading, in litres.
+    #[must_use]
+    pub fn level_liters(&self, tank: &Tank) -> Option<f64> {
+        let newest = self.last?.at;
+        let recent = |cell: &&Cell| newest.seconds_since(cell.to) <= tank.window_seconds;
+        let open = self.open.as_ref().and_then(OpenCell::closed);
+        let cells = self.cells.iter().chain(open.as_ref()).filter(recent);
+        robust(cells.map(|cell| cell.liters)).map(|found| found.level)
+    }
+
+    /// An event that is found but not final yet: what happens within the next quarter of an hour can
+    /// make it larger, or nothing. For a warning, not for a record.
+    #[must_use]
+    pub fn provisional(&self, vehicle: VehicleId) -> Option<FuelEvent> {
+        self.held.as_ref().and_then(|held| held.event(vehicle))
+    }
+
+    /// Forgets every level, keeps the newest reading.
+    pub(super) fn restart(&mut self, version: i64) {
+        *self = Self { version: Some(version), last: self.last, ..Self::default() };
+    }
+
+    /// Appends a closed cell.
+    pub(super) fn push(&mut self, cell: Cell, tank: &Tank) {
+        if let Some(before) = self.cells.last() {
+            self.wander.learn(before, &cell, tank);
+        }
+        self.cells.push(cell);
+    }
+
+    /// Takes a reading in. Returns the cell that it closes, and that it was taken at all.
+    pub(super) fn take(&mut self, reading: &Reading) -> Option<Cell> {
+        let seconds = self.last.map_or(0.0, |last| reading.at.seconds_since(last.at));
+        if self.last.is_some() && seconds <= 0.0 {
+            return None;
+        }
+        let moving = reading.moving(seconds);
+        let before = self.last.map_or(moving, |last| last.moving);
+        let meters = if self.last.is_none() { Some(0.0) } else { reading.distance_meters };
+        self.way.proceed(before, moving, seconds, meters);
+        self.last = Some(Last { at: reading.at, moving });
+        let liters = reading.level_liters.filter(|liters| liters.is_finite())?;
+        let way = std::mem::take(&mut self.way);
+        match &mut self.open {
+            Some(open) if open.holds(reading.at) => {
+                open.add(reading, liters, way);
+                None
+            }
+            open => open.replace(OpenCell::begin(reading, liters, way)).and_then(|full| full.closed()),
+        }
+    }
+}
