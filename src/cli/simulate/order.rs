@@ -32,7 +32,7 @@ fn repeated(points: Vec<Point>, share: f64, rng: &mut StdRng) -> Vec<Point> {
     let mut placed: Vec<(f64, Point)> = Vec::with_capacity(points.len());
     for (index, point) in points.into_iter().enumerate() {
         if share > 0.0 && rng.random_bool(share) {
-            placed.push((rng.random_range(index as f64..=end), point.clone()));
+            placed.push((rng.random_range(index as f64..=end), point));
         }
         placed.push((index as f64, point));
     }
