@@ -140,7 +140,7 @@ async fn correct(
     let moved: Vec<&Event> = difference.moved.iter().collect();
     let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
     insert_events(&moved, place).run(tx).await?;
-    undo_visits(tx, &difference.undone).await?;
+    undo_visits(tx, &difference.undone, correction.after).await?;
     insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
     Ok(difference.told)

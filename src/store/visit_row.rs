@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use uuid::Uuid;
-use waypost_actors::model::{EventId, VisitId};
+use waypost_actors::model::{Timestamp, VisitId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::VisitRow;
 
 use super::rows::{Column, Insert};
-use super::sql::{Result, Tx};
+use super::sql::{Result, Stmt, Tx};
 use super::time::Time;
 
 /// Ids in one statement.
@@ -41,27 +41,36 @@ pub(super) fn insert_visits<'a>(
     }
 }
 
-/// Undoes visits by records that began or ended them and do so no more: an exit that is such a record is
-/// none, and a visit whose entry does not hold is none. Call when the records are written.
-pub(super) async fn undo_visits(tx: &mut Tx, undone: &[(VisitId, EventId)]) -> Result<()> {
+/// Visits with a record that began or ended them and does so no more are what their active records say; one
+/// whose entry does not hold is none. An exit that is none any more gives way to one of before the part that
+/// is corrected, behind `after`: what is in the part is still to be put. Call when the records are written.
+pub(super) async fn undo_visits(tx: &mut Tx, undone: &[VisitId], after: Option<Timestamp>) -> Result<()> {
+    let after = Time(after.unwrap_or(Timestamp::FIRST));
     for some in undone.chunks(TOGETHER) {
-        tx.on()
-            .sql("update visit set exit_event_id = null, exited_at = null where id in (")
-            .push_each(some, |stmt, (visit, _)| stmt.push_bind(Uuid::from(*visit)))
-            .push(") and exit_event_id in (")
-            .push_each(some, |stmt, (_, event)| stmt.push_bind(Uuid::from(*event)))
-            .push(")")
-            .run()
-            .await?;
-        tx.on()
-            .sql("delete from visit where id in (")
-            .push_each(some, |stmt, (visit, _)| stmt.push_bind(Uuid::from(*visit)))
-            .push(
-                ") and not exists (select 1 from geofence_event e \
-                where e.id = visit.entry_event_id and e.status = 'active')",
-            )
-            .run()
-            .await?;
+        let gone = "delete from visit where not exists (select 1 from geofence_event e \
+            where e.id = visit.entry_event_id and e.status = 'active') and id in (";
+        ids(tx.on().sql(gone), some).run().await?;
+        let entered = "update visit set entered_at = \
+            (select e.occurred_at from geofence_event e where e.id = visit.entry_event_id) where id in (";
+        ids(tx.on().sql(entered), some).run().await?;
+        let stmt =
+            tx.on().sql("update visit set exit_event_id = (select x.id").push(EXIT_UNTIL).push_bind(after);
+        let stmt =
+            stmt.push(NEWEST).push(", exited_at = (select x.occurred_at").push(EXIT_UNTIL).push_bind(after);
+        let stmt = stmt.push(NEWEST).push(
+            " where not exists (select 1 from geofence_event x where x.id = visit.exit_event_id \
+            and x.visit_id = visit.id and x.status = 'active') and id in (",
+        );
+        ids(stmt, some).run().await?;
     }
     Ok(())
 }
+
+fn ids<'c>(stmt: Stmt<'c>, visits: &[VisitId]) -> Stmt<'c> {
+    stmt.push_each(visits, |stmt, visit| stmt.push_bind(Uuid::from(*visit))).push(")")
+}
+
+const EXIT_UNTIL: &str = " from geofence_event x where x.visit_id = visit.id and x.kind = 'exit' \
+    and x.status = 'active' and x.vehicle_id = visit.vehicle_id and x.occurred_at >= visit.entered_at \
+    and x.occurred_at <= ";
+const NEWEST: &str = " order by x.occurred_at desc limit 1)";

@@ -22,6 +22,7 @@ for_each_engine!(
     a_record_that_was_made_elsewhere_moves_in_silence,
     visits_follow_their_records,
     what_was_recorded_before_leaves_its_visit_alone,
+    a_corrected_end_comes_back_when_a_provisional_one_goes,
     marks_are_kept_in_the_batchs_order,
     a_batch_is_written_as_if_each_write_came_alone,
     checkpoints_are_left_and_replaced,
@@ -155,6 +156,28 @@ async fn visits_follow_their_records(store: TestStore) {
     // That end never was either, and nothing else is said of it.
     commit(&track, vec![correcting(correction(Some(28), None, Vec::new()))]).await;
     assert_eq!(visits(&store).await, [both[0], (3, Time(at(25)), None)]);
+}
+
+async fn a_corrected_end_comes_back_when_a_provisional_one_goes(store: TestStore) {
+    let track = stand(&store).await;
+    let of = |visit: u128, event: Event| Event { visit_id: VisitId(Uuid::from_u128(visit)), ..event };
+    let (begin, end) = (of(1, entry(1, 0)), of(1, exit(2, 10)));
+    let mut part = correction(None, Some(20), vec![begin.clone(), end.clone()]);
+    part.visits = vec![visit(1, &begin, Some(&end))];
+    commit(&track, vec![correcting(part)]).await;
+    // The live path has not come by yet: for it the visit began otherwise and goes on.
+    let late = of(1, exit(3, 100));
+    let mut live = recording(vec![late.clone()]);
+    live.effects.visits = vec![visit(1, &of(1, entry(1, 5)), Some(&late))];
+    commit(&track, vec![live]).await;
+    assert_eq!(visits(&store).await, [(1, Time(at(5)), Some(Time(at(100))))]);
+    // That exit was another visit's.
+    let (second, late) = (of(2, entry(4, 90)), of(2, exit(3, 100)));
+    let mut part = correction(Some(20), None, vec![second.clone(), late.clone()]);
+    part.visits = vec![visit(2, &second, Some(&late))];
+    commit(&track, vec![correcting(part)]).await;
+    let expected = [(1, Time(at(0)), Some(Time(at(10)))), (2, Time(at(90)), Some(Time(at(100))))];
+    assert_eq!(visits(&store).await, expected);
 }
 
 async fn what_was_recorded_before_leaves_its_visit_alone(store: TestStore) {

@@ -99,7 +99,7 @@ pub fn correct(slice: &Slice, meanwhile: &Meanwhile, context: &Context<'_>) -> C
         return evaluation.pause(last, meanwhile.late);
     }
     catch_up(&mut evaluation.state, context, &mut evaluation.effects);
-    let present = evaluation.state.clone();
+    let present = evaluation.present();
     evaluation.end(None, meanwhile.late, Some(present))
 }
 
@@ -186,6 +186,14 @@ impl<'a> Evaluation<'a> {
         let Some(waits) = self.state.suspect else { return true };
         let stored = self.slice.fixes.iter().find(|stored| key(&stored.fix) == key(&waits));
         stored.is_none_or(|stored| matches!(stored.quarantine, None | Some(Quarantine::Speed)))
+    }
+
+    /// The state at the end of everything. What is not behind the newest checkpoint is late for it too,
+    /// even if nothing up to there was judged.
+    fn present(&self) -> VehicleState {
+        let kept = self.effects.checkpoints.iter().chain(&self.slice.checkpoint);
+        let corrected_to = kept.map(|checkpoint| checkpoint.at).max().unwrap_or(Timestamp::MIN);
+        VehicleState { corrected_to, ..self.state.clone() }
     }
 
     /// Ends in the middle: the state is kept, and the next slice begins with it.

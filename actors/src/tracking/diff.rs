@@ -16,9 +16,10 @@ pub struct Difference {
     /// Stored records that hold as they are, but were made at another point of the timeline: only
     /// their `confirmed_at` is written, and nobody is told.
     pub moved: Vec<Event>,
-    /// Visits with a record each that began or ended them and does so no more. Such a visit loses its
-    /// exit if it is that record; it is deleted if its entry, once `told` is written, is not active.
-    pub undone: Vec<(VisitId, EventId)>,
+    /// Visits with a record that began or ended them and does so no more. Once `told` is written, such a
+    /// visit is what its active records say, entry and exit; it is deleted if its entry is not active.
+    /// It may have had another exit before, which a live path that knew less wrote over.
+    pub undone: Vec<VisitId>,
 }
 
 /// Compares a correction with what is stored. `stored`: the active records of its part, and every
@@ -35,7 +36,7 @@ pub fn diff(stored: &[Event], correction: &Correction) -> Difference {
     for event in stored {
         let in_part = event.status == EventStatus::Active && correction.covers(event.confirmed_at);
         if in_part && !holds.contains(&event.id) {
-            difference.undone.push((event.visit_id, event.id));
+            difference.undone.push(event.visit_id);
             difference.told.push(found_by(event, correction, event.revision + 1, EventStatus::Retracted));
         }
     }
@@ -45,7 +46,7 @@ pub fn diff(stored: &[Event], correction: &Correction) -> Difference {
             None => difference.told.push(found_by(event, correction, 1, EventStatus::Active)),
             Some(stored) if !tells_the_same(stored, event) => {
                 if stored.visit_id != event.visit_id {
-                    difference.undone.push((stored.visit_id, stored.id));
+                    difference.undone.push(stored.visit_id);
                 }
                 difference.told.push(found_by(event, correction, stored.revision + 1, EventStatus::Active));
             }

@@ -38,13 +38,13 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
 }
 
 /// By instant; at one instant exits before entries, then by fence. Only a visit that ends in the
-/// instant of its entry has its exit behind it.
+/// instant of its entry or dwell has its exit behind it.
 pub(super) fn in_order(events: &mut [Event]) {
     if events.len() < 2 {
         return;
     }
-    let entries = events.iter().filter(|event| event.kind == EventKind::Entry);
-    let begun: HashSet<_> = entries.map(|entry| (entry.visit_id, entry.occurred_at)).collect();
+    let before = events.iter().filter(|event| event.kind != EventKind::Exit);
+    let begun: HashSet<_> = before.map(|event| (event.visit_id, event.occurred_at)).collect();
     let rank = |event: &Event| match event.kind {
         EventKind::Exit if begun.contains(&(event.visit_id, event.occurred_at)) => 3,
         EventKind::Exit => 0,

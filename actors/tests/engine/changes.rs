@@ -58,6 +58,15 @@ fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
 }
 
 #[test]
+fn an_exit_in_the_instant_of_the_dwell_is_behind_it() {
+    let mut script = Script::new(Rules { dwell_after_seconds: Some(54.0), ..Rules::EXACT });
+    script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(200.0), max_accuracy_meters: None };
+    // The suspect of 54 s on the boundary is believed at 74 s: dwell and exit come in one step.
+    script.drive(&[(0.0, 5.0), (48.0, 1.0), (54.0, 10.0), (74.0, 15.0)]);
+    assert_eq!(script.events(), ["entry@0", "dwell@54", "exit@54"]);
+}
+
+#[test]
 fn a_version_that_a_later_one_overruled_never_takes_effect() {
     let mut script = Script::new(Rules::EXACT);
     script.now = at(60.0);

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
+use waypost_actors::model::{
+    Event, EventId, EventKind, EventStatus, Fix, Merged, Origin, Timestamp, VisitId,
+};
 use waypost_actors::ports::{Committed, Counts};
 use waypost_actors::tracking::{
     Checkpoint, Context, Correction, Effects, Mark, PositionRow, Quarantine, Slice, Standing, StoredFix,
@@ -126,19 +128,17 @@ impl Ledger {
         for event in &difference.moved {
             self.events.insert(event.id, event.clone());
         }
-        let told = difference.told.iter().map(|event| (event.id, event.status == EventStatus::Active));
-        let told: BTreeMap<EventId, bool> = told.collect();
-        for (visit, record) in &difference.undone {
-            let Some(visit) = self.visits.get_mut(visit) else { continue };
-            if visit.exit.is_some_and(|(exit, _)| exit == *record) {
-                visit.exit = None;
-            }
-            let entry = visit.entry_event_id;
-            let was = self.events.get(&entry).is_some_and(|event| event.status == EventStatus::Active);
-            if !told.get(&entry).copied().unwrap_or(was) {
-                let id = visit.id;
-                self.visits.remove(&id);
-            }
+        let mut holds = self.active();
+        for event in &difference.told {
+            holds.insert(event.id, event.clone());
+        }
+        holds.retain(|_, event| event.status == EventStatus::Active);
+        for id in &difference.undone {
+            let Some(visit) = self.visits.remove(id) else { continue };
+            let Some(entry) = holds.get(&visit.entry_event_id) else { continue };
+            let ends = |event: &&Event| event.visit_id == *id && event.kind == EventKind::Exit;
+            let exit = holds.values().find(ends).map(|exit| (exit.id, exit.occurred_at));
+            self.visits.insert(*id, VisitRow { entered_at: entry.occurred_at, exit, ..visit });
         }
         self.put_visits(&correction.visits);
         for (fix, quarantine) in &correction.quarantines {
