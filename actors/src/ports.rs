@@ -112,7 +112,7 @@ pub trait TrackStore: Send + Sync + 'static {
     ///
     /// In one transaction, with the row of numbers locked from the beginning:
     /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; whatever is found late marks the
-    ///   vehicle ([`Mark::of_fix`], merged with the stored mark). `effects.late` marks it always.
+    ///   vehicle ([`Mark::of_fix`](crate::tracking::Mark::of_fix), merged with the stored mark). `effects.late` marks it always.
     /// - `events` get the next numbers in the batch's order. One whose id is stored and active is neither
     ///   numbered nor written nor answered, nor is the row of `visits` that was made with it: a correction
     ///   may know better than the live path when it happened. One that is stored as retracted is active again, with this

@@ -28,7 +28,7 @@ pub struct Hasher {
 }
 
 impl Hasher {
-    /// One slot per two cores, within 1 to [`MOST_SLOTS`].
+    /// One slot per two cores, within 1 to `MOST_SLOTS`.
     #[must_use]
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);

@@ -1,6 +1,6 @@
 //! What a request with an Idempotency-Key did is done once: a second one gets the first one's answer.
 //!
-//! An operation that makes something calls [`keep_made`] or [`keep_done`] in its transaction, so that after a
+//! An operation that makes something calls `keep_made` or `keep_done` in its transaction, so that after a
 //! crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
 //! from memory; the table's key holds even if two did.
 
