@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use argon2::password_hash::phc::PasswordHash;
 use argon2::password_hash::{PasswordHasher, PasswordVerifier};
 use argon2::{Algorithm, Argon2, Params, Version};
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Semaphore;
 
 use super::error::AuthError;
@@ -22,6 +23,9 @@ const QUEUE: usize = 50;
 /// Hashes and checks passwords.
 pub struct Hasher {
     slots: Arc<Semaphore>,
+    /// Threads of its own, as many as slots: the allocator keeps a hash's memory for the thread that
+    /// had it, and on the common pool every thread would come to keep some.
+    threads: Option<Runtime>,
     waiting: AtomicUsize,
     /// Checked when there is no account, so that it takes as long as when there is one.
     nobody: String,
@@ -33,8 +37,12 @@ impl Hasher {
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let nobody = hash_now(&super::secret::new(""));
+        let slots = (cores / 2).clamp(1, MOST_SLOTS);
+        let threads =
+            Builder::new_current_thread().max_blocking_threads(slots).thread_name("passwords").build();
         Self {
-            slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
+            slots: Arc::new(Semaphore::new(slots)),
+            threads: threads.ok(), // without any, the common pool does
             waiting: AtomicUsize::new(0),
             nobody,
         }
@@ -58,11 +66,23 @@ impl Hasher {
     ) -> Result<T, AuthError> {
         let _place = Place::take(&self.waiting)?;
         let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| AuthError::Busy)?;
-        let done = tokio::task::spawn_blocking(move || {
+        let work = move || {
             let _slot = slot; // given back when the work is done, even if nobody waits for it any more
             work()
-        });
+        };
+        let done = match &self.threads {
+            Some(threads) => threads.spawn_blocking(work),
+            None => tokio::task::spawn_blocking(work),
+        };
         done.await.map_err(|_| AuthError::Busy)
+    }
+}
+
+impl Drop for Hasher {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            threads.shutdown_background(); // a drop that waits is none for async code
+        }
     }
 }
 
