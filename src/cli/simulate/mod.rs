@@ -180,20 +180,20 @@ async fn settle(
 ) -> Result<Option<Comparison>> {
     // Only a list that was saved has digests; then they are compared too.
     let has_digests = expected.is_some_and(|expected| expected.iter().any(|key| key.digest.is_some()));
-    let mut last_news = Instant::now();
-    loop {
-        if log.read_on(api, names).await? > 0 {
-            last_news = Instant::now();
-        }
-        let found: Vec<Key> =
-            log.events.active().map(|key| if has_digests { key } else { key.plain() }).collect();
-        let comparison = expected.map(|expected| expected::compare(expected, &found, names));
-        let agrees = comparison.as_ref().is_some_and(Comparison::agrees);
-        if agrees || last_news.elapsed() >= QUIET {
-            return Ok(comparison);
-        }
+    let compared = |log: &Log, names: &Names| {
+        let plain = |key: Key| if has_digests { key } else { key.plain() };
+        let found: Vec<Key> = log.events.active().map(plain).collect();
+        expected.map(|expected| expected::compare(expected, &found, names))
+    };
+    log.read_on(api, names).await?;
+    let (mut comparison, mut last_news) = (compared(log, names), Instant::now());
+    while !comparison.as_ref().is_some_and(Comparison::agrees) && last_news.elapsed() < QUIET {
         sleep(BETWEEN_LOOKS).await;
+        if log.read_on(api, names).await? > 0 {
+            (comparison, last_news) = (compared(log, names), Instant::now());
+        }
     }
+    Ok(comparison)
 }
 
 async fn sign_in(options: &Options) -> Result<Api> {

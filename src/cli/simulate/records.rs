@@ -57,6 +57,12 @@ struct Record<'a> {
 }
 
 impl Record<'_> {
+    /// When and where the fix was recorded that the record rests on.
+    fn fix(&self) -> Result<(Timestamp, Place)> {
+        let fix: RecordFix<'_> = serde_json::from_str(self.fix.get())?;
+        Ok((fix.recorded_at, Place::new(fix.latitude.get().parse()?, fix.longitude.get().parse()?)))
+    }
+
     /// Everything that the fixes and the fences decide, in one number. Ids are left out: they are
     /// another run's own.
     fn digest(&self) -> u64 {
@@ -195,14 +201,7 @@ impl Log {
 }
 
 fn told(record: &Record<'_>) -> Result<Told> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Fix {
-        recorded_at: Timestamp,
-        #[serde(flatten)]
-        place: Place,
-    }
-    let fix: Fix = serde_json::from_str(record.fix.get())?;
+    let (recorded_at, place) = record.fix()?;
     Ok(Told {
         vehicle: record.vehicle_name.to_string(),
         fence: record.geofence_name.to_string(),
@@ -211,8 +210,8 @@ fn told(record: &Record<'_>) -> Result<Told> {
         version: record.geofence_version,
         occurred_at: serde_json::from_str(record.occurred_at.get())?,
         location: serde_json::from_str(record.location.get())?,
-        recorded_at: fix.recorded_at,
-        place: fix.place,
+        recorded_at,
+        place,
     })
 }
 
@@ -221,10 +220,10 @@ fn key(record: &Record<'_>, names: &mut Names) -> Result<Option<Key>> {
     if record.status != "active" || record.kind == "dwell" {
         return Ok(None);
     }
-    let fix: RecordFix<'_> = serde_json::from_str(record.fix.get())?;
-    let place = (fix.latitude.get().parse()?, fix.longitude.get().parse()?);
+    let (recorded_at, place) = record.fix()?;
     let (vehicle, fence) = (names.number(&record.vehicle_name), names.number(&record.geofence_name));
-    let mut key = Key::new(vehicle, fence, record.kind == "entry", fix.recorded_at, place);
+    let place = (place.latitude, place.longitude);
+    let mut key = Key::new(vehicle, fence, record.kind == "entry", recorded_at, place);
     key.digest = Some(record.digest());
     Ok(Some(key))
 }
