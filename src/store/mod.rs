@@ -14,6 +14,8 @@ pub mod event_row;
 mod fence_row;
 mod filters;
 pub mod founder;
+pub mod fuel_event_history;
+pub mod fuel_history;
 pub mod geofence;
 pub mod geofence_event;
 pub mod idempotency;

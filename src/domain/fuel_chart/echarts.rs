@@ -81,6 +81,7 @@ pub struct EAreaStart {
     /// Milliseconds since 1970.
     pub x_axis: i64,
     /// How it looks.
+    #[schema(inline)]
     pub item_style: EItemStyle,
 }
 

@@ -193,7 +193,10 @@ mod tests {
         let options = written(ChartFormat::ApexCharts);
         assert_eq!(options["series"][0]["data"][1], json!([NOON + 600_000, null]));
         assert_eq!(options["series"][1]["data"][3], json!([NOON + 1_260_000, 80.5]));
-        assert_eq!((&options["xaxis"]["type"], &options["chart"]["type"]), (&json!("datetime"), &json!("line")));
+        assert_eq!(
+            (&options["xaxis"]["type"], &options["chart"]["type"]),
+            (&json!("datetime"), &json!("line"))
+        );
         let ranges = options["annotations"]["xaxis"].as_array().unwrap();
         assert_eq!((&ranges[0]["x"], &ranges[0]["x2"]), (&json!(NOON + 1_200_000), &json!(NOON + 1_260_000)));
         assert_eq!(ranges[1]["label"]["text"], "Drain -30.0 l");
@@ -206,7 +209,10 @@ mod tests {
         assert_eq!((&line["type"], &line["connectNulls"]), (&json!("line"), &json!(false)));
         assert_eq!(line["data"][1], json!([NOON + 600_000, null]));
         let area = &line["markArea"]["data"][0];
-        assert_eq!((&area[0]["name"], &area[0]["xAxis"]), (&json!("Refuel +40.1 l"), &json!(NOON + 1_200_000)));
+        assert_eq!(
+            (&area[0]["name"], &area[0]["xAxis"]),
+            (&json!("Refuel +40.1 l"), &json!(NOON + 1_200_000))
+        );
         assert_eq!(area[1]["xAxis"], json!(NOON + 1_260_000));
         assert_eq!(option["series"][1].get("markArea"), None, "once");
         assert_eq!(option["xAxis"]["type"], "time");
