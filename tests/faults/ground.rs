@@ -234,7 +234,7 @@ async fn prepare(api: &Api) -> Fleet {
 /// Makes a bus.
 pub(crate) async fn bus(api: &Api, organization: &str, name: &str, points: Vec<Point>) -> Bus {
     let body = json!({ "organizationId": organization, "name": name, "category": "bus",
-        "tracker": { "uniqueId": format!("tracker {name}") } });
+        "tracker": { "uniqueId": format!("tracker-{name}") } });
     let made = api.post("/v1/vehicles", &body).await;
     Bus { vehicle: text(&made["id"]).parse().unwrap(), token: text(&made["tracker"]["token"]), points }
 }
