@@ -57,7 +57,7 @@ export class Fleet {
   }
 
   async #accept(email) {
-    const token = (await this.server.linkFor(email)).split("/invite/")[1];
+    const token = (await this.server.linkFor(email, "invite")).split("/invite/")[1];
     const signedIn = await new Client(this.server.url).post(`/v1/auth/accept-invite/${token}`, { password: PASSWORD });
     return new Client(this.server.url, signedIn.accessToken);
   }

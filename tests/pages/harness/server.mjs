@@ -88,15 +88,18 @@ export class Server {
     await rm(this.directory, { recursive: true, force: true });
   }
 
-  /** The link in the letter to an address, once it is there: without an SMTP server letters are files. */
-  async linkFor(recipient) {
+  /**
+   * The link in the letter to an address, once it is there: without an SMTP server letters are files.
+   * `kind` is invite, verify, activate or reset.
+   */
+  async linkFor(recipient, kind) {
     const folder = join(this.dataDirectory, "mail");
     for (;;) {
       for (const name of existsSync(folder) ? await readdir(folder) : []) {
         if (!name.endsWith(".eml")) continue;
         const letter = (await readFile(join(folder, name), "utf8")).replace(/=\r?\n/g, "").replace(/=3D/g, "=");
-        const link = /https?:\/\/\S+\/(?:invite|verify|activate|reset)\/\S+/.exec(letter);
-        if (letter.includes(recipient) && link) return link[0];
+        const link = letter.match(/https?:\/\/\S+/g)?.find((address) => address.includes(`/${kind}/`));
+        if (letter.includes(recipient) && link) return link;
       }
       await new Promise((again) => setTimeout(again, 50));
     }
