@@ -94,14 +94,16 @@ async fn find(context: &Shared, name: &str) -> Result<Option<File>, Problem> {
 fn built(name: &str) -> Option<File> {
     let file = Built::get(name)?;
     let hash = file.metadata.sha256_hash();
-    let etag = hash.iter().take(16).fold(String::from("\""), |text, byte| text + &format!("{byte:02x}")) + "\"";
+    let etag =
+        hash.iter().take(16).fold(String::from("\""), |text, byte| text + &format!("{byte:02x}")) + "\"";
     Some(File { content: file.data, etag: Some(etag) })
 }
 
 /// Whether a name is one below the page's directory, whatever the request made of it.
 fn is_harmless(name: &str) -> bool {
     let plain = |part: &str| {
-        !part.starts_with('.') && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+        !part.starts_with('.')
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
     };
     name.strip_prefix("assets/").map_or_else(|| plain(name), plain)
 }
@@ -126,7 +128,9 @@ mod tests {
 
     #[test]
     fn no_name_leads_elsewhere() {
-        for name in ["../Cargo.toml", "assets/../../x.js", "..", ".env", "/etc/hosts", "assets/a/b.js", "a\\b.js"] {
+        for name in
+            ["../Cargo.toml", "assets/../../x.js", "..", ".env", "/etc/hosts", "assets/a/b.js", "a\\b.js"]
+        {
             assert!(!is_harmless(name), "{name}");
         }
     }

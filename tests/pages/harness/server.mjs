@@ -19,6 +19,12 @@ function binary() {
   return path;
 }
 
+/** WAYPOST_TEST_WEB_DIR=web/dist tests a build of the page that the binary does not have yet. */
+function pageFlags() {
+  const directory = process.env.WAYPOST_TEST_WEB_DIR;
+  return directory ? ["--web-dir", resolve(ROOT, directory)] : [];
+}
+
 /** Variables named WAYPOST_… would be taken for settings, and the tests' own refused. */
 const environment = () => ({ PATH: process.env.PATH, HOME: process.env.HOME, RUST_BACKTRACE: "1" });
 
@@ -34,7 +40,7 @@ export class Server {
     const server = new Server();
     server.directory = directory;
     server.dataDirectory = join(directory, "data");
-    server.#flags = ["serve", "--data-dir", server.dataDirectory, "--rate-limit", "off", "--rate-limit-sign-in", "off", ...flags];
+    server.#flags = ["serve", "--data-dir", server.dataDirectory, "--rate-limit", "off", "--rate-limit-sign-in", "off", ...pageFlags(), ...flags];
     await server.#run("127.0.0.1:0");
     return server;
   }
@@ -44,7 +50,7 @@ export class Server {
     const server = new Server();
     server.directory = await mkdtemp(join(tmpdir(), "waypost-pages-"));
     server.dataDirectory = join(server.directory, "demo");
-    server.#flags = ["demo", "--data-dir", server.dataDirectory];
+    server.#flags = ["demo", "--data-dir", server.dataDirectory, ...pageFlags()];
     await server.#run("127.0.0.1:0");
     return server;
   }
