@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use actix_web::http::header;
-use actix_web::{HttpResponse, web};
+use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header};
+use actix_web::{HttpRequest, HttpResponse, web};
 use rust_embed::RustEmbed;
 
 use super::answer::Answer;
@@ -22,6 +22,9 @@ const ASSETS: &str = "assets";
 const KEPT_FOR_EVER: &str = "public, max-age=31536000, immutable";
 /// The others are asked for again each time, by their ETag.
 const ASKED_AGAIN: &str = "no-cache";
+
+/// Ends the name of a file's twin that is compressed already.
+const COMPRESSED: &str = ".br";
 
 /// Ending of a name, media type: the kinds of files that a build makes.
 const KINDS: &[(&str, &str)] = &[
@@ -42,27 +45,28 @@ struct Built;
 struct File {
     content: Cow<'static, [u8]>,
     etag: Option<String>,
+    is_compressed: bool,
 }
 
 /// The page.
-pub async fn index(context: Shared) -> Answer {
-    page(&context, "index.html".to_owned()).await
+pub async fn index(context: Shared, request: HttpRequest) -> Answer {
+    page(&context, &request, "index.html".to_owned()).await
 }
 
 /// A file beside the page.
-pub async fn file(context: Shared, name: web::Path<String>) -> Answer {
-    page(&context, name.into_inner()).await
+pub async fn file(context: Shared, request: HttpRequest, name: web::Path<String>) -> Answer {
+    page(&context, &request, name.into_inner()).await
 }
 
 /// A file whose name changes with its content.
-pub async fn asset(context: Shared, name: web::Path<String>) -> Answer {
-    page(&context, format!("{ASSETS}/{name}")).await
+pub async fn asset(context: Shared, request: HttpRequest, name: web::Path<String>) -> Answer {
+    page(&context, &request, format!("{ASSETS}/{name}")).await
 }
 
-async fn page(context: &Shared, name: String) -> Answer {
+async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
     let known = is_harmless(&name).then(|| kind_of(&name)).flatten();
     let found = match known {
-        Some(kind) => find(context, &name).await?.map(|file| (kind, file)),
+        Some(kind) => find(context, request, &name).await?.map(|file| (kind, file)),
         None => None,
     };
     let (kind, file) = found.ok_or_else(|| no_such_path(&format!("/{name}")))?;
@@ -75,14 +79,21 @@ async fn page(context: &Shared, name: String) -> Answer {
     if let Some(etag) = file.etag {
         answer.insert_header((header::ETAG, etag));
     }
+    if file.is_compressed {
+        answer.insert_header(ContentEncoding::Brotli).insert_header((header::VARY, "accept-encoding"));
+    }
     Ok(answer.body(file.content.into_owned()))
 }
 
 /// The file of the directory in the settings, as it is now; without one, of the binary.
-async fn find(context: &Shared, name: &str) -> Result<Option<File>, Problem> {
-    let Some(directory) = &context.settings.web_dir else { return Ok(built(name)) };
+async fn find(context: &Shared, request: &HttpRequest, name: &str) -> Result<Option<File>, Problem> {
+    let Some(directory) = &context.settings.web_dir else {
+        let twin = takes_brotli(request).then(|| built(&format!("{name}{COMPRESSED}"))).flatten();
+        let twin = twin.map(|file| File { is_compressed: true, ..file });
+        return Ok(twin.or_else(|| built(name)));
+    };
     match tokio::fs::read(directory.join(name)).await {
-        Ok(content) => Ok(Some(File { content: content.into(), etag: None })),
+        Ok(content) => Ok(Some(File { content: content.into(), etag: None, is_compressed: false })),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         Err(error) => {
             tracing::error!(%error, name, "a file of webDir cannot be read");
@@ -96,7 +107,13 @@ fn built(name: &str) -> Option<File> {
     let hash = file.metadata.sha256_hash();
     let etag =
         hash.iter().take(16).fold(String::from("\""), |text, byte| text + &format!("{byte:02x}")) + "\"";
-    Some(File { content: file.data, etag: Some(etag) })
+    Some(File { content: file.data, etag: Some(etag), is_compressed: false })
+}
+
+fn takes_brotli(request: &HttpRequest) -> bool {
+    let offered = [Encoding::brotli(), Encoding::gzip(), Encoding::identity()];
+    let accepted = AcceptEncoding::parse(request).ok();
+    accepted.and_then(|accepted| accepted.negotiate(offered.iter())) == Some(Encoding::brotli())
 }
 
 /// Whether a name is one below the page's directory, whatever the request made of it.
@@ -122,7 +139,8 @@ mod tests {
         let names: Vec<_> = Built::iter().collect();
         assert!(names.iter().any(|name| name == "index.html"));
         for name in names {
-            assert!(is_harmless(&name) && kind_of(&name).is_some(), "{name}");
+            let name = name.strip_suffix(COMPRESSED).unwrap_or(&name);
+            assert!(is_harmless(name) && kind_of(name).is_some(), "{name}");
         }
     }
 

@@ -68,11 +68,11 @@ export class Fleet {
     return new Vehicle(this.server.url, made);
   }
 
-  /** A fence around a point. */
+  /** A fence around a point, in force for whatever was recorded when: a bus may have entered it an hour ago. */
   circle(name, { latitude, longitude }, radiusMeters = 200, more = {}) {
     const shape = { type: "circle", center: { latitude, longitude }, radiusMeters };
     const rules = { exitMarginMeters: 0, minInsideSeconds: 0, minOutsideSeconds: 0 };
-    return this.admin.post("/v1/geofences", { name, shape, rules, ...more });
+    return this.admin.post("/v1/geofences", { name, shape, rules, effectiveFrom: null, ...more });
   }
 }
 
