@@ -184,6 +184,7 @@ routes! {
         "GET"  "/docs"             pages::docs;
         "GET"  "/docs/{file}"      pages::docs_file;
         "GET"  "/"                 dispatcher::index;
+        "GET"  "/assets/{file}"    dispatcher::asset;
         "GET"  "/{file}"           dispatcher::file;
     }
 }
