@@ -52,7 +52,8 @@ fn full_postgres_is_down_for_two_minutes() {
 fn short(how: Away) {
     let seed = seed();
     on(Engine::Postgres, async |ground| {
-        let load = Load::every(8).with("WAYPOST_COMMIT_TIMEOUT", "2s").with("WAYPOST_STATEMENT_TIMEOUT", "1s");
+        let load =
+            Load::every(8).with("WAYPOST_COMMIT_TIMEOUT", "2s").with("WAYPOST_STATEMENT_TIMEOUT", "1s");
         let mut drill = Drill::begin(ground, seed, load).await;
         for moment in drill.moments(2) {
             drill.answered(moment).await;

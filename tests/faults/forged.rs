@@ -84,17 +84,11 @@ fn records_told_before_the_commit_are_seen_at_the_crash() {
     let mut run = good();
     let id = Uuid::from_u128(1);
     run.stored.numbers.insert(id, (1, 1));
-    assert_eq!(
-        at_any_moment(&run.transcript, &run.stored),
-        [Violation::ToldNotStored { id, revision: 2 }]
-    );
+    assert_eq!(at_any_moment(&run.transcript, &run.stored), [Violation::ToldNotStored { id, revision: 2 }]);
     // Or told under a number that another batch got in the end.
     let mut run = good();
     run.stored.numbers.insert(id, (2, 9));
-    assert_eq!(
-        at_any_moment(&run.transcript, &run.stored),
-        [Violation::ToldNotStored { id, revision: 2 }]
-    );
+    assert_eq!(at_any_moment(&run.transcript, &run.stored), [Violation::ToldNotStored { id, revision: 2 }]);
 }
 
 #[test]

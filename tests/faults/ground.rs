@@ -209,8 +209,11 @@ fn tracks() -> BTreeMap<String, Vec<Point>> {
 /// Makes the organization, its buses and the fences of the bundle.
 async fn prepare(api: &Api) -> Fleet {
     let made = api
-        .post("/v1/organizations", &json!({ "name": "Austin", "contactEmail": "austin@example.org",
-            "admin": { "email": "admin@example.org", "firstName": "A", "lastName": "B" } }))
+        .post(
+            "/v1/organizations",
+            &json!({ "name": "Austin", "contactEmail": "austin@example.org",
+            "admin": { "email": "admin@example.org", "firstName": "A", "lastName": "B" } }),
+        )
         .await;
     let organization = text(&made["id"]);
     api.put(&format!("/v1/organizations/activate/{organization}"), &json!({})).await;

@@ -69,7 +69,10 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, kills: usize, victim: 
         });
     }
     let counts = drill.finish(ground).await;
-    println!("seed {seed}: {victim:?} killed {kills} times: {:?}, reconnects and ends: {:?}", recoveries, counts.ends);
+    println!(
+        "seed {seed}: {victim:?} killed {kills} times: {:?}, reconnects and ends: {:?}",
+        recoveries, counts.ends
+    );
     recoveries
 }
 

@@ -46,7 +46,10 @@ impl Launch {
         let limit = self.largest_file.map_or("unlimited".to_owned(), |blocks| blocks.to_string());
         let mut command = Command::new("bash");
         command.args(["-c", "ulimit -S -f \"$1\"; exec \"$2\" serve", "limited", &limit]).arg(program);
-        command.env_clear().env("WAYPOST_LOG", "warn").env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port));
+        command
+            .env_clear()
+            .env("WAYPOST_LOG", "warn")
+            .env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("WAYPOST_ADMIN_EMAIL", ROOT).env("WAYPOST_ADMIN_PASSWORD", PASSWORD);
         command.env("WAYPOST_RATE_LIMIT", "off").env("WAYPOST_RATE_LIMIT_SIGN_IN", "off");
         match &self.location {

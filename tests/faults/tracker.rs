@@ -153,7 +153,8 @@ impl Tracker {
         let count = self.dice.random_range(1..=self.manner.items);
         let points = &self.bus.points[self.next..(self.next + count).min(self.bus.points.len())];
         let fixes: Vec<FixKey> = points.iter().map(|point| key(&self.bus, point)).collect();
-        let items: Vec<Value> = points.iter().zip(self.next_seq..).map(|(point, seq)| item(seq, point)).collect();
+        let items: Vec<Value> =
+            points.iter().zip(self.next_seq..).map(|(point, seq)| item(seq, point)).collect();
         let text = json!({ "type": "positions", "items": items }).to_string();
         self.book.sent(&fixes);
         self.next += fixes.len();
