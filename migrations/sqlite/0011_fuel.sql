@@ -64,7 +64,8 @@ create index fuel_event_confirmed_idx on fuel_event (vehicle_id, confirmed_at);
 create index fuel_event_feed_idx on fuel_event (organization_id, sequence);
 
 -- A vehicle's fuel sensor through its versions, as given; of those in force by an instant the one of the highest
--- number counts. Without `effective_from` it always was. Written by ops/vehicles.
+-- number counts. Without `effective_from` it always was. `settled`: what it changes of the past is put right, or owed
+-- by a dirty mark. Written by ops/vehicles; `settled` by the track writer.
 create table fuel_calibration (
     vehicle_id blob not null,
     version integer not null,
@@ -72,11 +73,12 @@ create table fuel_calibration (
     tank_capacity_liters real,
     sensor text,
     created_at integer not null,
+    settled integer not null,
     constraint fuel_calibration_pkey primary key (vehicle_id, version),
     constraint fuel_calibration_vehicle_fkey foreign key (vehicle_id) references vehicle (id)
 ) strict;
-insert into fuel_calibration (vehicle_id, version, tank_capacity_liters, created_at)
-    select id, 1, cast(json_extract(fuel, '$.tankCapacityLiters') as real), created_at from vehicle
+insert into fuel_calibration (vehicle_id, version, tank_capacity_liters, created_at, settled)
+    select id, 1, cast(json_extract(fuel, '$.tankCapacityLiters') as real), created_at, 1 from vehicle
     where json_extract(fuel, '$.tankCapacityLiters') is not null;
 
 -- A counter of litres burnt, which a device may report beside a level.

@@ -3,27 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::fuel::{Consumption, FuelEventKind, FuelMotion, Quality};
-use waypost_actors::model::{
-    DriverId, EventId, EventStatus, GeofenceId, OrganizationId, Origin, Place, Timestamp, VehicleId,
-};
+use waypost_actors::fuel::{Consumption, FuelEventKind, FuelUnit, Quality};
+use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
 
-use super::fuel_chart::Mark;
 use super::words::words;
-
-words!(
-    /// What a sensor's number is.
-    FuelUnit {
-        /// Share of the tank.
-        Percent = "percent",
-        /// Litres in the tank.
-        Liters = "liters",
-        /// The sensor's own unit.
-        Raw = "raw",
-        /// Litres burnt since the counter began.
-        Cumulative = "cumulative",
-    }
-);
 
 words!(
     /// How raw data is written.
@@ -52,11 +35,9 @@ pub struct FuelEntry {
     /// The server's clock when it arrived.
     pub received_at: Timestamp,
     /// Degrees north.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub latitude: Option<f64>,
+    pub latitude: f64,
     /// Degrees east.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub longitude: Option<f64>,
+    pub longitude: f64,
     /// Speed over ground, km/h.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speed_kmh: Option<f64>,
@@ -110,93 +91,9 @@ pub struct FuelFilter {
     pub is_oldest_first: bool,
 }
 
-/// A refuel or a drain.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TankEvent {
-    /// A hash of vehicle, type and `startedAt`: the same happening has the same id for ever.
-    pub id: EventId,
-    /// Its number in the order of commits; a revision gives it a new one.
-    pub sequence: i64,
-    /// What happened.
-    #[serde(rename = "type")]
-    pub kind: FuelEventKind,
-    /// Whether it still holds; data that came late may take it back.
-    pub status: EventStatus,
-    /// From 1; raised by each correction.
-    pub revision: i64,
-    /// Whose.
-    pub organization_id: OrganizationId,
-    /// Which vehicle.
-    pub vehicle_id: VehicleId,
-    /// Its name today.
-    pub vehicle_name: String,
-    /// Who drove, where an assignment says so.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub driver_id: Option<DriverId>,
-    /// The last reading of the level before.
-    pub started_at: Timestamp,
-    /// The first reading of the level after.
-    pub ended_at: Timestamp,
-    /// Litres before.
-    pub level_before_liters: f64,
-    /// Litres after.
-    pub level_after_liters: f64,
-    /// Litres that came in or went out.
-    pub volume_liters: f64,
-    /// Where, if any reading of it had a place.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub location: Option<Place>,
-    /// The geofences the vehicle was inside.
-    pub geofence_ids: Vec<GeofenceId>,
-    /// What the vehicle did.
-    pub motion: FuelMotion,
-    /// 0 to 1: how far the change is above what noise and burning explain.
-    pub confidence: f64,
-    /// By which version of the sensor's configuration.
-    pub calibration_version: i64,
-    /// The server's clock when it was found.
-    pub detected_at: Timestamp,
-    /// What made it.
-    pub origin: Origin,
-    /// The instant on the vehicle's timeline from which it was certain.
-    pub confirmed_at: Timestamp,
-}
-
-impl TankEvent {
-    /// As the pure arithmetic takes it.
-    #[must_use]
-    pub const fn measured(&self) -> waypost_actors::fuel::FuelEvent {
-        waypost_actors::fuel::FuelEvent {
-            id: self.id,
-            kind: self.kind,
-            started_at: self.started_at,
-            ended_at: self.ended_at,
-            level_before_liters: self.level_before_liters,
-            level_after_liters: self.level_after_liters,
-            volume_liters: self.volume_liters,
-            place: self.location,
-            motion: self.motion,
-            confidence: self.confidence,
-        }
-    }
-
-    /// As a chart shows it.
-    #[must_use]
-    pub const fn mark(&self) -> Mark {
-        Mark {
-            id: self.id,
-            kind: self.kind,
-            started_at: self.started_at,
-            ended_at: self.ended_at,
-            volume_liters: self.volume_liters,
-        }
-    }
-}
-
 /// Which refuels and drains. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct TankEventFilter {
+pub struct FuelEventFilter {
     /// Of these vehicles.
     pub vehicle_ids: Vec<Uuid>,
     /// With these drivers.
@@ -213,7 +110,7 @@ pub struct TankEventFilter {
 
 /// In which order refuels and drains are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TankEventOrder {
+pub enum FuelEventOrder {
     /// The newest first.
     NewestFirst,
     /// The oldest first.
@@ -222,7 +119,7 @@ pub enum TankEventOrder {
     Sequence,
 }
 
-impl TankEventOrder {
+impl FuelEventOrder {
     /// The orders by their words.
     pub const WORDS: &[(&str, Self)] =
         &[("-startedAt", Self::NewestFirst), ("startedAt", Self::OldestFirst), ("sequence", Self::Sequence)];

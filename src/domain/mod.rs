@@ -28,5 +28,6 @@ pub mod system_user;
 pub mod tracker;
 pub mod user;
 pub mod vehicle;
+pub mod vehicle_fuel;
 pub mod visit;
 pub(crate) mod words;

@@ -2,13 +2,13 @@
 
 use actix_web::HttpRequest;
 use uuid::Uuid;
-use waypost_actors::fuel::{FuelEventKind, Quality};
+use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
 use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
 use super::query::{Query, id, instant, known, word};
 use super::request::{PathId, Shared, SignedCaller};
-use crate::domain::fuel::{FuelEntry, FuelFilter, TankEvent, TankEventFilter, TankEventOrder};
+use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder, FuelFilter};
 use crate::ops::fuel as ops;
 
 /// List the fuel log: what sensors said, and what that means in litres.
@@ -72,21 +72,21 @@ pub async fn find_fuel(
         ("sort" = Option<String>, Query, description = "-startedAt (default), startedAt or sequence"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
-    responses((status = 200, body = SliceOf<TankEvent>, description = "A slice of the list")))]
+    responses((status = 200, body = SliceOf<FuelRecord>, description = "A slice of the list")))]
 pub async fn list_fuel_events(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let read = |text: &str| word(TankEventOrder::WORDS)(text.trim_start_matches([' ', '+']));
-    let order = query.one("sort", read).unwrap_or(TankEventOrder::NewestFirst);
+    let read = |text: &str| word(FuelEventOrder::WORDS)(text.trim_start_matches([' ', '+']));
+    let order = query.one("sort", read).unwrap_or(FuelEventOrder::NewestFirst);
     let mut statuses =
         query.many("status", known(EventStatus::from_word, EventStatus::ALL, EventStatus::as_str));
-    if statuses.is_empty() && order != TankEventOrder::Sequence {
+    if statuses.is_empty() && order != FuelEventOrder::Sequence {
         statuses = vec![EventStatus::Active]; // the feed tells of retractions too
     }
-    let filter = TankEventFilter {
+    let filter = FuelEventFilter {
         vehicle_ids: query.many("vehicleId", id),
         driver_ids: query.many("driverId", id),
         kinds: query.many("type", known(FuelEventKind::from_word, FuelEventKind::ALL, FuelEventKind::as_str)),

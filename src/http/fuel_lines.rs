@@ -6,10 +6,10 @@ use actix_web::http::header::{ACCEPT, HeaderMap};
 use actix_web::web::Bytes;
 use serde::Serialize;
 use uuid::Uuid;
-use waypost_actors::fuel::Quality;
+use waypost_actors::fuel::{FuelUnit, Quality};
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
-use crate::domain::fuel::{FuelEntry, FuelUnit, RawFormat};
+use crate::domain::fuel::{FuelEntry, RawFormat};
 
 /// What is sent.
 pub(super) const fn media_type(format: RawFormat) -> &'static str {
@@ -75,8 +75,8 @@ struct Row {
     vehicle_id: VehicleId,
     recorded_at: Timestamp,
     received_at: Timestamp,
-    latitude: Option<f64>,
-    longitude: Option<f64>,
+    latitude: f64,
+    longitude: f64,
     speed_kmh: Option<f64>,
     odometer_km: Option<f64>,
     ignition: Option<bool>,
@@ -194,8 +194,8 @@ mod tests {
             vehicle_id: VehicleId(Uuid::from_u128(2)),
             recorded_at: at,
             received_at: at,
-            latitude: Some(30.25),
-            longitude: Some(-97.5),
+            latitude: 30.25,
+            longitude: -97.5,
             speed_kmh: None,
             odometer_km: None,
             ignition: Some(true),

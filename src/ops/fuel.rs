@@ -3,12 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{from_slice, to_vec};
 use uuid::Uuid;
+use waypost_actors::fuel::FuelRecord;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::error::OpError;
 use crate::auth::{Action, Caller};
 use crate::context::Context;
-use crate::domain::fuel::{FuelEntry, FuelFilter, TankEvent, TankEventFilter, TankEventOrder};
+use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder, FuelFilter};
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::store::geofence_event::After;
 use crate::store::{fuel_event_history, fuel_history};
@@ -60,18 +61,18 @@ pub async fn list_fuel_events(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
-    filter: &TankEventFilter,
-    order: TankEventOrder,
+    filter: &FuelEventFilter,
+    order: FuelEventOrder,
     request: &SliceRequest,
-) -> Result<Slice<TankEvent>, OpError> {
+) -> Result<Slice<FuelRecord>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
     let purpose = format!("fuel-events {} {}", order.as_str(), scope.organization_id());
     let after = opened(context, &purpose, request)?;
     let items =
         fuel_event_history::list(&context.db, &scope, filter, order, after, request.limit + 1).await?;
-    let place = |last: &TankEvent| match order {
-        TankEventOrder::Sequence => Place::Sequence(last.sequence),
-        _ => Place::Happened(last.started_at.as_micros(), last.id.into()),
+    let place = |last: &FuelRecord| match order {
+        FuelEventOrder::Sequence => Place::Sequence(last.sequence),
+        _ => Place::Happened(last.event.started_at.as_micros(), last.event.id.into()),
     };
     sliced(context, &purpose, request, items, place)
 }

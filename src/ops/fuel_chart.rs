@@ -7,8 +7,7 @@ use super::error::OpError;
 use super::fuel_pages::{Pages, PeriodRequest};
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::domain::fuel::TankEvent;
-use crate::domain::fuel_chart::Chart;
+use crate::domain::fuel_chart::{Chart, Mark};
 
 /// The longest period of one chart.
 const MAX_DAYS: usize = 366;
@@ -36,5 +35,5 @@ pub async fn fuel_chart(
             }
         }
     }
-    Ok(Chart { points: sampler.finish(), marks: events.iter().map(TankEvent::mark).collect() })
+    Ok(Chart { points: sampler.finish(), marks: events.iter().map(Mark::from).collect() })
 }

@@ -1,19 +1,22 @@
 //! What a vehicle burnt in a period.
 
-use waypost_actors::fuel::{Consumption, Measured, Meter};
-use waypost_actors::model::{OrganizationId, VehicleId};
+use waypost_actors::fuel::{Consumption, Measured, Meter, Tank};
+use waypost_actors::model::{Calibration, OrganizationId, VehicleId};
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, Period, PeriodRequest};
 use crate::auth::Caller;
 use crate::context::Context;
-use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry, TankEvent};
-use crate::store::fuel_history;
+use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
+use crate::store::{calibration, fuel_history};
 
 /// The longest period of one vehicle.
 const MAX_DAYS: usize = 366;
 /// The longest period of several, together: ten years of readings are added up in a minute.
 const MAX_VEHICLE_DAYS: usize = 3_660;
+
+/// Without a tank there are no refuels and drains, and a gain of up to a litre is an error of the sensor.
+const UNKNOWN_TANK: Tank = Tank { capacity_liters: 0.0, window_seconds: 0.0, version: 0 };
 
 /// What each of some vehicles burnt in a period, by vehicle.
 pub async fn fuel_consumption(
@@ -36,7 +39,10 @@ pub async fn fuel_consumption(
 
 async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Result<Consumption, OpError> {
     let db = &context.db;
-    let tank = fuel_history::tank_before(db, &period.scope, vehicle, period.to).await?;
+    let versions = calibration::versions(db.read(), &period.scope, vehicle).await?;
+    let tank = Calibration::in_force_at(&versions, period.to)
+        .and_then(|known| known.sensor.as_ref().map(|sensor| Tank::of(sensor, known.version)));
+    let tank = tank.unwrap_or(UNKNOWN_TANK);
     let opening = fuel_history::newest_before(db, &period.scope, vehicle, period.from).await?;
     // A level read soon after an event counts as the event's plateau, so those just before count too.
     let opened = opening.as_ref().map_or(period.from, |opening| opening.recorded_at);
@@ -50,7 +56,6 @@ async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Re
     while let Some(page) = pages.next().await? {
         page.iter().for_each(|entry| meter.observe(&measured(entry)));
     }
-    let events: Vec<_> = events.iter().map(TankEvent::measured).collect();
     Ok(meter.finish(&events, &tank))
 }
 

@@ -5,13 +5,14 @@
 
 use std::collections::VecDeque;
 
+use waypost_actors::fuel::FuelEvent;
 use waypost_actors::model::{EventStatus, OrganizationId, Timestamp, VehicleId};
 
 use super::error::OpError;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::field::FieldError;
-use crate::domain::fuel::{FuelEntry, TankEvent, TankEventFilter, TankEventOrder};
+use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder};
 use crate::store::geofence_event::After;
 use crate::store::sql::Db;
 use crate::store::{fuel_event_history, fuel_history, vehicle};
@@ -90,20 +91,20 @@ impl PeriodRequest {
 
 impl Period {
     /// The refuels and drains that ended at `from` or later and began before the period's end, in the order of time.
-    pub(super) async fn events(&self, db: &Db, from: Timestamp) -> Result<Vec<TankEvent>, OpError> {
-        let filter = TankEventFilter {
+    pub(super) async fn events(&self, db: &Db, from: Timestamp) -> Result<Vec<FuelEvent>, OpError> {
+        let filter = FuelEventFilter {
             vehicle_ids: self.vehicle_ids.iter().map(|id| id.0).collect(),
             statuses: vec![EventStatus::Active],
             from: Some(from),
             to: Some(self.to),
-            ..TankEventFilter::default()
+            ..FuelEventFilter::default()
         };
-        let (mut found, mut after, order) = (Vec::new(), None, TankEventOrder::OldestFirst);
+        let (mut found, mut after, order) = (Vec::new(), None, FuelEventOrder::OldestFirst);
         loop {
             let page = fuel_event_history::list(db, &self.scope, &filter, order, after, PAGE).await?;
             let is_last = (page.len() as i64) < PAGE;
-            after = page.last().map(|last| After::Happened(last.started_at, last.id.into()));
-            found.extend(page);
+            after = page.last().map(|last| After::Happened(last.event.started_at, last.event.id.into()));
+            found.extend(page.into_iter().map(|record| record.event));
             if is_last {
                 return Ok(found);
             }

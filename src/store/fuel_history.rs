@@ -1,77 +1,55 @@
 //! The fuel log, read. The track writer writes it.
 
-use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::fuel::{Quality, Sensor, Tank};
+use waypost_actors::fuel::{FuelRow, instant_of};
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
-use super::event_row::unknown;
 use super::filters::one_of;
+use super::fuel_row::StoredFuelRow;
 use super::sql::{Db, Result, SqlError, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::fuel::{FuelEntry, FuelFilter, FuelUnit};
+use crate::domain::fuel::{FuelEntry, FuelFilter};
 
 const SELECT: &str = "select id, organization_id, vehicle_id, recorded_at, received_at, latitude, longitude, \
     speed_kmh, odometer_km, ignition, distance_meters, unit, raw_value, level_raw_liters, level_liters, \
     level_percent, counter_liters, quality, driver_id, calibration_version from fuel_log \
     where organization_id = ";
 
-/// Over how much levels are smoothed where no sensor says.
-const USUAL_WINDOW_SECONDS: f64 = 300.0;
-/// The first 48 bits of an entry's id are its instant in milliseconds.
-const ID_BITS_AFTER_THE_INSTANT: u32 = 80;
-
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
     organization_id: Uuid,
     vehicle_id: Uuid,
-    recorded_at: Time,
-    received_at: Time,
-    latitude: Option<f64>,
-    longitude: Option<f64>,
-    speed_kmh: Option<f64>,
-    odometer_km: Option<f64>,
-    ignition: Option<bool>,
-    distance_meters: Option<f64>,
-    unit: String,
-    raw_value: f64,
-    level_raw_liters: Option<f64>,
-    level_liters: Option<f64>,
-    level_percent: Option<f64>,
-    counter_liters: Option<f64>,
-    quality: String,
-    driver_id: Option<Uuid>,
-    calibration_version: Option<i64>,
+    #[sqlx(flatten)]
+    row: StoredFuelRow,
 }
 
 impl TryFrom<Row> for FuelEntry {
     type Error = SqlError;
 
-    fn try_from(row: Row) -> Result<Self> {
-        let quality = Quality::from_word(&row.quality).ok_or_else(|| unknown("quality", &row.quality))?;
-        let unit = FuelUnit::try_from(row.unit).map_err(|word| unknown("unit", &word))?;
+    fn try_from(stored: Row) -> Result<Self> {
+        let row = FuelRow::try_from(&stored.row)?;
         Ok(Self {
-            id: row.id,
-            organization_id: row.organization_id.into(),
-            vehicle_id: row.vehicle_id.into(),
-            recorded_at: row.recorded_at.into(),
-            received_at: row.received_at.into(),
-            latitude: row.latitude,
-            longitude: row.longitude,
+            id: stored.id,
+            organization_id: stored.organization_id.into(),
+            vehicle_id: stored.vehicle_id.into(),
+            recorded_at: row.recorded_at,
+            received_at: row.received_at,
+            latitude: row.place.latitude,
+            longitude: row.place.longitude,
             speed_kmh: row.speed_kmh,
             odometer_km: row.odometer_km,
             ignition: row.ignition,
             distance_meters: row.distance_meters,
-            unit,
+            unit: row.unit,
             raw_value: row.raw_value,
             level_raw_liters: row.level_raw_liters,
             level_liters: row.level_liters,
             level_percent: row.level_percent,
             counter_liters: row.counter_liters,
-            quality,
-            driver_id: row.driver_id.map(DriverId),
+            quality: row.quality,
+            driver_id: stored.row.driver_id.map(DriverId),
             calibration_version: row.calibration_version,
         })
     }
@@ -88,17 +66,13 @@ async fn entries(stmt: Stmt<'_>) -> Result<Vec<FuelEntry>> {
 
 /// An entry.
 pub async fn find(db: &Db, scope: &OrgScope, id: Uuid) -> Result<Option<FuelEntry>> {
-    let Some(micros) =
-        i64::try_from(id.as_u128() >> ID_BITS_AFTER_THE_INSTANT).ok().and_then(|ms| ms.checked_mul(1000))
-    else {
-        return Ok(None);
-    };
-    let within = |micros| Time(Timestamp::from_micros(micros));
+    let Some(at) = instant_of(id) else { return Ok(None) };
+    // The id has milliseconds, the instant microseconds.
     let found = select(db, scope)
         .push(" and recorded_at >= ")
-        .push_bind(within(micros))
+        .push_bind(Time(at))
         .push(" and recorded_at < ")
-        .push_bind(within(micros.saturating_add(1000)))
+        .push_bind(Time(at.plus_seconds(0.001)))
         .push(" and id = ")
         .push_bind(id);
     Ok(entries(found).await?.pop())
@@ -174,25 +148,4 @@ pub async fn newest_before(
         .push_bind(Time(before))
         .push(" order by recorded_at desc limit 1");
     Ok(entries(stmt).await?.pop())
-}
-
-/// The tank of a vehicle as it was known before an instant, with the usual window where no sensor is described.
-pub async fn tank_before(db: &Db, scope: &OrgScope, vehicle: VehicleId, before: Timestamp) -> Result<Tank> {
-    let found: Option<(i64, Option<f64>, Option<Json<Sensor>>)> = db
-        .read()
-        .sql(
-            "select c.version, c.tank_capacity_liters, c.sensor from fuel_calibration c \
-             join vehicle v on v.id = c.vehicle_id where v.organization_id = $1 and c.vehicle_id = $2 \
-             and (c.effective_from is null or c.effective_from < $3) order by c.version desc limit 1",
-        )
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(vehicle.0)
-        .bind(Time(before))
-        .optional()
-        .await?;
-    let usual = Tank { capacity_liters: 0.0, window_seconds: USUAL_WINDOW_SECONDS, version: 0 };
-    Ok(found.map_or(usual, |(version, capacity, sensor)| match sensor {
-        Some(Json(sensor)) => Tank::of(&sensor, version),
-        None => Tank { capacity_liters: capacity.unwrap_or(0.0), version, ..usual },
-    }))
 }

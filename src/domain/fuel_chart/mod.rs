@@ -9,7 +9,7 @@ mod echarts;
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::fuel::{ChartPoint, FuelEventKind};
+use waypost_actors::fuel::{ChartPoint, FuelEvent, FuelEventKind};
 use waypost_actors::model::{EventId, Timestamp};
 
 use super::words::words;
@@ -106,6 +106,18 @@ fn lines(chart: &Chart) -> Vec<(&'static str, &'static str, Vec<Option<f64>>)> {
 /// Litres to the millilitre: no sensor knows more, and no screen shows more.
 fn shown(liters: f64) -> f64 {
     (liters * 1000.0).round() / 1000.0
+}
+
+impl From<&FuelEvent> for Mark {
+    fn from(event: &FuelEvent) -> Self {
+        Self {
+            id: event.id,
+            kind: event.kind,
+            started_at: event.started_at,
+            ended_at: event.ended_at,
+            volume_liters: event.volume_liters,
+        }
+    }
 }
 
 impl Mark {
