@@ -8,8 +8,8 @@ use waypost_actors::model::{Calibration, OrganizationId, Timestamp, TrackerId, V
 use super::field::FieldError;
 use super::fold::{compact, folded};
 use super::members::{Members, country, id, matching, number, one_of, text, whole};
-pub use super::vehicle_fuel::{FuelKind, VehicleFuel};
 use super::vehicle_fuel::read_fuel;
+pub use super::vehicle_fuel::{FuelKind, VehicleFuel};
 use super::words::words;
 
 words!(

@@ -86,7 +86,8 @@ impl VehicleFuel {
     /// of the calibration, and from when on it holds unless the body says so.
     #[must_use]
     pub fn dated(self, before: &Self, unless_said: Option<Timestamp>) -> (Self, bool) {
-        let differs = self.tank_capacity_liters != before.tank_capacity_liters || self.sensor != before.sensor;
+        let differs =
+            self.tank_capacity_liters != before.tank_capacity_liters || self.sensor != before.sensor;
         let is_there = |fuel: &Self| fuel.tank_capacity_liters.is_some() || before.effective_from.is_some();
         let is_dated_anew = self.effective_from.is_some_and(|from| before.effective_from != Some(from));
         let is_new = differs || (is_dated_anew && is_there(&self));

@@ -82,8 +82,7 @@ pub async fn versions(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Resul
 
 /// Every version of every vehicle, for the live core's start.
 pub(super) async fn read_all(db: &Db) -> Result<HashMap<Uuid, Vec<Calibration>>> {
-    let rows: Vec<Row> =
-        db.read().sql(SELECT).push(" order by c.vehicle_id, c.version").all().await?;
+    let rows: Vec<Row> = db.read().sql(SELECT).push(" order by c.vehicle_id, c.version").all().await?;
     let mut versions: HashMap<Uuid, Vec<Calibration>> = HashMap::new();
     for row in rows {
         versions.entry(row.vehicle_id).or_default().push(row.into());

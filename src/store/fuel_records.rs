@@ -49,9 +49,9 @@ async fn go_on(
     drivers: &Drivers,
     next: &mut i64,
 ) -> Result<Vec<Vec<FuelRecord>>> {
-    let rows = writes.iter().flat_map(|write| {
-        write.effects.fuel_rows.iter().map(move |row| new_row(write, row, drivers))
-    });
+    let rows = writes
+        .iter()
+        .flat_map(|write| write.effects.fuel_rows.iter().map(move |row| new_row(write, row, drivers)));
     insert_fuel_rows(rows).run(tx).await?;
     let mut told = vec![Vec::new(); writes.len()];
     let ids: Vec<EventId> =

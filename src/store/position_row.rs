@@ -135,8 +135,12 @@ pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Res
         for row in &write.effects.rows {
             let known = write.state.fuel.is_some() || row.fix.recorded_at <= write.state.corrected_to;
             let may_touch_fuel = row.standing != Standing::Repeat && (known || row.fix.has_fuel());
-            let report =
-                Report { vehicle: write.vehicle_id, fix: row.fix, quarantine: row.quarantine, may_touch_fuel };
+            let report = Report {
+                vehicle: write.vehicle_id,
+                fix: row.fix,
+                quarantine: row.quarantine,
+                may_touch_fuel,
+            };
             match row.standing {
                 Standing::Fresh => {
                     stored.counts[index].stored += 1;

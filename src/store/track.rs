@@ -8,8 +8,8 @@ use std::collections::{HashMap, HashSet};
 use futures_util::future::BoxFuture;
 use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::{Event, GeofenceId, VehicleId};
 use waypost_actors::fuel::FuelRecord;
+use waypost_actors::model::{Event, GeofenceId, VehicleId};
 use waypost_actors::ports::{
     Batch, Committed, EventLog, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
 };
@@ -68,7 +68,8 @@ impl Track {
         tx.commit().await?;
         let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
         let answers = is_dirty.zip(stored.counts).zip(told.into_iter().zip(fuel));
-        let committed = |((is_dirty, counts), (events, fuel_events))| Committed { counts, events, fuel_events, is_dirty };
+        let committed =
+            |((is_dirty, counts), (events, fuel_events))| Committed { counts, events, fuel_events, is_dirty };
         Ok(Some(answers.map(committed).collect()))
     }
 

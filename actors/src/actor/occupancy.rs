@@ -111,7 +111,11 @@ impl Occupancy {
                         .map(|(vehicle, _)| *vehicle)
                         .collect(),
                     events: events.iter().filter(|e| sees(e.event.organization_id)).cloned().collect(),
-                    fuel_events: fuel_events.iter().filter(|e| sees(e.event.organization_id)).cloned().collect(),
+                    fuel_events: fuel_events
+                        .iter()
+                        .filter(|e| sees(e.event.organization_id))
+                        .cloned()
+                        .collect(),
                     next_sequence,
                 })
             });

@@ -21,6 +21,7 @@ mod smoothing;
 mod state;
 mod wander;
 
+pub use crate::model::{CalibrationPoint, Sensor, SensorKind};
 pub use consumption::{Consumption, Measured, Meter, Source};
 pub use detect::{fill, step};
 pub use downsample::{ChartPoint, Downsampler};
@@ -31,6 +32,5 @@ pub use log::{FuelRow, FuelUnit, instant_of, log_id};
 pub use reading::Reading;
 pub use record::FuelRecord;
 pub use sensor::Problem;
-pub use crate::model::{CalibrationPoint, Sensor, SensorKind};
 pub use smoothing::{Robust, robust};
 pub use state::{FuelState, Tank};

@@ -199,7 +199,9 @@ impl Live {
     ) -> Result<(), LiveError> {
         let settled = self.ask_vehicle(vehicle, from, calibrated).await;
         if matches!(settled, Err(LiveError::Unavailable)) {
-            self.again(move |live| async move { live.ask_vehicle(vehicle, from, calibrated).await.map(|_| ()) });
+            self.again(
+                move |live| async move { live.ask_vehicle(vehicle, from, calibrated).await.map(|_| ()) },
+            );
         }
         if settled?.is_dirty {
             self.wait_for_corrections(vec![vehicle]).await;

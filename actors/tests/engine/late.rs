@@ -7,7 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
-    EventKind, Fence, FenceVersion, Fix, Origin, Place, Rules, Timestamp, Vehicle, VehicleId, VehicleLimits,
+    Calibration, EventKind, Fence, FenceVersion, Fix, Origin, Place, Rules, Timestamp, Vehicle, VehicleId,
+    VehicleLimits,
 };
 use waypost_actors::tracking::{
     Context, Effects, Mark, Meanwhile, Slice, Standing, VehicleState, apply, by_rank, catch_up, correct,
@@ -44,6 +45,7 @@ impl Life {
             name: "V".into(),
             limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
             out_of_service: vec![],
+            calibrations: vec![Calibration::new(1, None, Some(60.0), None)],
         };
         Self {
             vehicle,
@@ -68,7 +70,8 @@ impl Life {
         let (mut state, mut effects) = (self.state.clone(), Effects::default());
         step(&mut state, &self.context(), &mut effects);
         if let Some((_, meanwhile, _)) = &mut self.correcting {
-            let rechecked = effects.rows.iter().filter(|row| row.standing != Standing::Fresh);
+            let rechecked =
+                effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
             let marks = rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late);
             meanwhile.late = marks.chain(meanwhile.late).reduce(Mark::merge);
         }
@@ -81,6 +84,7 @@ impl Life {
         self.writes += 1;
         let is_newer = self.state.newest() > self.state.corrected_to;
         if self.writes.is_multiple_of(self.keeps) && effects.correction.is_none() && is_newer {
+            self.state.unsaved = 0;
             self.ledger.checkpoints.insert(self.state.newest(), self.state.clone());
         }
     }
@@ -124,6 +128,12 @@ impl Life {
                 });
             }
             Step::Change { .. } => self.change(step),
+            Step::Calibrate { liters, dated } => {
+                let (number, from) = (self.vehicle.calibrations.len() as i64 + 1, self.dated(*dated));
+                let tank = Calibration::new(number, from, Some(f64::from(*liters)), None);
+                self.vehicle.calibrations.push(tank);
+                self.settle(from.unwrap_or(Timestamp::FIRST));
+            }
             Step::TakesEffect(from) => self.settle(*from),
             Step::Out => {
                 if self.vehicle.out_since().is_none() {
@@ -151,17 +161,12 @@ impl Life {
 
     fn change(&mut self, change: &Step) {
         let Step::Change { fence, shape, active, deleted, rules, dated } = change else { return };
+        let effective_from = self.dated(*dated);
         let number = fence % self.fences.len();
         let fence = &mut self.fences[number];
         if fence.versions.iter().any(|version| version.deleted) {
             return;
         }
-        let effective_from = match dated {
-            Dated::Always => None,
-            Dated::Back(by) => Some(self.now.plus_seconds(-f64::from(*by))),
-            Dated::Now => Some(self.now),
-            Dated::Ahead(by) => Some(self.now.plus_seconds(f64::from(*by))),
-        };
         fence.versions.push(FenceVersion {
             version: fence.versions.len() as i64 + 1,
             effective_from,
@@ -173,6 +178,15 @@ impl Life {
         });
         self.set = prepared(&self.fences);
         self.settle(effective_from.unwrap_or(Timestamp::FIRST));
+    }
+
+    fn dated(&self, dated: Dated) -> Option<Timestamp> {
+        match dated {
+            Dated::Always => None,
+            Dated::Back(by) => Some(self.now.plus_seconds(-f64::from(by))),
+            Dated::Now => Some(self.now),
+            Dated::Ahead(by) => Some(self.now.plus_seconds(f64::from(by))),
+        }
     }
 
     fn settle(&mut self, from: Timestamp) {
