@@ -22,22 +22,24 @@ use crate::script::at;
 use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, drawn, schedule};
 
 /// A vehicle, its fences, and what is stored of it.
-struct Life {
-    vehicle: Vehicle,
+pub(crate) struct Life {
+    pub(crate) vehicle: Vehicle,
     fences: Vec<Fence>,
     set: FenceSet,
     now: Timestamp,
     state: VehicleState,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
     next_sequence: i64,
     /// The state is kept after so many writes.
     keeps: usize,
     writes: usize,
+    /// Corrections in the end read so many fixes at once.
+    pub(crate) slice: usize,
     correcting: Option<(Slice, Meanwhile, usize)>,
 }
 
 impl Life {
-    fn new(fences: &[Fence], max_speed_kmh: Option<f64>, keeps: usize) -> Self {
+    pub(crate) fn new(fences: &[Fence], max_speed_kmh: Option<f64>, keeps: usize) -> Self {
         let fences = fences.to_vec();
         let vehicle = Vehicle {
             id: VehicleId(uuid::Uuid::from_u128(2)),
@@ -57,6 +59,7 @@ impl Life {
             next_sequence: 1,
             keeps,
             writes: 0,
+            slice: 3,
             correcting: None,
         }
     }
@@ -89,7 +92,7 @@ impl Life {
         }
     }
 
-    fn through(&mut self, schedule: &[(f64, Step)]) {
+    pub(crate) fn through(&mut self, schedule: &[(f64, Step)]) {
         for (seconds, step) in schedule {
             self.now = at(*seconds);
             self.step(step);
@@ -105,7 +108,7 @@ impl Life {
         self.run(catch_up);
         let mut steps = 0;
         while self.ledger.mark.is_some() {
-            self.begin_correction(3, 0);
+            self.begin_correction(self.slice, 0);
             self.end_correction();
             steps += 1;
             assert!(steps < 1_000, "no end of corrections: {:?}", self.ledger.mark);
@@ -205,7 +208,7 @@ impl Life {
         self.write(&effects);
     }
 
-    fn keeps_the_law(&self) {
+    pub(crate) fn keeps_the_law(&self) {
         let effects = self.ledger.keeps_the_law(&self.context());
         assert!(self.state.agrees_with(&self.ledger.state));
         let inside = told(&effects.events);
