@@ -40,6 +40,7 @@ pub mod system_user;
 pub mod time;
 pub mod track;
 pub mod tracker;
+pub mod transfer;
 pub mod user;
 pub mod vehicle;
 pub mod visit;

@@ -12,4 +12,5 @@ mod resume;
 mod server;
 mod slice;
 mod tracker;
+mod transfer;
 mod wire;

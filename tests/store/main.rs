@@ -12,5 +12,6 @@ mod slices;
 mod statements;
 mod track;
 mod transactions;
+mod transfer;
 mod upgrade;
 mod values;
