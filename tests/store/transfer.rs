@@ -105,7 +105,10 @@ fn a_table_that_came_later_is_moved_and_every_value_is_the_same() {
         let names: Vec<&str> = moved.iter().map(|moved| moved.table.as_str()).collect();
         let place = |name: &str| names.iter().position(|known| *known == name).expect("moved");
         assert!(place("zone") < place("after_all") && place("organization") < place("vehicle"), "{names:?}");
-        assert_eq!((moved[place("zone")].sum.rows, moved[place("after_all")].sum.rows), (1, 8));
+        assert_eq!(
+            (moved[place("zone")].sum.rows, moved[place("after_all")].sum.rows),
+            (1, floats.len() as u64 + 1)
+        );
 
         let read = "select made_at, note from zone where id = $1";
         let found: (Time, String) = target.read().sql(read).bind(zone).one().await.expect("read");
