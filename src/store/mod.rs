@@ -29,6 +29,7 @@ pub mod position_history;
 mod position_row;
 mod records;
 pub mod redis_limit;
+pub mod retention;
 pub mod rows;
 mod seeds;
 pub mod session;

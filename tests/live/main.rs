@@ -9,6 +9,7 @@ mod kills;
 mod late;
 mod orders;
 mod resume;
+mod retention;
 mod server;
 mod slice;
 mod tracker;

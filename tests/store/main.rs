@@ -7,6 +7,7 @@ mod drove;
 mod fleet;
 mod merging;
 mod opening;
+mod retention;
 mod schema;
 mod slices;
 mod statements;
