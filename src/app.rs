@@ -16,6 +16,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, ContextError};
 use crate::mail::{MailError, Post, Transport};
+use crate::ops::retention::{Gone, enforce};
 use crate::store::cache::{CacheError, RedisCache};
 use crate::store::lock::{self, ServerLock};
 use crate::store::open::{OpenError, for_writer, open_and_migrate};
@@ -29,6 +30,9 @@ const SHUTDOWN_SECONDS: u64 = 5;
 const MAIL_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// Between two looks at what is past retention.
+const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
 /// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -142,6 +146,7 @@ impl Application {
         let handle = self.server.handle();
         let live = self.context.live.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
+        let retention = actix_rt::spawn(keep_retention(self.context.clone()));
         let mail = Arc::clone(&self.context.mail);
         let post = actix_rt::spawn(async move { mail.run().await });
         let stop = async {
@@ -157,6 +162,7 @@ impl Application {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         partitions.abort();
+        retention.abort();
         self.context.mail.stop();
         // What is under way may end; the rest goes out after the next start.
         if timeout(MAIL_WITHIN, post).await.is_err() {
@@ -219,6 +225,19 @@ async fn keep_partitions(context: Context) {
     loop {
         tokio::time::sleep(PARTITIONS_EVERY).await;
         renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
+/// start.
+async fn keep_retention(context: Context) {
+    loop {
+        match enforce(&context.db, context.clock.now()).await {
+            Ok(gone) if gone == Gone::default() => {}
+            Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
+            Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
     }
 }
 

@@ -22,7 +22,7 @@ mod timeline;
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use analytics::Tally;
 pub use change::{catch_up, settle_change};
-pub use correction::{Corrected, Meanwhile, Slice, StoredFix, correct};
+pub use correction::{Corrected, Meanwhile, Slice, StoredFix, checkpoint_at, correct};
 pub use diff::{Difference, Record, compare, diff};
 pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
 pub use motion::Trail;
