@@ -385,8 +385,11 @@ impl Handler<Settle> for VehicleActor {
     fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
         let Settle { from, retire, permit, done } = settle;
         self.in_term(permit, done, ctx, move |actor, permit, done| {
+            let meters = actor.parts.meters.clone();
             actor.step(permit, done, |state, judgement, effects| {
+                let mut fold = Fold::of(state);
                 tracking::settle_change(state, from, judgement, effects);
+                hold(fold.agrees(&effects.events, state), &meters);
             });
             // From here on a connection that still has the address cannot begin a new stay.
             actor.retired |= retire;
