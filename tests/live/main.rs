@@ -5,6 +5,7 @@
 mod bad_input;
 mod child;
 mod feed;
+mod fuel;
 mod kills;
 mod late;
 mod orders;
@@ -13,6 +14,9 @@ mod resume;
 mod retention;
 mod server;
 mod slice;
+#[expect(dead_code, reason = "the detector's own tests use the rest")]
+#[path = "../../actors/tests/fuel/tank.rs"]
+mod tank;
 mod tracker;
 mod transfer;
 mod wire;

@@ -259,6 +259,7 @@ impl Books {
             vehicles: self.vehicles.iter().map(seed).collect(),
             fences: self.fences.clone(),
             unsettled: unsettled.copied().collect(),
+            uncalibrated: vec![],
             next_sequence: self.next_sequence(),
         }
     }
@@ -384,6 +385,7 @@ impl TrackStore for Store {
                     .collect(),
                 dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
                 events,
+                fuel_events: vec![],
                 next_sequence: books.next_sequence(),
             })
         })
@@ -419,5 +421,9 @@ impl TrackStore for Store {
             books.settled.push((fence, version));
             Ok(())
         })
+    }
+
+    fn mark_calibrated(&self, _: VehicleId, _: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move { self.books().answers() })
     }
 }
