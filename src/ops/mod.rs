@@ -27,6 +27,7 @@ pub mod organizations;
 pub mod origin;
 pub mod position_history;
 mod publish;
+pub mod retention;
 pub mod sign_in;
 pub mod system_users;
 pub mod trackers;

@@ -37,6 +37,7 @@ mod tracker_socket;
 mod trackers;
 mod user_changes;
 mod users;
+mod vehicle_fuel;
 mod vehicles;
 mod visits;
 mod watch;
