@@ -62,12 +62,14 @@ pub(super) async fn read_vehicle(tx: &mut Tx, vehicle: VehicleId) -> Result<Vehi
         tx.on().sql(select).bind(vehicle.0).one().await?;
     let select = "select began_at, ended_at from out_of_service where vehicle_id = $1 order by began_at";
     let spans: Vec<(Time, Option<Time>)> = tx.on().sql(select).bind(vehicle.0).all().await?;
+    let calibrations = calibration::read_of(tx, vehicle).await?;
     Ok(Vehicle {
         id: vehicle,
         organization_id: organization.into(),
         name,
         limits,
         out_of_service: spans.into_iter().map(|(from, to)| (from.into(), to.map(Into::into))).collect(),
+        calibrations,
     })
 }
 
