@@ -9,7 +9,7 @@ use actix_web::HttpServer;
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
-use waypost_actors::ports::{LiveCache, StoreError};
+use waypost_actors::ports::{LiveCache, StoreError, TrackStore};
 
 use crate::auth::{AuthError, FirstStart, SetupError};
 use crate::clock::Clock;
@@ -96,9 +96,19 @@ impl Application {
 
     /// As [`Application::build`], with another way for mail to leave than the settings say.
     pub async fn build_with(
+        settings: Settings,
+        clock: Clock,
+        mail: Option<Transport>,
+    ) -> Result<Self, StartError> {
+        Self::build_on(settings, clock, mail, |track| track).await
+    }
+
+    /// As [`Application::build_with`], with the live core on what `store` makes of the store of live data.
+    pub async fn build_on(
         mut settings: Settings,
         clock: Clock,
         mail: Option<Transport>,
+        store: impl FnOnce(Arc<Track>) -> Arc<dyn TrackStore>,
     ) -> Result<Self, StartError> {
         let told = |error| StartError::Listen(settings.listen, error);
         let listener = TcpListener::bind(settings.listen).map_err(told)?;
@@ -116,7 +126,7 @@ impl Application {
         let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
         let live = LiveParts {
             config: live_config(&settings),
-            store: Arc::clone(&track) as _,
+            store: store(Arc::clone(&track)),
             cache: cache(&settings)?,
             clock: clock.shared(),
         };

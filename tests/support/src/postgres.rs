@@ -20,7 +20,7 @@ const SETTINGS: [&str; 5] =
 pub struct PrivatePostgres {
     port: u16,
     password: String,
-    _service: Service,
+    service: Service,
 }
 
 impl PrivatePostgres {
@@ -28,6 +28,18 @@ impl PrivatePostgres {
     #[must_use]
     pub fn url(&self, database: &str) -> String {
         format!("postgres://waypost:{}@127.0.0.1:{}/{database}", self.password, self.port)
+    }
+
+    /// Another one, with settings (`name=value`) beside ours, for whoever measures; `None` where it is not
+    /// installed. Its databases are those of a new cluster.
+    pub fn start(further: &[&str]) -> Result<Option<Self>, String> {
+        postgres_folder().map(|programs| start_in(&programs, further)).transpose()
+    }
+
+    /// The process below which all of its processes are.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.service.process_id()
     }
 }
 
@@ -46,7 +58,7 @@ fn start() -> Option<PrivatePostgres> {
         return None;
     };
     // A second try for the case that somebody took the free port in between.
-    let server = start_in(&programs).or_else(|_| start_in(&programs));
+    let server = start_in(&programs, &[]).or_else(|_| start_in(&programs, &[]));
     let server = server.unwrap_or_else(|log| panic!("PostgreSQL does not start:\n{log}"));
     migrate_template(&server);
     let version = version_of(&programs.join("postgres"));
@@ -54,7 +66,7 @@ fn start() -> Option<PrivatePostgres> {
     Some(server)
 }
 
-fn start_in(programs: &Path) -> Result<PrivatePostgres, String> {
+fn start_in(programs: &Path, further: &[&str]) -> Result<PrivatePostgres, String> {
     let nest = Nest::new("postgresql").map_err(|error| format!("no directory for it: {error}"))?;
     let password = random_hex();
     make_cluster(&nest, programs, &password)?;
@@ -64,9 +76,9 @@ fn start_in(programs: &Path) -> Result<PrivatePostgres, String> {
     let mut command = vec![postgres.as_os_str(), OsStr::new("-D"), data.as_os_str()];
     command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k"].map(OsStr::new));
     command.push(sockets.as_os_str());
-    command.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]).map(OsStr::new));
+    command.extend(SETTINGS.iter().chain(further).flat_map(|setting| ["-c", setting]).map(OsStr::new));
     let service = Service::start(nest, "INT", &command, "ready to accept connections")?;
-    Ok(PrivatePostgres { port, password, _service: service })
+    Ok(PrivatePostgres { port, password, service })
 }
 
 fn make_cluster(nest: &Nest, programs: &Path, password: &str) -> Result<(), String> {

@@ -113,6 +113,11 @@ impl Service {
         Ok(service)
     }
 
+    /// The process below which the server's processes are.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.watchdog.id()
+    }
+
     fn wait_until(&mut self, ready: &str) -> Result<(), String> {
         let end = Instant::now() + START_DEADLINE;
         loop {
