@@ -87,6 +87,11 @@ impl Api {
         serde_json::from_slice(&body).with_context(|| format!("{method} {path} answers no JSON"))
     }
 
+    /// DELETE.
+    pub async fn remove(&self, path: &str) -> Result<()> {
+        self.signed(Method::DELETE, path, None::<&()>).await?.accepted(path).map(drop)
+    }
+
     /// POST as somebody else.
     pub async fn send_as(&self, token: &str, path: &str, body: &impl Serialize) -> Result<Value> {
         let answer = self.once_as(token, Method::POST, path, Some(body)).await?;
