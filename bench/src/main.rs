@@ -4,6 +4,7 @@
 //! one for one, to those of an oracle that shares no code with the server. Every run is bounded, talks to
 //! loopback (or to the address of another system that the caller names) and stops by itself.
 
+mod compute;
 mod contest;
 mod floor;
 mod load;
@@ -52,6 +53,8 @@ enum Command {
     W8(restart::Options),
     /// Fence edits while positions come.
     W9(edits::Options),
+    /// The computation alone, for counting its instructions (.ci/instructions).
+    Compute(compute::Options),
     /// A server under test; for this program itself.
     #[command(hide = true)]
     Server(ServerOptions),
@@ -78,6 +81,7 @@ fn main() -> ExitCode {
         Command::W7(options) => idle::w7(&options),
         Command::W8(options) => restart::w8(&options),
         Command::W9(options) => edits::w9(&options),
+        Command::Compute(options) => compute::compute(&options),
         Command::Server(options) => actix_rt::System::new().block_on(systems::server::serve(options)),
         Command::Floor(options) => floor::floor(options),
         Command::FanOut(options) => floor::fan_out(options),

@@ -64,7 +64,7 @@ impl Meters {
     fn read(&mut self) -> (f64, f64) {
         let sum = |meter: &mut CpuMeter| {
             meter.sample();
-            meter.seconds().values().sum()
+            meter.seconds().values().fold(0.0, |sum, seconds| sum + seconds)
         };
         (sum(&mut self.server), sum(&mut self.database))
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(
     per_second: f64,
     warm_share: f64,
 ) -> Result<Measured> {
-    let plan = session.plan(slice, per_second);
+    let plan = session.plan(slice, per_second)?;
     let log = session.log().clone();
     let begun = Instant::now() + LEAD;
     log.lock().begin_at(begun);

@@ -19,6 +19,11 @@ pub(crate) trait Ear: Send {
         None
     }
 
+    /// Whether the other side may hang up now.
+    fn may_end(&self) -> bool {
+        false
+    }
+
     /// A new run begins: the frames it will be answered for, in their order.
     fn expect(&mut self, _frames: Vec<Awaited>) {}
 }
@@ -102,8 +107,11 @@ async fn hear(
             bytes.extend_from_slice(&some[..read]);
         } else {
             bytes.reserve(512);
-            if socket.read_buf(&mut bytes).await? == 0 {
-                return Err(std::io::ErrorKind::UnexpectedEof.into());
+            match socket.read_buf(&mut bytes).await {
+                Ok(1..) => {}
+                Ok(0) if !ear.may_end() => return Err(std::io::ErrorKind::UnexpectedEof.into()),
+                Err(error) if !ear.may_end() => return Err(error),
+                Ok(0) | Err(_) => return Ok(()),
             }
         }
         let at = Instant::now();

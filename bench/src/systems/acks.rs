@@ -58,6 +58,10 @@ pub(super) struct AnswerEar {
 }
 
 impl Ear for AnswerEar {
+    fn may_end(&self) -> bool {
+        self.awaited.is_empty()
+    }
+
     fn expect(&mut self, frames: Vec<Awaited>) {
         self.awaited.extend(frames.iter().map(|awaited| awaited.frame));
     }

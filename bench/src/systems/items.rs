@@ -15,31 +15,40 @@ pub(crate) fn encoder(begin_millis: i64, packing: Packing, address: &str, tracke
     let mut numbers: HashMap<u32, i64> = HashMap::new();
     Box::new(move |slice: &Slice, connection, fixes, bytes| {
         let next = numbers.entry(connection).or_default();
-        let mut text = String::with_capacity(40 + fixes.len() * 160);
-        text.push_str(if packing == Packing::Http {
-            r#"{"items":["#
-        } else {
-            r#"{"type":"positions","items":["#
-        });
-        for (index, fix) in fixes.iter().enumerate() {
-            *next += 1;
-            if index > 0 {
-                text.push(',');
-            }
-            push_item(&mut text, *next, &slice.fixes[*fix as usize], begin_millis, packing);
-        }
-        text.push_str("]}");
+        let text = frame_text(slice, fixes, *next + 1, begin_millis, packing);
+        *next += fixes.len() as i64;
         if packing == Packing::Http {
             let bearer = trackers.get(connection as usize).map(|token| format!("Bearer {token}"));
-            let headers = [
-                ("Authorization", bearer.as_deref().unwrap_or_default()),
-                ("Content-Type", "application/json"),
-            ];
+            let bearer = bearer.as_deref().unwrap_or_default();
+            let headers = [("Authorization", bearer), ("Content-Type", "application/json")];
             bytes.extend(http::post(&address, "/v1/positions", &headers, &text).bytes());
         } else {
             ws::push_text(&text, bytes);
         }
     })
+}
+
+/// The text of a frame, or of a request; its items are numbered from `first` on.
+pub(crate) fn frame_text(
+    slice: &Slice,
+    fixes: &[u32],
+    first: i64,
+    begin_millis: i64,
+    packing: Packing,
+) -> String {
+    let mut text = String::with_capacity(40 + fixes.len() * 160);
+    text.push_str(if packing == Packing::Http {
+        r#"{"items":["#
+    } else {
+        r#"{"type":"positions","items":["#
+    });
+    for (number, fix) in (first..).zip(fixes) {
+        if number > first {
+            text.push(',');
+        }
+        push_item(&mut text, number, &slice.fixes[*fix as usize], begin_millis, packing);
+    }
+    text + "]}"
 }
 
 fn push_item(text: &mut String, number: i64, fix: &Fix, begin_millis: i64, packing: Packing) {

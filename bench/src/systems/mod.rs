@@ -18,6 +18,7 @@ pub(crate) use child::{Child, Ready, rss_bytes, server_loop};
 pub(crate) use floor::open_floor;
 #[cfg(test)]
 pub(crate) use items::encoder;
+pub(crate) use items::frame_text;
 pub(crate) use prepare::{EMAIL as OPERATOR_EMAIL, PASSWORD as OPERATOR_PASSWORD};
 pub(crate) use session::{Processes, Session};
 pub(crate) use tile38::open_tile38;

@@ -27,6 +27,8 @@ pub(crate) struct Processes {
 
 /// Writes one frame: which connection, its fixes (numbers in the slice), where to.
 pub(crate) type Encode = Box<dyn FnMut(&Slice, u32, &[u32], &mut Vec<u8>)>;
+/// Says which sockets to open.
+pub(crate) type Reopen = Box<dyn Fn() -> Vec<Opening>>;
 /// Asks for transitions that are not pushed.
 pub(crate) type FetchTransitions = Box<dyn FnMut(&Slice) -> Result<Vec<Transition>>>;
 
@@ -37,6 +39,8 @@ pub(crate) struct Session {
     pub(crate) packing: Packing,
     vehicles: u32,
     encode: Encode,
+    /// Opens the sockets anew for each run: of servers that hang up on who is silent for some seconds.
+    pub(crate) reopen: Option<Reopen>,
     /// `None`: they are heard on a socket.
     pub(crate) fetch_transitions: Option<FetchTransitions>,
     sockets: Vec<TcpStream>,
@@ -60,6 +64,7 @@ impl Session {
             packing,
             vehicles,
             encode,
+            reopen: None,
             fetch_transitions: None,
             sockets: Vec::new(),
             expecting: Vec::new(),
@@ -106,7 +111,7 @@ impl Session {
     }
 
     /// Everything to send of a slice; the log and the ears are made ready for it.
-    pub(crate) fn plan(&mut self, slice: &Arc<Slice>, per_second: f64) -> Arc<Plan> {
+    pub(crate) fn plan(&mut self, slice: &Arc<Slice>, per_second: f64) -> Result<Arc<Plan>> {
         let (connections, fixes) = self.packing.of(self.vehicles);
         let encode = &mut self.encode;
         let plan = Plan::new(slice, connections, fixes, per_second, |connection, fixes, bytes| {
@@ -118,11 +123,16 @@ impl Session {
             let frame_awaited = Awaited { frame: number as u32, fixes: frame.fixes };
             awaited[frame.connection as usize].push(frame_awaited);
         }
+        if let Some(openings) = self.reopen.as_ref().map(|openings| openings()) {
+            self.sockets.clear();
+            self.expecting.clear();
+            self.open(openings)?;
+        }
         *self.ears.log().lock() = Log::new(Arc::clone(slice), Arc::clone(&plan));
         for (expecting, frames) in self.expecting.iter().zip(awaited) {
             expecting.expect(frames);
         }
-        plan
+        Ok(plan)
     }
 }
 

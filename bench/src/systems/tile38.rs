@@ -257,7 +257,7 @@ mod tests {
 
         let fix = Fix { vehicle: 0, round: 7, place: geo::Coord { x: 10.5, y: 45.25 }, heading: 0 };
         let slice = Arc::new(Slice::new(vec![fix], vec![]));
-        let plan = session.plan(&slice, 1_000.0);
+        let plan = session.plan(&slice, 1_000.0).unwrap();
         crate::load::send(&plan, session.sockets(), Instant::now(), 0, || {}).unwrap();
         wait_until("the answer", Duration::from_secs(10), || log.lock().acknowledged == 1).unwrap();
         let all: Vec<Vec<String>> = heard.try_iter().collect();

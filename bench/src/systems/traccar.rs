@@ -7,9 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use waypost_actors::model::Timestamp;
 
-use super::acks::AnswerEar;
-use super::session::{Encode, Opening, Processes, Session};
-use super::waypost::begin_millis;
+use super::session::{Encode, Processes, Session};
+use super::waypost::{begin_millis, http_openings};
 use super::{Packing, Rivals, ask};
 use crate::load::Slice;
 use crate::wire::http;
@@ -43,14 +42,8 @@ pub(crate) fn open_traccar(world: &World, rivals: &Rivals) -> Result<Session> {
     let osmand = rivals.traccar_osmand.clone();
     let mut session =
         Session::new("Traccar", processes, Packing::Http, world.vehicles, encoder(begin, &osmand))?;
-    let openings = (0..world.vehicles).map(|_| Opening {
-        address: osmand.clone(),
-        request: Vec::new(),
-        answer: "",
-        then: Vec::new(),
-        ear: Box::<AnswerEar>::default(),
-    });
-    session.open(openings.collect())?;
+    let vehicles = world.vehicles;
+    session.reopen = Some(Box::new(move || http_openings(&osmand, vehicles)));
     session.fetch_transitions =
         Some(Box::new(move |slice| rest.transitions(slice, begin, &devices, &fences)));
     Ok(session)

@@ -15,7 +15,6 @@ use super::feed::FeedEar;
 use super::items::encoder;
 use super::session::{Opening, Processes, Session, wait_until};
 use super::{Packing, Store};
-use crate::load::Ear;
 use crate::wire::ws;
 use crate::world::World;
 
@@ -120,32 +119,31 @@ impl Waypost {
         let subscriptions = watching.len() as u64;
         let log = session.log().clone();
         wait_until("subscriptions", Duration::from_secs(120), || log.lock().subscribed >= subscriptions)?;
-        session.open(openings)?;
+        if packing == Packing::Http {
+            let address = self.child.ready.address.clone();
+            session.reopen = Some(Box::new(move || http_openings(&address, vehicles)));
+        } else {
+            session.open(openings)?;
+        }
         session.keep(Box::new((self, listening)));
         Ok(session)
     }
 
+    /// The trackers' sockets.
     fn openings(&self) -> Vec<Opening> {
         let ready = &self.child.ready;
         let (connections, _) = self.options.packing.of(self.options.world.vehicles);
         let opening = |connection: u32| {
-            let own = ready.trackers.get(connection as usize);
-            let (request, answer, ear): (_, _, Box<dyn Ear>) = match self.options.packing {
-                Packing::Http => (String::new(), "", Box::<AnswerEar>::default()),
-                Packing::Fleet { .. } => {
-                    (tracker_upgrade(&ready.address, &ready.fleet), "101", Box::<AckEar>::default())
-                }
-                Packing::Own { .. } => {
-                    let token = own.map_or("", String::as_str);
-                    (tracker_upgrade(&ready.address, token), "101", Box::<AckEar>::default())
-                }
+            let token = match self.options.packing {
+                Packing::Fleet { .. } => &ready.fleet,
+                Packing::Own { .. } | Packing::Http => &ready.trackers[connection as usize],
             };
             Opening {
                 address: ready.address.clone(),
-                request: request.into_bytes(),
-                answer,
+                request: tracker_upgrade(&ready.address, token).into_bytes(),
+                answer: "101",
                 then: Vec::new(),
-                ear,
+                ear: Box::<AckEar>::default(),
             }
         };
         (0..connections).map(opening).collect()
@@ -183,6 +181,18 @@ impl Waypost {
             ear: Box::new(FeedEar { begin_millis: self.begin_millis, what: what.clone(), numbers }),
         })
     }
+}
+
+/// A connection per vehicle, with nothing said on it.
+pub(super) fn http_openings(address: &str, vehicles: u32) -> Vec<Opening> {
+    let opening = |_| Opening {
+        address: address.to_owned(),
+        request: Vec::new(),
+        answer: "",
+        then: Vec::new(),
+        ear: Box::<AnswerEar>::default(),
+    };
+    (0..vehicles).map(opening).collect()
 }
 
 pub(super) fn tracker_upgrade(address: &str, token: &str) -> String {
