@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::{Event, Fence, GeofenceId, OrganizationId, Vehicle, VehicleId};
+use crate::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Vehicle, VehicleId};
 use crate::tracking::{Effects, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
@@ -17,6 +17,9 @@ pub enum StoreError {
     /// It does not answer, or not in time. What was being committed may or may not be stored.
     #[error("the store is away: {0}")]
     Away(String),
+    /// It answers, and will never take this: a value that it cannot hold. Nothing of it is stored.
+    #[error("the store refuses it: {0}")]
+    Refused(String),
     /// Another server has taken over: this one must stop.
     #[error("another server has taken over the store")]
     TakenOver,
@@ -61,6 +64,17 @@ pub struct Committed {
     pub events: Vec<Event>,
     /// Whether the vehicle has a dirty mark after the batch.
     pub is_dirty: bool,
+}
+
+/// A fix that is not stored among the others, for a reason that will not go away.
+#[derive(Clone, Debug)]
+pub struct RefusedFix {
+    /// Whose.
+    pub vehicle_id: VehicleId,
+    /// The fix.
+    pub fix: Fix,
+    /// Why, for whoever looks into it.
+    pub reason: String,
 }
 
 /// A vehicle and its newest committed state.
@@ -126,7 +140,8 @@ pub trait TrackStore: Send + Sync + 'static {
     ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
     /// - the state of the last write of each vehicle is its newest.
     ///
-    /// A later write of the same batch sees what an earlier one left.
+    /// A later write of the same batch sees what an earlier one left. [`StoreError::Refused`] is sure: nothing of
+    /// the batch is stored, and it would be refused again.
     fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>>;
 
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
@@ -140,6 +155,9 @@ pub trait TrackStore: Send + Sync + 'static {
         vehicles: &'a [VehicleId],
         sequence: i64,
     ) -> BoxFuture<'a, Result<Reread, StoreError>>;
+
+    /// Keeps a refused fix for whoever looks into it; one that is kept already stays as it is.
+    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Notes that every record of this version of a fence is committed, or owed by a dirty mark. Other
     /// versions of the fence are settled for themselves.

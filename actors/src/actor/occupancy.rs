@@ -8,6 +8,7 @@ use actix::prelude::*;
 use tokio::sync::mpsc;
 
 use crate::geofence::FenceTimeline;
+use crate::meters::Meters;
 use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Stay, VehicleState};
@@ -34,16 +35,18 @@ pub(crate) struct Occupancy {
     fleets: HashMap<OrganizationId, HashSet<VehicleId>>,
     watchers: Vec<Watcher>,
     next_sequence: i64,
+    meters: Meters,
 }
 
 impl Occupancy {
-    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64) -> Self {
+    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64, meters: Meters) -> Self {
         let mut occupancy = Self {
             vehicles: HashMap::with_capacity(seeds.len()),
             inside: HashMap::new(),
             fleets: HashMap::new(),
             watchers: Vec::new(),
             next_sequence,
+            meters,
         };
         for seed in seeds {
             let state = Arc::new(seed.state.clone());
@@ -92,7 +95,7 @@ impl Occupancy {
         removed: Option<(VehicleId, OrganizationId)>,
         events: &[Arc<CommittedEvent>],
     ) {
-        let next_sequence = self.next_sequence;
+        let (next_sequence, meter) = (self.next_sequence, &self.meters.watchers);
         let mut parts: HashMap<Option<OrganizationId>, Arc<Update>> = HashMap::new();
         self.watchers.retain(|watcher| {
             let key = match watcher.audience {
@@ -115,7 +118,14 @@ impl Occupancy {
             if part.vehicles.is_empty() && part.removed.is_empty() && part.events.is_empty() {
                 return !watcher.updates.is_closed();
             }
-            watcher.updates.try_send(Arc::clone(part)).is_ok()
+            meter.offer(1);
+            let sent = watcher.updates.try_send(Arc::clone(part)).is_ok();
+            if sent {
+                meter.accepted.add(1)
+            } else {
+                meter.refuse(1)
+            }
+            sent
         });
     }
 

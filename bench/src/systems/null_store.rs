@@ -10,7 +10,8 @@ use waypost_actors::model::{
     Fix, GeofenceId, OrganizationId, Place, Timestamp, Vehicle, VehicleId, VehicleLimits,
 };
 use waypost_actors::ports::{
-    Batch, Committed, Counts, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed, VehicleWrite,
+    Batch, Committed, Counts, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
+    VehicleWrite,
 };
 use waypost_actors::tracking::VehicleState;
 
@@ -84,6 +85,10 @@ impl TrackStore for NullStore {
         sequence: i64,
     ) -> BoxFuture<'a, Result<Reread, StoreError>> {
         self.master.reread(vehicles, sequence)
+    }
+
+    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.master.quarantine(refused)
     }
 
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {

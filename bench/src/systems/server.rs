@@ -9,7 +9,7 @@ use clap::Args;
 use tokio::sync::oneshot;
 use waypost::app::Application;
 use waypost::clock::Clock;
-use waypost::config::{Secret, Settings};
+use waypost::config::{AdminListen, Secret, Settings};
 use waypost::mail::{Mailbox, Transport};
 use waypost::telemetry;
 
@@ -53,11 +53,15 @@ pub(crate) async fn serve(options: ServerOptions) -> Result<()> {
     telemetry::start(&settings)?;
     let mailbox = Mailbox::default();
     let (is_null, idle_vehicles) = (options.store == Store::Null, options.idle_vehicles);
-    let application =
-        Application::build_on(settings, Clock::system(), Some(Transport::Memory(mailbox.clone())), |track| {
+    let application = Application::build_on(
+        settings,
+        Clock::system(),
+        Some(Transport::Memory(mailbox.clone())),
+        move |track| {
             if is_null { Arc::new(NullStore::new(track, idle_vehicles)) } else { track }
-        })
-        .await?;
+        },
+    )
+    .await?;
     let (context, address) = (application.context.clone(), application.address);
     let (stop, asked) = oneshot::channel::<()>();
     let running = actix_rt::spawn(application.run(async {
@@ -84,6 +88,7 @@ fn settings(options: &ServerOptions, data_dir: PathBuf) -> Settings {
         workers: options.workers,
         tracker_ping_interval: NEVER,
         feed_heartbeat_interval: NEVER,
+        admin_listen: AdminListen::Off,
         rate_limit: None,
         rate_limit_sign_in: None,
         rate_limit_ingest: None,
