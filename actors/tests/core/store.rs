@@ -37,12 +37,11 @@ pub(crate) enum Fault {
     TakenOver,
 }
 
-/// One commit as it came.
+/// One commit as it came, and what the core's bound counts of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Came {
     pub(crate) writes: usize,
     pub(crate) rows: usize,
-    /// What the core's bound counts.
     pub(crate) weight: usize,
 }
 
