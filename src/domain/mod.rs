@@ -9,6 +9,8 @@ pub mod driver;
 pub mod event;
 pub mod field;
 pub mod fold;
+pub mod fuel;
+pub mod fuel_chart;
 pub mod geofence;
 pub mod license;
 pub mod link;

@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use waypost_actors::model::{
-    Event, EventKind, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId,
+use waypost_actors::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use waypost_actors::ports::{
+    Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
 };
-use waypost_actors::ports::{Batch, Committed, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed};
 use waypost_actors::tracking::{Effects, VehicleState};
 
+use crate::audit::audit;
 use crate::ledger::{Ledger, key};
 
 /// What becomes of a commit.
@@ -35,6 +36,10 @@ pub(crate) enum Fault {
     Panic,
     /// Another server has taken over.
     TakenOver,
+    /// It is stored, and a fix is missing from its accounts.
+    Miscount,
+    /// It is stored, and its records are told with numbers one too high.
+    Misnumber,
 }
 
 /// One commit as it came, and what the core's bound counts of it.
@@ -63,6 +68,9 @@ struct Books {
     taken_over: bool,
     takes: Duration,
     wrong: Vec<String>,
+    /// What is never taken; `None`: nothing at all.
+    poison: Option<Vec<Fix>>,
+    quarantined: Vec<RefusedFix>,
 }
 
 pub(crate) struct Store {
@@ -77,7 +85,8 @@ fn away(why: &str) -> StoreError {
 
 impl Store {
     pub(crate) fn new(vehicles: Vec<Vehicle>, fences: Vec<Fence>) -> Self {
-        let books = Books { vehicles, fences, slice_fixes: Slice::MAX_FIXES, ..Books::default() };
+        let poison = Some(Vec::new());
+        let books = Books { vehicles, fences, slice_fixes: Slice::MAX_FIXES, poison, ..Books::default() };
         Self {
             books: Mutex::new(books),
             open: watch::Sender::new(true),
@@ -128,6 +137,15 @@ impl Store {
     /// What becomes of the next commits, one each; those after them succeed.
     pub(crate) fn plan(&self, faults: &[Fault]) {
         self.books().plan.extend(faults);
+    }
+
+    /// Whatever holds one of these fixes is refused for good; without any, everything is.
+    pub(crate) fn poison(&self, fixes: Option<Vec<Fix>>) {
+        self.books().poison = fixes;
+    }
+
+    pub(crate) fn quarantined(&self) -> Vec<(VehicleId, Fix)> {
+        self.books().quarantined.iter().map(|refused| (refused.vehicle_id, refused.fix)).collect()
     }
 
     /// From now on nothing is answered but errors, until `away` is `false` again.
@@ -219,32 +237,6 @@ impl Store {
     }
 }
 
-/// That the active records of a vehicle pair, and say the same as its visits and its state.
-fn audit(vehicle: VehicleId, ledger: &Ledger) {
-    let mut active = ledger.active();
-    let mut spans: BTreeMap<GeofenceId, Vec<(Timestamp, Option<Timestamp>)>> = BTreeMap::new();
-    for visit in ledger.visits.values() {
-        let entry = active.remove(&visit.entry_event_id).expect("a visit has its entry");
-        assert_eq!((entry.visit_id, entry.kind), (visit.id, EventKind::Entry), "{vehicle}");
-        if let Some((exit, at)) = visit.exit {
-            let exit = active.remove(&exit).expect("a visit that ended has its exit");
-            assert_eq!((exit.visit_id, exit.kind, exit.occurred_at), (visit.id, EventKind::Exit, at));
-        }
-        spans.entry(visit.geofence_id).or_default().push((visit.entered_at, visit.exit.map(|(_, at)| at)));
-    }
-    assert!(active.values().all(|event| event.kind == EventKind::Dwell), "of no visit: {active:#?}");
-    for spans in spans.values_mut() {
-        spans.sort_by_key(|(from, to)| (*from, to.unwrap_or(Timestamp::MAX)));
-        for pair in spans.windows(2) {
-            assert!(pair[0].1.is_some_and(|left| left <= pair[1].0), "in twice: {pair:?}");
-        }
-    }
-    let open = ledger.visits.values().filter(|visit| visit.exit.is_none());
-    let open: BTreeSet<_> = open.map(|visit| (visit.geofence_id, visit.id)).collect();
-    let held = ledger.state.open_stays().map(|stay| (stay.geofence_id, stay.visit_id));
-    assert_eq!(held.collect::<BTreeSet<_>>(), open, "the state says the same as the records");
-}
-
 impl Books {
     fn next_sequence(&self) -> i64 {
         self.log.len() as i64 + 1
@@ -293,6 +285,15 @@ impl Books {
         answers
     }
 
+    fn takes(&self, batch: &Batch) -> Result<(), StoreError> {
+        let is_poison = |fix: &Fix| self.poison.as_ref().is_none_or(|poison| poison.contains(fix));
+        let mut rows = batch.writes.iter().flat_map(|write| &write.effects.rows);
+        match rows.find(|row| is_poison(&row.fix)) {
+            Some(_) => Err(StoreError::Refused("numeric field overflow".to_owned())),
+            None => Ok(()),
+        }
+    }
+
     fn answers(&self) -> Result<(), StoreError> {
         match (self.taken_over, self.away) {
             (true, _) => Err(StoreError::TakenOver),
@@ -318,6 +319,7 @@ impl TrackStore for Store {
             let fault = {
                 let mut books = self.books();
                 books.answers()?;
+                books.takes(batch)?;
                 books.plan.pop_front().unwrap_or(Fault::None)
             };
             match fault {
@@ -339,6 +341,19 @@ impl TrackStore for Store {
                 }
                 Fault::Hang => std::future::pending().await,
                 Fault::Panic => panic!("the store panics, as it was told"),
+                Fault::Miscount => {
+                    let mut committed = self.books().write(batch);
+                    committed[0].counts.stored -= 1;
+                    Ok(committed)
+                }
+                Fault::Misnumber => {
+                    let mut committed = self.books().write(batch);
+                    committed
+                        .iter_mut()
+                        .flat_map(|told| &mut told.events)
+                        .for_each(|event| event.sequence += 1);
+                    Ok(committed)
+                }
                 Fault::TakenOver => {
                     self.books().taken_over = true;
                     Err(StoreError::TakenOver)
@@ -385,6 +400,15 @@ impl TrackStore for Store {
             };
             self.slices_open.subscribe().wait_for(|open| *open).await.expect("the store keeps the sender");
             Ok(slice)
+        })
+    }
+
+    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
+        Box::pin(async move {
+            let mut books = self.books();
+            books.answers()?;
+            books.quarantined.push(refused.clone());
+            Ok(())
         })
     }
 
