@@ -13,6 +13,7 @@ mod driver_tenancy;
 mod drivers;
 mod fleet;
 mod fuel;
+mod fuel_reported;
 mod geofence_events;
 mod geofence_import;
 mod geofences;

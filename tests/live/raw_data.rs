@@ -229,7 +229,7 @@ async fn millions_of_rows_in_constant_memory(store: TestStore) {
     let organization = fleet.id.clone();
     let mut buses = Vec::new();
     for number in 0..VEHICLES {
-        let bus = fleet.bus(&format!("bus {number}")).await;
+        let bus = fleet.bus(&format!("bus{number}")).await;
         fill(&server.context.db, &organization, &bus, rows / VEHICLES).await;
         buses.push(bus);
     }
