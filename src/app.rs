@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
-use waypost_actors::ports::StoreError;
+use waypost_actors::ports::{StoreError, TrackStore};
 
 use self::listeners::{Admin, WaitingRoom, serve};
 use self::start::{Start, Started};
@@ -27,6 +27,7 @@ use crate::store::open::OpenError;
 use crate::store::partitions::make_partitions;
 use crate::store::probe::Probe;
 use crate::store::sql::{Db, SqlError};
+use crate::store::track::Track;
 use crate::telemetry::Metrics;
 
 /// How long a stopping server waits for what is on its way to a commit, and for mail that is under way. With the
@@ -113,9 +114,19 @@ impl Application {
 
     /// As [`Application::build`], with another way for mail to leave than the settings say.
     pub async fn build_with(
+        settings: Settings,
+        clock: Clock,
+        mail: Option<Transport>,
+    ) -> Result<Self, StartError> {
+        Self::build_on(settings, clock, mail, |track| track).await
+    }
+
+    /// As [`Application::build_with`], with the live core on what `store` makes of the store of live data.
+    pub async fn build_on(
         mut settings: Settings,
         clock: Clock,
         mail: Option<Transport>,
+        store: impl Fn(Arc<Track>) -> Arc<dyn TrackStore> + 'static,
     ) -> Result<Self, StartError> {
         let wanted = settings.listen;
         let told = |error| StartError::Listen(wanted, error);
@@ -128,7 +139,10 @@ impl Application {
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = WaitingRoom::open(&listener, readiness.clone())?;
         let workers = settings.workers;
-        let started = Start { settings, clock, mail, readiness: readiness.clone() }.run().await;
+        let started = {
+            let (readiness, store) = (readiness.clone(), Box::new(store));
+            Start { settings, clock, mail, readiness, store }.run().await
+        };
         room.close().await;
         let Started { context, first_start, writer, probe, lock } = match started {
             Ok(started) => started,

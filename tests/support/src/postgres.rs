@@ -97,6 +97,18 @@ impl PrivatePostgres {
     pub fn url(&self, database: &str) -> String {
         format!("postgres://waypost:{}@127.0.0.1:{}/{database}", self.password, self.port)
     }
+
+    /// Another one, with settings (`name=value`) beside ours, for whoever measures; `None` where it is not
+    /// installed. Its databases are those of a new cluster.
+    pub fn start(further: &[&str]) -> Result<Option<Self>, String> {
+        postgres_folder().map(|programs| start_in(&programs, further)).transpose()
+    }
+
+    /// The process below which all of its processes are.
+    #[must_use]
+    pub fn process_id(&self) -> u32 {
+        self.service.process_id()
+    }
 }
 
 /// This binary's PostgreSQL, started at the first call; `None` where it is not installed.
@@ -118,7 +130,7 @@ fn installed() -> Option<PathBuf> {
 
 fn start_or_panic(programs: &Path) -> PrivatePostgres {
     // A second try for the case that somebody took the free port in between.
-    let server = start_in(programs).or_else(|_| start_in(programs));
+    let server = start_in(programs, &[]).or_else(|_| start_in(programs, &[]));
     let server = server.unwrap_or_else(|log| panic!("PostgreSQL does not start:\n{log}"));
     let version = version_of(&programs.join("postgres"));
     report::say(&format!("postgresql {version}, private, on port {}", server.port));
@@ -131,7 +143,7 @@ fn start() -> Option<PrivatePostgres> {
     Some(server)
 }
 
-fn start_in(programs: &Path) -> Result<PrivatePostgres, String> {
+fn start_in(programs: &Path, further: &[&str]) -> Result<PrivatePostgres, String> {
     let nest = Nest::new("postgresql").map_err(|error| format!("no directory for it: {error}"))?;
     let password = random_hex();
     make_cluster(&nest, programs, &password)?;
@@ -141,7 +153,7 @@ fn start_in(programs: &Path) -> Result<PrivatePostgres, String> {
     let mut command = vec![postgres.into_os_string(), "-D".into(), data.into_os_string()];
     command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k"].map(OsString::from));
     command.push(sockets.into_os_string());
-    command.extend(SETTINGS.iter().flat_map(|setting| ["-c", setting]).map(OsString::from));
+    command.extend(SETTINGS.iter().chain(further).flat_map(|setting| ["-c", setting]).map(OsString::from));
     let launch = Launch { stop: "INT", command, ready: "ready to accept connections" };
     let service = Service::start(nest, launch)?;
     Ok(PrivatePostgres { port, password, service })

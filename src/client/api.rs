@@ -15,7 +15,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(120);
 const LARGEST_ANSWER: usize = 64 << 20;
 
 /// Signed in at a server.
-pub(super) struct Api {
+pub struct Api {
     client: awc::Client,
     base: String,
     email: String,
@@ -26,12 +26,7 @@ pub(super) struct Api {
 
 impl Api {
     /// Signs in.
-    pub(super) async fn sign_in(
-        server: &str,
-        email: &str,
-        password: &str,
-        reconnect_for: Duration,
-    ) -> Result<Self> {
+    pub async fn sign_in(server: &str, email: &str, password: &str, reconnect_for: Duration) -> Result<Self> {
         if !server.starts_with("http://") {
             bail!("{server}: simulate speaks plain http:// only");
         }
@@ -49,18 +44,18 @@ impl Api {
 
     /// The same server's address for sockets.
     #[must_use]
-    pub(super) fn socket_url(&self, path: &str) -> String {
+    pub fn socket_url(&self, path: &str) -> String {
         format!("{}{path}", self.base.replacen("http", "ws", 1))
     }
 
     /// The access token as it is now.
     #[must_use]
-    pub(super) fn token(&self) -> String {
+    pub fn token(&self) -> String {
         self.token.borrow().clone()
     }
 
     /// Signs in again.
-    pub(super) async fn renew(&self) -> Result<()> {
+    pub async fn renew(&self) -> Result<()> {
         let body = json!({ "email": self.email, "password": self.password });
         let answer = self.once(Method::POST, "/v1/auth/login", Some(&body)).await?.accepted("sign-in")?;
         let answer: Value = serde_json::from_slice(&answer)?;
@@ -70,7 +65,7 @@ impl Api {
     }
 
     /// GET, through restarts of the server too.
-    pub(super) async fn get(&self, path: &str) -> Result<Vec<u8>> {
+    pub async fn get(&self, path: &str) -> Result<Vec<u8>> {
         let begun = Instant::now();
         loop {
             let answer = self.signed(Method::GET, path, None::<&()>).await;
@@ -86,14 +81,19 @@ impl Api {
     }
 
     /// POST or PUT with a JSON body.
-    pub(super) async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Value> {
+    pub async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Value> {
         let answer = self.signed(method.clone(), path, Some(body)).await?;
         let body = answer.accepted(&format!("{method} {path}"))?;
         serde_json::from_slice(&body).with_context(|| format!("{method} {path} answers no JSON"))
     }
 
+    /// DELETE.
+    pub async fn remove(&self, path: &str) -> Result<()> {
+        self.signed(Method::DELETE, path, None::<&()>).await?.accepted(path).map(drop)
+    }
+
     /// POST as somebody else.
-    pub(super) async fn send_as(&self, token: &str, path: &str, body: &impl Serialize) -> Result<Value> {
+    pub async fn send_as(&self, token: &str, path: &str, body: &impl Serialize) -> Result<Value> {
         let answer = self.once_as(token, Method::POST, path, Some(body)).await?;
         serde_json::from_slice(&answer.accepted(path)?).with_context(|| format!("{path} answers no JSON"))
     }

@@ -13,7 +13,7 @@ struct Process {
 
 /// Follows some processes.
 #[derive(Debug)]
-pub(super) struct CpuMeter {
+pub struct CpuMeter {
     first: BTreeMap<u32, u64>,
     last: BTreeMap<u32, u64>,
 }
@@ -21,13 +21,13 @@ pub(super) struct CpuMeter {
 impl CpuMeter {
     /// Begins to count at zero now.
     #[must_use]
-    pub(super) fn new(pids: &[u32]) -> Self {
+    pub fn new(pids: &[u32]) -> Self {
         let first = totals(pids);
         Self { last: first.clone(), first }
     }
 
     /// Reads again. A process that is gone keeps what it had at the last reading.
-    pub(super) fn sample(&mut self) {
+    pub fn sample(&mut self) {
         let pids: Vec<u32> = self.last.keys().copied().collect();
         for (pid, ticks) in totals(&pids) {
             let last = self.last.entry(pid).or_default();
@@ -37,7 +37,7 @@ impl CpuMeter {
 
     /// CPU seconds of each process since the beginning.
     #[must_use]
-    pub(super) fn seconds(&self) -> BTreeMap<u32, f64> {
+    pub fn seconds(&self) -> BTreeMap<u32, f64> {
         let since = |(pid, ticks): (&u32, &u64)| {
             let first = self.first.get(pid).copied().unwrap_or_default();
             (*pid, ticks.saturating_sub(first) as f64 / TICKS_PER_SECOND)
