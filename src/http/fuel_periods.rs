@@ -96,7 +96,11 @@ fn text(
     stream::try_unfold((begun, request_id), |(going_on, request_id)| async {
         let Some((mut pages, mut writer)) = going_on else { return Ok(None) };
         let written = match pages.next().await {
-            None => return Ok(Some((writer.end(), (None, request_id)))),
+            None => {
+                let end = writer.end();
+                // An empty chunk is HTTP's word for the end, and that is the server's to say.
+                return Ok((!end.is_empty()).then_some((end, (None, request_id))));
+            }
             Some(Ok(page)) => writer.entries(&page).map_err(|error| OpError::Internal(error.to_string())),
             Some(Err(error)) => Err(error),
         };
