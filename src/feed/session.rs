@@ -88,6 +88,8 @@ pub(super) struct Socket {
     stopping: watch::Receiver<Option<End>>,
     /// Pings since the last sign of life.
     unanswered: u32,
+    /// The subscription that is looked at first for its next commit.
+    turn: usize,
 }
 
 /// Serves a dispatcher's socket until it closes.
@@ -112,6 +114,7 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
                 resets: Vec::new(),
                 stopping: place.ending.clone(),
                 unanswered: 0,
+                turn: 0,
             };
             // Whoever took the right away since the look-up found no socket to end.
             match socket.check().await {
@@ -142,10 +145,13 @@ impl Socket {
                     self.unanswered = 0;
                     self.hear(frame).await
                 }
-                (index, update) = next_update(&mut self.subscriptions) => match update {
-                    Some(update) => self.update(index, &update).await,
-                    None => self.lagged(index).await,
-                },
+                (index, update) = next_update(&mut self.subscriptions, self.turn) => {
+                    self.turn = index + 1;
+                    match update {
+                        Some(update) => self.update(index, &update).await,
+                        None => self.lagged(index).await,
+                    }
+                }
                 () = until(due) => self.deltas().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
@@ -256,11 +262,13 @@ async fn written(
     }
 }
 
-/// The next commit of any subscription; `None` when that one has lagged too far behind.
-async fn next_update(subscriptions: &mut [Subscription]) -> (usize, Option<Arc<Update>>) {
+/// The next commit of any subscription, of number `first` rather than of others; `None` when that one has
+/// lagged too far behind.
+async fn next_update(subscriptions: &mut [Subscription], first: usize) -> (usize, Option<Arc<Update>>) {
+    let count = subscriptions.len();
     std::future::poll_fn(|cx| {
-        for (index, subscription) in subscriptions.iter_mut().enumerate() {
-            if let Poll::Ready(update) = subscription.watch.updates.poll_recv(cx) {
+        for index in (0..count).map(|number| (first + number) % count) {
+            if let Poll::Ready(update) = subscriptions[index].watch.updates.poll_recv(cx) {
                 return Poll::Ready((index, update));
             }
         }

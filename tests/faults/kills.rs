@@ -69,7 +69,10 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, kills: usize, victim: 
         });
     }
     let counts = drill.finish(ground).await;
-    println!("seed {seed}: {victim:?} killed {kills} times: {:?}, reconnects and ends: {:?}", recoveries, counts.ends);
+    println!(
+        "seed {seed}: {victim:?} killed {kills} times: {:?}, reconnects and ends: {:?}",
+        recoveries, counts.ends
+    );
     recoveries
 }
 
@@ -79,7 +82,9 @@ async fn kill_postgres(ground: &mut Ground, drill: &Drill) -> Duration {
     ground.postgres().kill();
     let since = Instant::now();
     ground.postgres().start_again();
+    let started = since.elapsed();
     let recovery = drill.recovered(since).await;
+    println!("PostgreSQL itself took {started:?} of {recovery:?}");
     drill.look().await;
     recovery
 }

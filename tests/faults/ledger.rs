@@ -116,18 +116,40 @@ pub(crate) enum Violation {
     StoredNeverSent(FixKey),
     /// Stored in this run and not in the undisturbed one, or the other way round.
     FixesDiffer(FixKey),
-    ToldNotStored { id: Uuid, revision: i64 },
-    ToldTwice { id: Uuid, revision: i64 },
-    ToldOutOfOrder { id: Uuid, sequence: i64 },
+    ToldNotStored {
+        id: Uuid,
+        revision: i64,
+    },
+    ToldTwice {
+        id: Uuid,
+        revision: i64,
+    },
+    ToldOutOfOrder {
+        id: Uuid,
+        sequence: i64,
+    },
     /// The newest revision that was told is not what is stored.
-    LogDiffers { id: Uuid },
+    LogDiffers {
+        id: Uuid,
+    },
     /// A record missing here, of the undisturbed run.
-    RecordMissing { id: Uuid },
+    RecordMissing {
+        id: Uuid,
+    },
     /// A record that the undisturbed run has not.
-    RecordTooMany { id: Uuid },
-    RecordDiffers { id: Uuid, here: Value, undisturbed: Value },
+    RecordTooMany {
+        id: Uuid,
+    },
+    RecordDiffers {
+        id: Uuid,
+        here: Value,
+        undisturbed: Value,
+    },
     /// Numbers were given that no revision of any record has.
-    NumbersLost { given: i64, revisions: i64 },
+    NumbersLost {
+        given: i64,
+        revisions: i64,
+    },
     BrokenOff(String),
 }
 
@@ -163,8 +185,9 @@ pub(crate) fn in_the_end(
 
 fn fixes(transcript: &Transcript, stored: &Stored, undisturbed: &Undisturbed, found: &mut Vec<Violation>) {
     let answered = |fix: &&FixKey| transcript.acked.contains(*fix) || transcript.refused.contains(*fix);
-    found
-        .extend(transcript.sent.iter().filter(|fix| !answered(fix)).map(|fix| Violation::NeverAnswered(*fix)));
+    found.extend(
+        transcript.sent.iter().filter(|fix| !answered(fix)).map(|fix| Violation::NeverAnswered(*fix)),
+    );
     for (fix, times) in &stored.fixes {
         if *times > 1 {
             found.push(Violation::StoredTwice(*fix));
