@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use actix_web::HttpServer;
 use actix_web::dev::{Server, ServerHandle};
+use socket2::SockRef;
 use tokio::time::timeout;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
 use waypost_actors::ports::{LiveCache, StoreError};
@@ -25,6 +26,8 @@ use crate::store::track::Track;
 
 /// Seconds a stopping server waits for requests in progress.
 const SHUTDOWN_SECONDS: u64 = 5;
+/// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// How long a stopping server waits for mail that is under way.
 const MAIL_WITHIN: Duration = Duration::from_secs(5);
 /// Between two looks at the partitions to come.
@@ -102,6 +105,7 @@ impl Application {
     ) -> Result<Self, StartError> {
         let told = |error| StartError::Listen(settings.listen, error);
         let listener = TcpListener::bind(settings.listen).map_err(told)?;
+        bound_sending(&listener);
         let address = listener.local_addr().map_err(told)?;
         settings.listen = address;
 
@@ -166,6 +170,13 @@ impl Application {
         self.writer.close().await;
         self.context.db.close().await;
         Ok(ended)
+    }
+}
+
+/// Every connection inherits it: left to itself the kernel keeps megabytes for a client that hardly reads.
+fn bound_sending(listener: &TcpListener) {
+    if let Err(error) = SockRef::from(listener).set_send_buffer_size(SEND_BUFFER_BYTES) {
+        tracing::warn!(%error, "the connections' buffers keep the system's size");
     }
 }
 

@@ -20,6 +20,7 @@ use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
+use crate::outflow::Outflow;
 use crate::sessions::{End, Sessions};
 
 /// What a feed works with.
@@ -71,6 +72,8 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The open sockets, of which it becomes one.
     pub sessions: Sessions,
+    /// What it was given to send and its connection has not taken.
+    pub outflow: Outflow,
 }
 
 /// Pings that may stay unanswered.
@@ -81,6 +84,7 @@ pub(super) type Step = Result<(), Stop>;
 /// A signed-in socket and what it subscribed to.
 pub(super) struct Socket {
     out: Session,
+    outflow: Outflow,
     pub(super) feed: Feed,
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
@@ -94,7 +98,7 @@ pub(super) struct Socket {
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions } = opening;
+    let Opening { caller, sessions, outflow } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
@@ -108,6 +112,7 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
             let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
                 out: out.clone(),
+                outflow,
                 feed,
                 caller,
                 subscriptions: Vec::new(),
@@ -176,6 +181,7 @@ impl Socket {
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
             Some(Ok(AggregatedMessage::Ping(payload))) => {
+                self.outflow.give(payload.len());
                 written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
             }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
@@ -220,6 +226,7 @@ impl Socket {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
+        self.outflow.give(0);
         written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
         self.say(&Say::Heartbeat { server_time, cursors: &cursors }).await
     }
@@ -241,7 +248,12 @@ impl Socket {
     }
 
     pub(super) async fn send(&mut self, text: String) -> Step {
-        written(self.feed.limits, &mut self.stopping, self.out.text(text)).await
+        let sent = async {
+            self.outflow.room().await;
+            self.outflow.give(text.len());
+            self.out.text(text).await
+        };
+        written(self.feed.limits, &mut self.stopping, sent).await
     }
 }
 

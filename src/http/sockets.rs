@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
+use crate::outflow::Outflow;
 use crate::sessions::Place;
 
 /// The largest message of a dispatcher.
@@ -79,6 +80,7 @@ pub async fn live_socket(
     };
     let body = limited(&request, body, FEED_FRAME_BYTES).await?;
     let (answer, out, frames) = actix_ws::handle(&request, body)?;
+    let (answer, outflow) = Outflow::of(answer);
     let frames = messages(frames, FEED_FRAME_BYTES);
     let feed = Feed {
         live: context.live.clone(),
@@ -89,7 +91,7 @@ pub async fn live_socket(
             ..FeedLimits::default()
         },
     };
-    let opening = Opening { caller, sessions: context.sessions.clone() };
+    let opening = Opening { caller, sessions: context.sessions.clone(), outflow };
     actix_web::rt::spawn(feed::run(out, frames, feed, opening));
     Ok(answer)
 }

@@ -46,7 +46,7 @@ fn full_100_slow_dispatchers_of_1000() {
             healthy: number("WAYPOST_TEST_HEALTHY", 900),
             slow: number("WAYPOST_TEST_SLOW", 100),
             pairs: number("WAYPOST_TEST_PAIRS", 5),
-            seconds: 10,
+            seconds: number("WAYPOST_TEST_SECONDS", 15) as u64,
             is_full: true,
         };
         run(ground, &plan).await;
@@ -116,9 +116,9 @@ async fn arm(ground: &mut Ground, plan: &Plan, slow: usize, seed: u64) -> Arm {
     for (number, bus) in ground.fleet.buses.iter().enumerate() {
         let manner = Manner {
             url: api.socket_url("/v1/ws/tracker"),
-            items: 4,
+            items: 1,
             hello: false,
-            pace: Duration::from_millis(400),
+            pace: Duration::from_secs(2),
             away: Duration::from_millis(300),
             patience: Duration::from_secs(30),
         };

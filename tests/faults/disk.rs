@@ -57,11 +57,11 @@ async fn run(
     for moment in drill.moments(2) {
         drill.answered(moment).await;
         let retries = drill.book.read(|counts| counts.retries);
-        drill.book.fault_begins();
         disk.fill();
         let told =
             drill.book.until(DEADLINE, || drill.book.read(|counts| counts.retries > retries + 3)).await;
         assert!(told, "seed {seed}: nobody was told to wait: {:?}", drill.summary());
+        drill.book.fault_begins();
         disk.make_room();
         let since = Instant::now();
         if let Some(postgres) = &mut postgres {

@@ -34,8 +34,8 @@ impl Launch {
     }
 
     fn command(&self, log: &File) -> Command {
-        let mut command = Command::new(program());
-        command.arg("serve").env_clear().env("WAYPOST_LOG", "warn");
+        let mut command = dying_with_us();
+        command.arg(program()).arg("serve").env_clear().env("WAYPOST_LOG", "warn");
         command.env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("WAYPOST_ADMIN_EMAIL", ROOT).env("WAYPOST_ADMIN_PASSWORD", PASSWORD);
         command.env("WAYPOST_RATE_LIMIT", "off").env("WAYPOST_RATE_LIMIT_SIGN_IN", "off");
@@ -54,6 +54,18 @@ impl Launch {
 fn program() -> PathBuf {
     std::env::var_os("WAYPOST_TEST_BINARY")
         .map_or_else(|| env!("CARGO_BIN_EXE_waypost").into(), PathBuf::from)
+}
+
+/// What runs a program that the kernel kills when this test is gone, however it ends. Without `setpriv` a
+/// killed test leaves its server behind.
+fn dying_with_us() -> Command {
+    let mut command = Command::new("env");
+    if Command::new("setpriv").args(["--pdeathsig", "KILL", "true"]).status().is_ok_and(|done| done.success())
+    {
+        command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+    }
+    command
 }
 
 /// `waypost serve`, running.
