@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
+use crate::outflow::Outflow;
 use crate::sessions::Place;
 
 /// The largest message of a dispatcher.
@@ -35,14 +36,18 @@ pub async fn tracker_socket(
     body: web::Payload,
 ) -> Result<HttpResponse, actix_web::Error> {
     query.finish()?;
-    let whose = reporting(&context, &request).await?;
+    let looked_up_at = context.sessions.revocations();
+    let mut whose = reporting(&context, &request).await?;
     let most = protocol::MAX_FRAME_BYTES;
     let body = limited(&request, body, most).await?;
     let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
     let frames = messages(frames, most);
     let place = whose.place(&context);
-    // Whoever revoked the token or moved the tracker since the look-up found no socket to end.
-    let whose = reporting(&context, &request).await?;
+    // Whoever revoked the token or moved the tracker since the look-up found no socket to end. Hardly ever
+    // anybody did: thousands who come back at once are looked up once each.
+    if context.sessions.revocations() != looked_up_at {
+        whose = reporting(&context, &request).await?;
+    }
     let intake = Intake::new(context.live.clone(), whose.reports(&context));
     let live = context.live.clone();
     let limits =
@@ -75,6 +80,7 @@ pub async fn live_socket(
     };
     let body = limited(&request, body, FEED_FRAME_BYTES).await?;
     let (answer, out, frames) = actix_ws::handle(&request, body)?;
+    let (answer, outflow) = Outflow::of(answer);
     let frames = messages(frames, FEED_FRAME_BYTES);
     let feed = Feed {
         live: context.live.clone(),
@@ -85,7 +91,7 @@ pub async fn live_socket(
             ..FeedLimits::default()
         },
     };
-    let opening = Opening { caller, sessions: context.sessions.clone() };
+    let opening = Opening { caller, sessions: context.sessions.clone(), outflow };
     actix_web::rt::spawn(feed::run(out, frames, feed, opening));
     Ok(answer)
 }
