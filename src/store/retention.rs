@@ -9,7 +9,6 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
-use waypost_actors::ports::Slice;
 use waypost_actors::tracking::{self, Context};
 
 use super::checkpoint::insert_checkpoints;
@@ -96,11 +95,11 @@ pub async fn keep_from(
     let mut tx = db.begin().await?;
     // No batch commits meanwhile: a correction on its way would put back what it began with.
     tx.on().sql("update writer set epoch = epoch where name = 'main'").run().await?;
-    let may = "select 1 from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
+    let may = "select s.vehicle_id from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
         and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
         where g.organization_id = s.organization_id and not v.settled \
         and (v.effective_from is null or v.effective_from <= $2))";
-    let may: Option<(i32,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
+    let may: Option<(Uuid,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
     if may.is_none() {
         return Ok(true);
     }
@@ -111,7 +110,6 @@ pub async fn keep_from(
     fixes.retain(|stored| stored.fix.recorded_at <= horizon);
     let is_reached = is_last || fixes.len() < read;
     let at = fixes.last().filter(|_| !is_reached).map_or(horizon, |stored| stored.fix.recorded_at);
-    debug_assert!(fixes.len() <= Slice::MAX_FIXES || is_reached || fixes[0].fix.recorded_at == at);
     let judged = read_vehicle(&mut tx, vehicle).await?;
     let context = Context { vehicle: &judged, fences, detected_at: now };
     let checkpoint = tracking::checkpoint_at(at, from.as_ref(), &fixes, &context);
