@@ -16,6 +16,7 @@ pub mod keys_under_way;
 pub mod mail;
 pub mod ops;
 pub mod rate_limit;
+pub mod readiness;
 pub mod sessions;
 pub mod store;
 pub mod telemetry;

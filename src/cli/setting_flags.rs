@@ -52,7 +52,7 @@ impl Uses for Serving {
 
 impl Uses for Showing {
     fn uses(setting: &str) -> bool {
-        let own = ["database_url", "redis_url", "admin_email", "admin_password", "smtp_url"];
+        let own = ["admin_listen", "database_url", "redis_url", "admin_email", "admin_password", "smtp_url"];
         !own.contains(&setting)
     }
 }

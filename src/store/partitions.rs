@@ -15,6 +15,9 @@ const FIRST_MONDAY_SECONDS: i64 = 4 * 86_400;
 /// Weeks made ahead.
 const WEEKS_AHEAD: i64 = 4;
 
+/// Tables that are partitioned by `recorded_at`.
+const TABLES: [&str; 2] = ["position", "fuel_log"];
+
 /// The week of an instant, counted from the first Monday of 1970.
 pub(super) fn week_of(at: Timestamp) -> i64 {
     (at.as_millis().div_euclid(1000) - FIRST_MONDAY_SECONDS).div_euclid(WEEK_SECONDS)
@@ -25,7 +28,10 @@ pub(super) fn week_of(at: Timestamp) -> i64 {
 pub async fn make_partitions(db: &Db, now: Timestamp) -> Result<()> {
     let Db::Postgres(pool) = db else { return Ok(()) };
     let this_week = week_of(now);
-    make_partitions_of(pool, "position", this_week - 1..=this_week + WEEKS_AHEAD).await
+    for table in TABLES {
+        make_partitions_of(pool, table, this_week - 1..=this_week + WEEKS_AHEAD).await?;
+    }
+    Ok(())
 }
 
 /// Makes the partitions of some weeks of a table.
@@ -40,7 +46,7 @@ pub(super) async fn make_partitions_of(
     Ok(())
 }
 
-/// Fixes of the week that came before it had a partition move out of the default one.
+/// Rows of the week that came before it had a partition move out of the default one.
 async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
     let instant =
         |seconds: i64| Timestamp::from_millis(seconds * 1000).map(|at| at.to_string()).unwrap_or_default();

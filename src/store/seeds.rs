@@ -10,6 +10,7 @@ use waypost_actors::model::{
 use waypost_actors::ports::VehicleSeed;
 use waypost_actors::tracking::VehicleState;
 
+use super::calibration;
 use super::fence_row::{self, FenceRow};
 use super::sql::{Db, Result, Tx};
 use super::time::Time;
@@ -22,6 +23,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
     type Row =
         (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>, Option<Time>, Option<Time>);
     let mut spans = read_spans(db).await?;
+    let mut calibrations = calibration::read_all(db).await?;
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
         from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
         where v.deleted_at is null or s.dirty_from is not null \
@@ -34,6 +36,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
             name,
             limits,
             out_of_service: spans.remove(&id).unwrap_or_default(),
+            calibrations: calibrations.remove(&id).unwrap_or_default(),
         },
         state: state.map(|Json(state)| state).unwrap_or_default(),
         is_removed: deleted_at.is_some(),
@@ -59,12 +62,14 @@ pub(super) async fn read_vehicle(tx: &mut Tx, vehicle: VehicleId) -> Result<Vehi
         tx.on().sql(select).bind(vehicle.0).one().await?;
     let select = "select began_at, ended_at from out_of_service where vehicle_id = $1 order by began_at";
     let spans: Vec<(Time, Option<Time>)> = tx.on().sql(select).bind(vehicle.0).all().await?;
+    let calibrations = calibration::read_of(tx, vehicle).await?;
     Ok(Vehicle {
         id: vehicle,
         organization_id: organization.into(),
         name,
         limits,
         out_of_service: spans.into_iter().map(|(from, to)| (from.into(), to.map(Into::into))).collect(),
+        calibrations,
     })
 }
 

@@ -49,20 +49,20 @@ impl Child {
         child
     }
 
-    /// What it has in memory now, kB.
-    pub(crate) fn memory_kb(&self) -> u64 {
-        self.status("VmRSS:")
+    /// How much memory it has, in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
     }
 
-    /// The most it ever had in memory, kB.
-    pub(crate) fn most_memory_kb(&self) -> u64 {
-        self.status("VmHWM:")
+    /// The most memory it ever had, in bytes.
+    pub(crate) fn most_resident_bytes(&self) -> u64 {
+        self.memory("VmHWM:")
     }
 
-    fn status(&self, name: &str) -> u64 {
+    fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
-        line.trim().trim_end_matches(" kB").parse().unwrap()
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
     }
 
     /// `kill -9`, and waits until it is gone.

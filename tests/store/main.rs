@@ -5,6 +5,7 @@ mod cache;
 mod corrections;
 mod drove;
 mod fleet;
+mod fuel;
 mod merging;
 mod opening;
 mod retention;

@@ -1,6 +1,7 @@
 //! The live core against its public handle: a store that fails on demand, a clock that is set, and
 //! what must hold whatever happens.
 
+mod audit;
 mod backpressure;
 mod client;
 mod commits;
@@ -12,9 +13,11 @@ mod late;
 mod ledger;
 mod panics;
 mod passivation;
+mod poison;
 mod stopping;
 mod store;
 mod storm;
 mod vehicles;
+mod watchdog;
 mod watching;
 mod world;
