@@ -32,6 +32,7 @@ mod post;
 mod protocol;
 mod publishing;
 mod sockets_end;
+mod stale_sign_up;
 mod system_users;
 mod tracker_socket;
 mod trackers;

@@ -5,6 +5,7 @@
 mod bad_input;
 mod child;
 mod feed;
+mod flood;
 mod fuel;
 mod kills;
 mod late;
