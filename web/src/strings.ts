@@ -10,6 +10,7 @@ export const strings = {
   skip: "Skip to content",
   signIn: {
     title: "Sign in",
+    purpose: "Where the fleet is, and what just happened.",
     email: "E-mail",
     password: "Password",
     action: "Sign in",

@@ -3,6 +3,7 @@
 import { type ReadonlySignal, type Signal, effect, untracked } from "@preact/signals";
 
 import type { ShapeSpec } from "../../api/schema";
+import type { Fence } from "../../api/types";
 import { fences, inside } from "../../state/fleet";
 import { theme } from "../../state/theme";
 import { strings } from "../../strings";
@@ -32,6 +33,8 @@ export class DrawSession {
   #drawing: ShapeDrawing | null = null;
   /** What the drawing shows: a shape that came from it need not be shown again. */
   #shown: ShapeSpec | null = null;
+  #tool: Tool = "select";
+  #lookedAt: string | undefined;
 
   /** Throws where the browser has no WebGL2. */
   constructor(container: HTMLElement, desk: Desk, whenReady: () => void) {
@@ -53,7 +56,7 @@ export class DrawSession {
         const isOpen = desk.shape.value === null ? null : desk.openId.value;
         this.#map.setFences([...fences.value.values()].filter(({ id }) => id !== isOpen), (id) => occupied.has(id));
       }),
-      effect(() => this.#look(desk.openId.value)),
+      effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
       this.#followTheme(),
     );
   }
@@ -64,12 +67,15 @@ export class DrawSession {
     this.#map.remove();
   }
 
-  /** The camera goes to the fence that is opened. */
-  #look(id: string | null): void {
-    const bbox = id ? untracked(() => fences.value.get(id)?.bbox) : undefined;
-    const [west, south, east, north] = bbox ?? [];
+  /** The camera goes to a fence once it is opened; a change of it leaves the camera where it is. */
+  #look(fence: Fence | undefined): void {
+    if (fence?.id === this.#lookedAt) return;
+    this.#lookedAt = fence?.id;
+    const [west, south, east, north] = fence?.bbox ?? [];
     if (west === undefined || south === undefined || east === undefined || north === undefined) return;
-    this.#map.map.fitBounds([[west, south], [east < west ? east + 360 : east, north]], { padding: 96, maxZoom: 16, animate: false });
+    const bounds: [[number, number], [number, number]] = [[west, south], [east < west ? east + 360 : east, north]];
+    // what opens beside the map makes it narrower first
+    requestAnimationFrame(() => this.#map.map.resize().fitBounds(bounds, { padding: 72, maxZoom: 16, animate: false }));
   }
 
   /** A new style takes the drawing's layers away: it ends before, and begins anew after. */
@@ -89,7 +95,8 @@ export class DrawSession {
       if (shape === null) this.#end();
       else if (!this.#drawing) this.#begin(shape, tool);
       else if (shape !== this.#shown) this.#show(shape, tool);
-      else this.#drawing.use(tool);
+      // a tool in hand goes on: taking it up again would begin anew
+      else if (tool !== this.#tool) this.#use(tool);
     });
   }
 
@@ -115,7 +122,12 @@ export class DrawSession {
     } catch {
       this.#desk.limit.value = strings.manage.draw.antimeridian;
     }
-    this.#drawing?.use(this.#desk.limit.value ? "select" : tool);
+    this.#use(this.#desk.limit.value ? "select" : tool);
+  }
+
+  #use(tool: Tool): void {
+    this.#tool = tool;
+    this.#drawing?.use(tool);
   }
 
   #took(shape: ShapeSpec, isDone: boolean): void {
@@ -125,9 +137,9 @@ export class DrawSession {
     // after Terra Draw is through with what it tells of
     queueMicrotask(() => {
       const tool = shape.type === "polygon" && shape.vertices.length === 0 ? "polygon" : "select";
+      this.#desk.tool.value = tool;
       // a circle is shown as the server measures it, not as it was drawn
       if (shape.type === "circle") this.#show(shape, tool);
-      this.#desk.tool.value = tool;
     });
   }
 }

@@ -31,6 +31,8 @@ export class ShapeDrawing {
   #shape: ShapeSpec = { type: "polygon", vertices: [] };
   /** The circle's ring as it was drawn last, to see how far it was dragged. */
   #ring: Point[] = [];
+  /** Whether what changes is done by us, not by hand. */
+  #isOurs = false;
 
   /**
    * Colours are those of the shape and of a hole, `#RRGGBB`. `tell` hears of the shape while it changes, and `isDone` when the hand
@@ -38,11 +40,11 @@ export class ShapeDrawing {
    */
   constructor(map: MapLibre, [color, hole]: readonly [string, string], tell: (shape: ShapeSpec, isDone: boolean) => void) {
     this.#tell = tell;
-    this.#draw = new TerraDraw({ adapter: new TerraDrawMapLibreGLAdapter({ map }), modes: modes(color as HexColor, hole as HexColor) });
+    this.#draw = new TerraDraw({ adapter: new TerraDrawMapLibreGLAdapter({ map }), modes: modes(color as HexColor, hole as HexColor, () => this.#shape.type === "circle") });
     this.#draw.start();
     this.#draw.on("finish", (id, { action }) => this.#finished(String(id), action));
     this.#draw.on("change", (ids, kind, context) => {
-      if (context && "origin" in context) return;
+      if (this.#isOurs || context?.target === "properties") return;
       if (kind === "delete") queueMicrotask(() => this.#deleted());
       else if (this.#shape.type === "circle") this.#dragging(ids.map(String));
     });
@@ -50,14 +52,36 @@ export class ShapeDrawing {
 
   /** Takes up a tool. */
   use(tool: Tool): void {
+    this.#quietly(() => this.#takeUp(tool));
+  }
+
+  /** Shows a shape that came from elsewhere: what was typed. Throws where Terra Draw cannot show it. */
+  show(shape: ShapeSpec): void {
+    this.#quietly(() => this.#put(shape));
+  }
+
+  end(): void {
+    this.#isOurs = true;
+    this.#draw.stop();
+  }
+
+  #quietly(work: () => void): void {
+    this.#isOurs = true;
+    try {
+      work();
+    } finally {
+      this.#isOurs = false;
+    }
+  }
+
+  #takeUp(tool: Tool): void {
     if (tool === "circle" || tool === "polygon") this.#draw.clear();
     this.#draw.setMode(tool);
     const first = tool === "select" ? this.#rings()[0] : undefined;
     if (first?.id !== undefined) this.#draw.selectFeature(first.id);
   }
 
-  /** Shows a shape that came from elsewhere: what was typed. Throws where Terra Draw cannot show it. */
-  show(shape: ShapeSpec): void {
+  #put(shape: ShapeSpec): void {
     this.#shape = shape;
     this.#draw.clear();
     const rings = ringsOf(shape);
@@ -69,10 +93,6 @@ export class ShapeDrawing {
     }));
     const refused = this.#draw.addFeatures(features).find(({ valid }) => !valid);
     if (refused) throw new Error(refused.reason);
-  }
-
-  end(): void {
-    this.#draw.stop();
   }
 
   #rings(): Feature[] {
@@ -128,7 +148,11 @@ function isSameSize(before: readonly Point[], after: readonly Point[]): boolean 
   return Math.abs(width(before) - width(after)) < 1e-8;
 }
 
-function modes(color: HexColor, hole: HexColor) {
+/** A circle has a handle at every eighth of its corners only: they all do the same. */
+const CORNERS_A_HANDLE = 8;
+
+function modes(color: HexColor, hole: HexColor, isCircle: () => boolean) {
+  const width = (pixels: number) => ({ properties }: Feature) => (isCircle() && Number(properties["index"]) % CORNERS_A_HANDLE !== 0 ? 0 : pixels);
   const paint = (paint: HexColor) => ({ fillColor: paint, outlineColor: paint, fillOpacity: 0.2, outlineWidth: 3, closingPointColor: paint });
   const rings = { draggable: true, coordinates: { midpoints: { draggable: true }, draggable: true, deletable: true } };
   return [
@@ -143,7 +167,7 @@ function modes(color: HexColor, hole: HexColor) {
       },
       styles: {
         selectedPolygonColor: color, selectedPolygonFillOpacity: 0.25, selectedPolygonOutlineColor: color, selectedPolygonOutlineWidth: 3,
-        selectionPointColor: "#ffffff", selectionPointOutlineColor: color, selectionPointOutlineWidth: 2, selectionPointWidth: 5,
+        selectionPointColor: "#ffffff", selectionPointOutlineColor: color, selectionPointWidth: width(5), selectionPointOutlineWidth: width(2),
         midPointColor: color, midPointOutlineColor: "#ffffff", midPointWidth: 3, midPointOutlineWidth: 1,
       },
     }),

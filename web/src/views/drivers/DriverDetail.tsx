@@ -70,7 +70,7 @@ function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { 
   return (
     <Facts facts={[
       [words.status, words.statuses[driver.status ?? "active"]],
-      [words.lock, lock.locked && lock.lockedAt ? `🔒 ${words.lockedSince(dayAndTime(lock.lockedAt))}` : words.unlocked],
+      [words.lock, lock.locked && lock.lockedAt ? <span class="mark" data-mark="held">{words.lockedSince(dayAndTime(lock.lockedAt))}</span> : words.unlocked],
       [words.reason, lock.reason],
       [words.employeeCode, driver.employeeCode],
       [words.phone, driver.phone && <a href={`tel:${driver.phone}`}>{driver.phone}</a>],

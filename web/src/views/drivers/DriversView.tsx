@@ -36,7 +36,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
         { title: words.vehicles, cell: (one) => one.currentVehicles.map(({ name }) => name).join(", ") },
         { title: words.license, cell: (one) => <LicenseMark driver={one} /> },
         { title: words.status, cell: (one) => words.statuses[one.status ?? "active"] },
-        { title: words.lock, cell: (one) => (one.lock.locked ? `🔒 ${words.locked}` : "") },
+        { title: words.lock, cell: (one) => one.lock.locked && <span class="mark" data-mark="held">{words.locked}</span> },
       ]}
       actions={may("writeDrivers") && (
         <>

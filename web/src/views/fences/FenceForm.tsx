@@ -8,8 +8,7 @@ import type { Fence } from "../../api/types";
 import type { Tool } from "../../map/draw/shape_drawing";
 import { Confirm } from "../../parts/Dialog";
 import { CheckField, Draft, Field, Form, Group, TextField, useFormDraft } from "../../parts/form";
-import { loadFences, organization, scope } from "../../state/fleet";
-import { href } from "../../state/route";
+import { organization, scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { EffectiveField } from "./EffectiveField";
 import { RuleFields } from "./RuleFields";
@@ -33,23 +32,20 @@ interface Props {
   readonly fence: Fence | null;
   readonly draft: Draft;
   readonly tool: Signal<Tool>;
+  readonly onSaved: (id: string) => void;
   readonly onGone: () => Promise<void>;
 }
 
-export function FenceForm({ fence, draft, tool, onGone }: Props) {
+export function FenceForm({ fence, draft, tool, onSaved, onGone }: Props) {
   const isAsking = useSignal(false);
-  const said = useSignal("");
   const save = async () => {
-    said.value = "";
     if (fence) {
       await api.put("/v1/geofences/{id}", { path: { id: fence.id }, query: scope.peek(), body: draft.changes() as UpdateGeofenceBody });
-      await loadFences();
+      onSaved(fence.id);
     } else {
       const made = await api.post("/v1/geofences", { body: { ...draft.value.peek(), ...scope.peek() } as unknown as CreateGeofenceBody });
-      await loadFences();
-      location.hash = href("fences", made.id);
+      onSaved(made.id);
     }
-    said.value = strings.manage.form.saved;
   };
   const remove = async () => {
     if (!fence) return;

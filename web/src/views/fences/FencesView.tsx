@@ -9,10 +9,12 @@ import type { Fence } from "../../api/types";
 import { DrawMap } from "../../map/draw/DrawMap";
 import type { Tool } from "../../map/draw/shape_drawing";
 import type { Desk } from "../../map/draw/session";
+import { byName } from "../../format";
 import { Detail } from "../../parts/Desk";
-import { type Draft } from "../../parts/form";
+import type { Draft } from "../../parts/form";
 import { Listing } from "../../parts/Listing";
 import { feed, fences, inside, loadFences } from "../../state/fleet";
+import { notice } from "../../state/notices";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { FenceFacts } from "./FenceFacts";
@@ -30,6 +32,7 @@ export function FencesView() {
   const shape = useComputed(() => (draft.value?.value.value["shape"] as ShapeSpec | undefined) ?? null);
   const tool = useSignal<Tool>("select");
   const limit = useSignal("");
+  const said = useSignal("");
   const desk = useMemo((): Desk => ({
     openId, shape, tool, limit,
     take: (drawn) => draft.peek()?.put("/shape", drawn),
@@ -47,10 +50,12 @@ export function FencesView() {
     tool.value = isNew ? "circle" : "select";
     limit.value = "";
   }), [open, version]);
+  useEffect(() => () => { said.value = ""; }, [open]);
 
-  const close = async () => {
+  const show = async (id: string | null) => {
     await loadFences();
-    location.hash = href("fences");
+    said.value = id ? strings.manage.form.saved : "";
+    location.hash = id ? href("fences", id) : href("fences");
   };
   return (
     <div class="fences" data-open={open !== null}>
@@ -58,7 +63,8 @@ export function FencesView() {
       <DrawMap desk={desk} />
       {open && (fence || isNew) && (
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
-          {draft.value && <FenceForm key={`${open} ${version}`} fence={fence ?? null} draft={draft.value} tool={tool} onGone={close} />}
+          <p role="status" class="said">{said.value}</p>
+          {draft.value && <FenceForm key={`${open} ${version}`} fence={fence ?? null} draft={draft.value} tool={tool} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
       )}
@@ -70,7 +76,7 @@ export function FencesView() {
 
 function FenceList({ open, onImport }: { open: string | null; onImport: () => void }) {
   inside.revision.value;
-  const items = fences.value.size > 0 || feed.connection.value !== "off" ? [...fences.value.values()] : null;
+  const items = fences.value.size > 0 || feed.connection.value !== "off" ? [...fences.value.values()].sort((a, b) => byName(a.name, b.name)) : null;
   return (
     <Listing
       title={words.title} note={words.count} items={items} current={open ?? undefined}
@@ -79,7 +85,7 @@ function FenceList({ open, onImport }: { open: string | null; onImport: () => vo
       columns={[
         { title: words.name, cell: (fence) => <Name fence={fence} /> },
         { title: words.shape, cell: ({ shape }) => shape && words[shape.type] },
-        { title: strings.inside.title, cell: ({ id, enabled }) => (enabled === false ? <span class="quiet">{words.off}</span> : inside.stays(id).length || "") },
+        { title: words.inside, cell: ({ id, enabled }) => (enabled === false ? <span class="quiet">{words.off}</span> : inside.stays(id).length || "") },
       ]}
       actions={may("writeGeofences") && (
         <>

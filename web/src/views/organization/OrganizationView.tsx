@@ -1,6 +1,6 @@
 // What the organization says of itself and sets for itself, and who changed what.
 
-import { useSignal } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
@@ -8,6 +8,7 @@ import type { Organization, UpdateOrganizationBody } from "../../api/schema";
 import { Facts } from "../../parts/Desk";
 import { CheckField, Form, Group, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
 import { organization, organizations } from "../../state/fleet";
+import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { RuleFields } from "../fences/RuleFields";
 import { Audit } from "./Audit";
@@ -21,7 +22,7 @@ export function OrganizationView() {
     <div class="settings">
       <section aria-label={words.settings}>
         <h2>{shown.name}</h2>
-        <Plan organization={shown} />
+        <Plan key={shown.id} organization={shown} />
         {may("updateOrganization") ? <Settings key={shown.id} organization={shown} /> : <SettingsFacts organization={shown} />}
       </section>
       {may("readAudit") && <Audit key={`audit ${shown.id}`} />}
@@ -29,9 +30,14 @@ export function OrganizationView() {
   );
 }
 
-function Plan({ organization: { subscription } }: { organization: Organization }) {
-  if (!subscription) return null;
-  const { plan, usage, limits } = subscription;
+/** Lists do not count what is used: the organization by itself does. */
+function Plan({ organization: { id } }: { organization: Organization }) {
+  const subscription = useSignal<Organization["subscription"] | null>(null);
+  useSignalEffect(() => {
+    api.get("/v1/organizations/organization/{id}", { path: { id } }).then((found) => { subscription.value = found.subscription; }).catch(notice);
+  });
+  if (!subscription.value) return null;
+  const { plan, usage, limits } = subscription.value;
   const manage = strings.manage;
   return (
     <Facts facts={[

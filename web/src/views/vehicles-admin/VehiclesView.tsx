@@ -3,6 +3,7 @@
 import { useSignal } from "@preact/signals";
 
 import { may } from "../../api/permissions";
+import { byName } from "../../format";
 import { Desk, Detail } from "../../parts/Desk";
 import { Listing } from "../../parts/Listing";
 import { TokenDialog } from "../../parts/TokenDialog";
@@ -21,7 +22,7 @@ export function VehiclesView({ parts: [open] }: { parts: readonly string[] }) {
     location.hash = id ? href("fleet", id) : href("fleet");
   };
   // until the feed runs, the list is not there yet
-  const items = vehicles.value.size > 0 || feed.connection.value !== "off" ? [...vehicles.value.values()] : null;
+  const items = vehicles.value.size > 0 || feed.connection.value !== "off" ? [...vehicles.value.values()].sort((a, b) => byName(a.name, b.name)) : null;
   const vehicle = open ? vehicles.value.get(open) : undefined;
   const list = (
     <Listing
