@@ -266,7 +266,11 @@ impl Figures {
     /// Counts a violation and says so where operators look.
     pub(crate) fn violated(&self, which: Invariant, what: &str) {
         self.violations[which as usize].add(1);
-        tracing::error!(invariant = which.as_str(), what, "an invariant is broken: this is a defect of Waypost");
+        tracing::error!(
+            invariant = which.as_str(),
+            what,
+            "an invariant is broken: this is a defect of Waypost"
+        );
     }
 
     /// How often an invariant was found broken.

@@ -119,7 +119,10 @@ impl Value for AdminListen {
         match text {
             "auto" => Ok(Self::Auto),
             "off" => Ok(Self::Off),
-            _ => text.parse().map(Self::At).map_err(|_| "an address with a port such as 127.0.0.1:9090, auto, or off"),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| "an address with a port such as 127.0.0.1:9090, auto, or off"),
         }
     }
 }

@@ -30,7 +30,8 @@ async fn readyz(metrics: Data<Metrics>) -> Answer {
 }
 
 async fn scrape(metrics: Data<Metrics>) -> Answer {
-    let text = metrics.text().map_err(|_| Problem::new(Code::Internal).detail("the metrics cannot be written"))?;
+    let text =
+        metrics.text().map_err(|_| Problem::new(Code::Internal).detail("the metrics cannot be written"))?;
     Ok(HttpResponse::Ok().content_type(OPEN_METRICS).body(text))
 }
 

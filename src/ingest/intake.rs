@@ -79,7 +79,8 @@ impl Batch {
                 Ok(Settled { counts, refused }) => {
                     total.stored += counts.stored;
                     total.duplicates += counts.duplicates;
-                    self.rejected.extend(refused.into_iter().filter_map(|(place, _)| group.quarantined(place)));
+                    self.rejected
+                        .extend(refused.into_iter().filter_map(|(place, _)| group.quarantined(place)));
                 }
                 Err(LiveError::UnknownVehicle) if self.is_fleet => self.rejected.extend(group.out_of_use()),
                 Err(error) => failed = Some(error),

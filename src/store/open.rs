@@ -70,7 +70,9 @@ impl OpenError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Database(error) | Self::Postgres(_, error) | Self::Embedded(_, error) => is_unavailable(error),
+            Self::Database(error) | Self::Postgres(_, error) | Self::Embedded(_, error) => {
+                is_unavailable(error)
+            }
             Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
                 is_unavailable(error)
             }
@@ -166,7 +168,8 @@ fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
 /// A connection outside any pool. Its error is the server's own word; a pool's is that time is over.
 pub(super) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
     // A machine that vanished must not keep the lock of its server: its connection ends within half a minute.
-    let alive = [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3")];
+    let alive =
+        [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3")];
     let options = parse(url)?.options(alive);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let connecting = PgConnection::connect_with(&options);

@@ -100,14 +100,19 @@ fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
         ("watchers", &of.watchers),
         ("cache", &of.cache),
     ];
-    let counts = |read: fn(&waypost_actors::meters::QueueMeter) -> u64| queues.map(|(name, of)| (name, read(of)));
+    let counts =
+        |read: fn(&waypost_actors::meters::QueueMeter) -> u64| queues.map(|(name, of)| (name, read(of)));
     page.counters("waypost_queue_offered", "What came to a queue", "queue", counts(|of| of.offered.get()))?;
     page.counters("waypost_queue_accepted", "What got through it", "queue", counts(|of| of.accepted.get()))?;
     page.counters("waypost_queue_refused", "What it turned away", "queue", counts(|of| of.refused.get()))?;
     let waited = queues.map(|(name, of)| (name, of.waited.read()));
     page.spreads("waypost_queue_waiting_seconds", "How long what got through waited", "queue", &waited)?;
     let (taken, total) = live.on_their_way();
-    page.gauge("waypost_fixes_on_their_way", "Fixes between their arrival and their commit", f64::from(taken))?;
+    page.gauge(
+        "waypost_fixes_on_their_way",
+        "Fixes between their arrival and their commit",
+        f64::from(taken),
+    )?;
     page.gauge("waypost_fixes_on_their_way_bound", "How many there may be", f64::from(total))
 }
 
@@ -116,16 +121,28 @@ fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
     page.spread("waypost_commit_rows", "Rows and records of a commit", &of.commit_rows.read())?;
     page.counter("waypost_commits_failed", "Commits that failed, or may have", of.failed_commits.get())?;
     let lag = of.lag_seconds.read();
-    page.spread("waypost_lag_seconds", "From the arrival of a commit's oldest fix to its acknowledgement", &lag)?;
+    page.spread(
+        "waypost_lag_seconds",
+        "From the arrival of a commit's oldest fix to its acknowledgement",
+        &lag,
+    )?;
     let newest = of.newest_fix_millis.get() as f64 / 1_000.0;
-    page.gauge("waypost_newest_fix_timestamp_seconds", "When the newest committed fix arrived; 0: none yet", newest)?;
+    page.gauge(
+        "waypost_newest_fix_timestamp_seconds",
+        "When the newest committed fix arrived; 0: none yet",
+        newest,
+    )?;
     let waiting = of.corrections_waiting.get() as f64;
     page.gauge("waypost_corrections_waiting", "Vehicles that await a correction of late data", waiting)
 }
 
 fn actors(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
     page.gauge("waypost_vehicle_actors", "Vehicle actors alive", of.vehicles_alive.get() as f64)?;
-    page.counter("waypost_vehicle_restarts", "Vehicle actors started again after a panic", of.restarts.get())?;
+    page.counter(
+        "waypost_vehicle_restarts",
+        "Vehicle actors started again after a panic",
+        of.restarts.get(),
+    )?;
     page.counter("waypost_vehicle_rests", "Vehicles refused an actor after too many panics", of.rests.get())?;
     let stalled = of.stalled_threads.get() as f64;
     page.gauge("waypost_stalled_threads", "Threads of actors that do not answer", stalled)?;

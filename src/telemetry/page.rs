@@ -14,7 +14,12 @@ impl<'a> Page<'a> {
         Self(encoder)
     }
 
-    fn begin<'s>(&'s mut self, name: &'s str, help: &str, kind: MetricType) -> Result<MetricEncoder<'s>, fmt::Error> {
+    fn begin<'s>(
+        &'s mut self,
+        name: &'s str,
+        help: &str,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'s>, fmt::Error> {
         self.0.encode_descriptor(name, help, None, kind)
     }
 

@@ -20,6 +20,7 @@ mod inside;
 mod letters;
 mod limits;
 mod matrix;
+mod metrics;
 mod mistakes;
 mod once;
 mod organization_life;

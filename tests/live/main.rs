@@ -2,12 +2,15 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod away;
 mod bad_input;
 mod child;
 mod feed;
 mod kills;
 mod late;
 mod orders;
+mod poison;
+mod proxy;
 mod resume;
 mod server;
 mod slice;

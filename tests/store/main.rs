@@ -7,6 +7,7 @@ mod drove;
 mod fleet;
 mod merging;
 mod opening;
+mod poison;
 mod schema;
 mod slices;
 mod statements;

@@ -222,7 +222,11 @@ pub(super) fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<Vehi
 }
 
 /// What of a commit's answer cannot be, if anything.
-pub(super) fn broken_invariant(owed: &[Owed], committed: &[Committed], next: i64) -> Option<(Invariant, String)> {
+pub(super) fn broken_invariant(
+    owed: &[Owed],
+    committed: &[Committed],
+    next: i64,
+) -> Option<(Invariant, String)> {
     let accounted = |(owed, committed): (&Owed, &Committed)| {
         owed.rows == committed.counts.stored + committed.counts.duplicates
     };
@@ -234,6 +238,7 @@ pub(super) fn broken_invariant(owed: &[Owed], committed: &[Committed], next: i64
         committed.iter().flat_map(|committed| &committed.events).map(|event| event.sequence).collect();
     numbers.sort_unstable();
     let is_whole = numbers.iter().zip(next..).all(|(number, expected)| *number == expected);
-    let what = || format!("events are numbered {:?}…{:?}, not from {next} on", numbers.first(), numbers.last());
+    let what =
+        || format!("events are numbered {:?}…{:?}, not from {next} on", numbers.first(), numbers.last());
     (!is_whole).then(|| (Invariant::EventNumbers, what()))
 }

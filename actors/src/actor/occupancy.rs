@@ -120,7 +120,11 @@ impl Occupancy {
             }
             meter.offer(1);
             let sent = watcher.updates.try_send(Arc::clone(part)).is_ok();
-            if sent { meter.accepted.add(1) } else { meter.refuse(1) }
+            if sent {
+                meter.accepted.add(1)
+            } else {
+                meter.refuse(1)
+            }
             sent
         });
     }

@@ -93,7 +93,12 @@ pub(crate) struct Barrier;
 
 /// How a commit ended.
 enum Ended {
-    Committed { told: (i64, Newest), committed: Vec<Committed>, owed: Vec<Owed>, weight: usize },
+    Committed {
+        told: (i64, Newest),
+        committed: Vec<Committed>,
+        owed: Vec<Owed>,
+        weight: usize,
+    },
     Failed(StoreError, Piece),
     /// It is stored, and what the store says of it cannot be.
     Broken(Invariant, String, Piece),

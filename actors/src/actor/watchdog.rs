@@ -46,8 +46,9 @@ impl Watchdog {
     /// Starts looking; tells `told`.
     pub(crate) fn start(parts: WatchdogParts, told: watch::Sender<Health>) -> Self {
         let (stop, stopped) = mpsc::channel();
-        let started =
-            std::thread::Builder::new().name("watchdog".to_owned()).spawn(move || run(&parts, &told, &stopped));
+        let started = std::thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(move || run(&parts, &told, &stopped));
         if let Err(error) = started {
             tracing::error!(%error, "there is no watchdog over the threads");
         }

@@ -8,48 +8,15 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use waypost_actors::model::{
-    Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId,
+use waypost_actors::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use waypost_actors::ports::{
+    Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
 };
-use waypost_actors::ports::{Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed};
 use waypost_actors::tracking::{Effects, VehicleState};
 
 use crate::audit::audit;
+pub(crate) use crate::fault::{Came, Fault};
 use crate::ledger::{Ledger, key};
-
-/// What becomes of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is stored and says so.
-    None,
-    /// It is not stored and says that it failed.
-    Refuse,
-    /// It is stored and says that it failed.
-    Doubt,
-    /// It is stored and says that it failed, and from then on the store is away.
-    Vanish,
-    /// It is stored and never answers.
-    HangStored,
-    /// It is not stored and never answers.
-    Hang,
-    /// It panics, and is not stored.
-    Panic,
-    /// Another server has taken over.
-    TakenOver,
-    /// It is stored, and a fix is missing from its accounts.
-    Miscount,
-    /// It is stored, and its records are told with numbers one too high.
-    Misnumber,
-}
-
-/// One commit as it came.
-#[derive(Clone, Debug)]
-pub(crate) struct Came {
-    pub(crate) writes: usize,
-    pub(crate) rows: usize,
-    /// Rows, events and one for each write: what the core's bound counts.
-    pub(crate) weight: usize,
-}
 
 #[derive(Default)]
 struct Books {
@@ -349,7 +316,10 @@ impl TrackStore for Store {
                 }
                 Fault::Misnumber => {
                     let mut committed = self.books().write(batch);
-                    committed.iter_mut().flat_map(|told| &mut told.events).for_each(|event| event.sequence += 1);
+                    committed
+                        .iter_mut()
+                        .flat_map(|told| &mut told.events)
+                        .for_each(|event| event.sequence += 1);
                     Ok(committed)
                 }
                 Fault::TakenOver => {
