@@ -21,7 +21,10 @@ fn promised() -> BTreeSet<String> {
 /// Every series of a page, without labels and values.
 fn series(page: &str) -> BTreeSet<String> {
     let lines = page.lines().filter(|line| !line.starts_with('#'));
-    lines.filter_map(|line| line.split(['{', ' ']).next()).map(str::to_owned).collect()
+    let values = lines.filter_map(|line| line.split(['{', ' ']).next());
+    // A histogram goes by the name that its parts have in common.
+    let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" histogram"));
+    values.chain(types).map(str::to_owned).collect()
 }
 
 #[test]

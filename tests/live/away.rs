@@ -101,7 +101,7 @@ async fn a_dispatcher_is_told_when_nothing_is_stored_any_more(store: TestStore) 
     let fleet = server.fleet("org").await;
     let bus = fleet.bus("one").await;
     let mut feed = Wire::feed(&server, &fleet.dispatcher).await;
-    feed.say(&json!({ "type": "subscribe", "id": "all", "topics": ["positions"] })).await;
+    feed.say(&json!({ "type": "subscribe", "id": "all", "topics": ["events"] })).await;
     feed.hear("subscribed").await;
     let stuck = crate::tracker::Stuck::hold(&store).await;
     let mut wire = Wire::bus(&server, &bus).await;

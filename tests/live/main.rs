@@ -5,6 +5,7 @@
 mod away;
 mod bad_input;
 mod child;
+mod clock;
 mod feed;
 mod kills;
 mod late;
