@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
 use tokio::time::timeout;
-use waypost_actors::ports::StoreError;
+use waypost_actors::ports::{StoreError, TrackStore};
 
 use self::listeners::{Admin, WaitingRoom, serve};
 use self::start::{Start, Started};
@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, ContextError};
 use crate::mail::{MailError, Transport};
+use crate::ops::retention::{Gone, enforce};
 use crate::readiness::Readiness;
 use crate::store::cache::CacheError;
 use crate::store::lock::ServerLock;
@@ -26,6 +27,7 @@ use crate::store::open::OpenError;
 use crate::store::partitions::make_partitions;
 use crate::store::probe::Probe;
 use crate::store::sql::{Db, SqlError};
+use crate::store::track::Track;
 use crate::telemetry::Metrics;
 
 /// How long a stopping server waits for what is on its way to a commit, and for mail that is under way. With the
@@ -35,6 +37,9 @@ const FINISH_WITHIN: Duration = Duration::from_secs(3);
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// Between two looks at what is past retention.
+const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
 /// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -109,9 +114,19 @@ impl Application {
 
     /// As [`Application::build`], with another way for mail to leave than the settings say.
     pub async fn build_with(
+        settings: Settings,
+        clock: Clock,
+        mail: Option<Transport>,
+    ) -> Result<Self, StartError> {
+        Self::build_on(settings, clock, mail, |track| track).await
+    }
+
+    /// As [`Application::build_with`], with the live core on what `store` makes of the store of live data.
+    pub async fn build_on(
         mut settings: Settings,
         clock: Clock,
         mail: Option<Transport>,
+        store: impl Fn(Arc<Track>) -> Arc<dyn TrackStore> + 'static,
     ) -> Result<Self, StartError> {
         let wanted = settings.listen;
         let told = |error| StartError::Listen(wanted, error);
@@ -124,7 +139,10 @@ impl Application {
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = WaitingRoom::open(&listener, readiness.clone())?;
         let workers = settings.workers;
-        let started = Start { settings, clock, mail, readiness: readiness.clone() }.run().await;
+        let started = {
+            let (readiness, store) = (readiness.clone(), Box::new(store));
+            Start { settings, clock, mail, readiness, store }.run().await
+        };
         room.close().await;
         let Started { context, first_start, writer, probe, lock } = match started {
             Ok(started) => started,
@@ -155,6 +173,7 @@ impl Application {
         let handle = self.server.handle();
         let Context { live, mail, readiness, .. } = self.context.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
+        let retention = actix_rt::spawn(keep_retention(self.context.clone()));
         let looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
         let post = Arc::clone(&mail);
         let post = actix_rt::spawn(async move { post.run().await });
@@ -177,6 +196,7 @@ impl Application {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         partitions.abort();
+        retention.abort();
         looking.abort();
         let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
         if post.is_err() {
@@ -222,6 +242,19 @@ async fn keep_partitions(context: Context) {
     loop {
         tokio::time::sleep(PARTITIONS_EVERY).await;
         renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
+/// start.
+async fn keep_retention(context: Context) {
+    loop {
+        match enforce(&context.db, context.clock.now()).await {
+            Ok(gone) if gone == Gone::default() => {}
+            Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
+            Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
     }
 }
 
