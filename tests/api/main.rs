@@ -22,6 +22,7 @@ mod inside;
 mod letters;
 mod limits;
 mod matrix;
+mod metrics;
 mod mistakes;
 mod once;
 mod organization_life;
