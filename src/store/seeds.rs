@@ -8,6 +8,7 @@ use waypost_actors::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicl
 use waypost_actors::ports::VehicleSeed;
 use waypost_actors::tracking::VehicleState;
 
+use super::calibration;
 use super::fence_row::{self, FenceRow};
 use super::sql::{Db, Result};
 use super::time::Time;
@@ -20,6 +21,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
     type Row =
         (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>, Option<Time>, Option<Time>);
     let mut spans = read_spans(db).await?;
+    let mut calibrations = calibration::read_all(db).await?;
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
         from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
         where v.deleted_at is null or s.dirty_from is not null \
@@ -32,6 +34,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
             name,
             limits,
             out_of_service: spans.remove(&id).unwrap_or_default(),
+            calibrations: calibrations.remove(&id).unwrap_or_default(),
         },
         state: state.map(|Json(state)| state).unwrap_or_default(),
         is_removed: deleted_at.is_some(),

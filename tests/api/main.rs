@@ -12,6 +12,7 @@ mod driver_lock;
 mod driver_tenancy;
 mod drivers;
 mod fleet;
+mod fuel;
 mod geofence_events;
 mod geofence_import;
 mod geofences;

@@ -8,6 +8,7 @@ mod feed;
 mod kills;
 mod late;
 mod orders;
+mod raw_data;
 mod resume;
 mod server;
 mod slice;

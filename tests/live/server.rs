@@ -92,6 +92,10 @@ impl Server {
     pub(crate) async fn start_with(store: &TestStore, set: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = settings(store);
         set(&mut settings);
+        Self::start_on(settings).await
+    }
+
+    pub(crate) async fn start_on(settings: Settings) -> Self {
         let ahead_micros = Arc::new(AtomicI64::new(0));
         let ahead = Arc::clone(&ahead_micros);
         let system = Clock::system();

@@ -21,7 +21,7 @@ use super::occupancy::{self, CommittedVehicle, Occupancy, Replace};
 use super::permits::{Permit, Permits};
 use super::vehicle::{Done, InFlight, Outcome};
 use crate::live::{LiveConfig, LiveError};
-use crate::model::{Event, OrganizationId, VehicleId};
+use crate::model::{OrganizationId, VehicleId};
 use crate::ports::{Batch, Committed, Counts, Reread, StoreError, TrackStore, VehicleWrite};
 use crate::tracking::{Effects, VehicleState};
 
@@ -198,7 +198,7 @@ impl Persistence {
         let mut owed = Vec::new();
         let mut rows = 0;
         while let Some(write) = self.waiting.front() {
-            let more = weight(&write.effects);
+            let more = write.effects.weight();
             if rows > 0 && rows + more > self.parts.config.max_batch_rows {
                 break;
             }
@@ -295,13 +295,6 @@ impl Persistence {
     }
 }
 
-/// What a write weighs in a batch: its rows and its records.
-fn weight(effects: &Effects) -> usize {
-    let correction = effects.correction.as_ref();
-    let corrected = correction.map_or(0, |part| part.events.len() + part.quarantines.len());
-    effects.rows.len() + effects.events.len() + corrected + 1
-}
-
 /// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
 fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
     let writes = batch.writes.iter().zip(committed);
@@ -320,9 +313,14 @@ async fn tell(
     committed: &mut [Committed],
     next_sequence: i64,
 ) -> (i64, Newest) {
-    let events: Vec<Event> =
-        committed.iter_mut().flat_map(|committed| std::mem::take(&mut committed.events)).collect();
-    let next_sequence = events.iter().map(|event| event.sequence + 1).max().unwrap_or(next_sequence);
+    let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
+    for committed in committed {
+        events.append(&mut committed.events);
+        fuel_events.append(&mut committed.fuel_events);
+    }
+    let numbers =
+        events.iter().map(|event| event.sequence).chain(fuel_events.iter().map(|event| event.sequence));
+    let next_sequence = numbers.max().map_or(next_sequence, |newest| newest + 1);
     let committed = |write: VehicleWrite| CommittedVehicle {
         vehicle_id: write.vehicle_id,
         organization_id: write.organization_id,
@@ -330,7 +328,7 @@ async fn tell(
     };
     let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
     let newest = vehicles.iter().map(|v| (v.organization_id, v.vehicle_id, Arc::clone(&v.state))).collect();
-    occupancy.send(occupancy::Committed { vehicles, events, next_sequence }).await.ok();
+    occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
     (next_sequence, newest)
 }
 
@@ -374,7 +372,7 @@ impl Handler<Write> for Persistence {
             return;
         }
         self.taken += 1;
-        self.waiting_rows += weight(&write.effects);
+        self.waiting_rows += write.effects.weight();
         self.waiting.push_back(write);
         self.flush_if_due(false, ctx);
     }

@@ -209,6 +209,7 @@ impl<'a> Evaluation<'a> {
 
     fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
+        let undecided = self.state.suspect.map(|suspect| suspect.recorded_at);
         let Self { slice, context, effects, .. } = self;
         let correction = Correction {
             after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
@@ -217,6 +218,9 @@ impl<'a> Evaluation<'a> {
             detected_at: context.detected_at,
             events: effects.events,
             visits: effects.visits,
+            fuel_rows: effects.fuel_rows,
+            undecided,
+            fuel_events: effects.fuel_events,
             quarantines,
             checkpoints: effects.checkpoints,
             dirty,
