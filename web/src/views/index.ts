@@ -4,6 +4,7 @@ import type { FunctionComponent } from "preact";
 
 import { strings } from "../strings";
 import { LiveView } from "./LiveView";
+import { ReplayView } from "./replay/ReplayView";
 
 export interface View {
   /** The first part of its address: `#/live`. */
@@ -17,4 +18,5 @@ export interface View {
 
 export const VIEWS: readonly View[] = [
   { path: "live", title: strings.live.title, isOffered: () => true, component: LiveView },
+  { path: "replay", title: strings.replay.title, isOffered: () => true, component: ReplayView },
 ];
