@@ -156,7 +156,7 @@ export const strings = {
     nothing: "No stop and no fence on this day",
     stop: (span: string) => `Stopped for ${span}`,
     crossing: { entry: (fence: string) => `Entered ${fence}`, exit: (fence: string) => `Left ${fence}`, dwell: (fence: string) => `Stayed in ${fence}` },
-    summary: (fixes: number, kilometers: string) => `${fixes.toLocaleString()} positions, ${kilometers} km`,
+    summary: (fixes: number, kilometers: string) => `${count(fixes, "position")}, ${kilometers} km`,
   },
   view: { unknown: "There is no such view." },
   units: {

@@ -8,6 +8,8 @@ import type { FeedVehicle, Numbered, Order, Report, Said } from "./protocol";
 const ASK_AFTER_MS = 400;
 /** Silence after which it is not, unless answers are known to take longer. */
 const SILENT_AFTER_MS = 850;
+/** Answers that take longer than this are no measure of the way, but of a server or a browser that was busy. */
+const LONGEST_ANSWER_MS = 500;
 /** A silent connection is given up: whatever the browser thinks, nobody is there. */
 const DEAD_AFTER_MS = 10_000;
 const LOOK_EVERY_MS = 100;
@@ -55,7 +57,7 @@ function open(connection: number, url: string, firstWords: readonly string[]): v
     isSilent = false;
     const said = JSON.parse(data) as Said<readonly FeedVehicle[]>;
     if (said.type === "pong" && askedAt > 0) {
-      answersTakeMs = (answersTakeMs + heardAt - askedAt) / 2;
+      answersTakeMs = (answersTakeMs + Math.min(LONGEST_ANSWER_MS, heardAt - askedAt)) / 2;
       askedAt = 0;
     }
     tell(connection, said);

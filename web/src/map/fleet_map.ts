@@ -30,7 +30,6 @@ const FEW = 200;
 /** From this zoom on the coasts of the first load are corners. */
 const FINER_FROM_ZOOM = 3.5;
 
-const EMPTY: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 /** Vehicles by row, as state/vehicles.ts has them. */
@@ -52,11 +51,13 @@ export class FleetMap {
   readonly #vehicles = new VehicleLayer(() => ({
     standings: ["--unknown", "--stopped", "--moving", "--silent", "--silent", "--moving"].map((name) => rgb(token(name))),
     rim: rgb(token("--panel")),
+    ring: rgb(token("--accent")),
   }));
   readonly #wakes = new WakeLayer(() => rgb(token("--wake")));
   #finer: Promise<GeoJSON.FeatureCollection | GeoJSON.Feature> | null = null;
   #refined: GeoJSONSource | null = null;
   #shown: Shown | null = null;
+  #standings: Uint8Array = new Uint8Array(0);
   #nameOf: (id: string) => string = () => "";
   #chosen: string | null = null;
   #namedAt = 0;
@@ -110,9 +111,10 @@ export class FleetMap {
     this.#shown = vehicles;
     this.#nameOf = nameOf;
     if (this.#isLive) this.#wakes.set(vehicles.ids, vehicles);
-    this.#vehicles.set(vehicles, standings);
+    this.#standings = standings;
+    this.#draw();
     if (vehicles.count <= FEW || performance.now() - this.#namedAt > 1000) this.#showNames();
-    this.#showChosen();
+    this.#keepInView();
     this.#fit();
   }
 
@@ -125,7 +127,7 @@ export class FleetMap {
   /** Marks a vehicle; null for none. */
   choose(id: string | null): void {
     this.#chosen = id;
-    this.#showChosen();
+    this.#draw();
     this.#showNames();
   }
 
@@ -226,11 +228,14 @@ export class FleetMap {
     return [this.#shown.longitudes[row] ?? 0, this.#shown.latitudes[row] ?? 0];
   }
 
-  #showChosen(): void {
-    const place = this.#place(this.#chosen);
-    if (!place && !this.#filled.has("chosen")) return;
-    this.fill("chosen", place ? { type: "Feature", properties: {}, geometry: { type: "Point", coordinates: place } } : EMPTY);
-    if (place && this.#isFollowing && !this.map.isMoving()) this.#moveTo(place, this.map.getZoom());
+  #draw(): void {
+    const shown = this.#shown;
+    if (shown) this.#vehicles.set(shown, this.#standings, this.#chosen === null ? undefined : shown.row(this.#chosen));
+  }
+
+  #keepInView(): void {
+    const place = this.#isFollowing ? this.#place(this.#chosen) : null;
+    if (place && !this.map.isMoving()) this.#moveTo(place, this.map.getZoom());
   }
 
   #showNames(): void {

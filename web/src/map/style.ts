@@ -11,7 +11,7 @@ import { token } from "./tokens";
 const EMPTY: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
 /** The sources that are filled as the fleet moves, in no order. */
-export const FILLED = ["fences", "fence-names", "trail", "marks", "names", "chosen"] as const;
+export const FILLED = ["fences", "fence-names", "trail", "marks", "names"] as const;
 export type Filled = (typeof FILLED)[number];
 
 /** The style for the theme in force. Without `glyphs`, letters are drawn here: no font is fetched. */
@@ -84,10 +84,6 @@ function ours(): LayerSpecification[] {
       id: "marks-name", type: "symbol", source: "marks", minzoom: 11,
       layout: { "text-field": ["get", "text"], "text-size": 11, "text-offset": [0.9, 0], "text-anchor": "left" },
       paint: { "text-color": token("--ink"), ...halo },
-    },
-    {
-      id: "chosen", type: "circle", source: "chosen",
-      paint: { "circle-radius": 19, "circle-color": token("--accent"), "circle-opacity": 0.16, "circle-stroke-color": token("--accent"), "circle-stroke-width": 2 },
     },
     {
       id: "names", type: "symbol", source: "names",

@@ -16,6 +16,10 @@ export interface Drawn {
 
 /** Two floats for a coordinate: one alone is off by metres. Then heading and standing. */
 const FLOATS_PER_VEHICLE = 6;
+/** Around the chosen one. CSS pixels. */
+const RING_PIXELS = 18;
+/** Added to the standing of the chosen one. */
+const CHOSEN = 8;
 /** The place of "moving" in STANDINGS (state/standing.ts). */
 const MOVING = 2;
 /** Moving, nobody knows which way. */
@@ -23,31 +27,35 @@ const MOVING_SOMEWHERE = 5;
 
 const VERTEX = `#version 300 es
 precision highp float;
+const float RING = ${RING_PIXELS.toFixed(1)};
 uniform vec2 center_high, center_low, viewport;
 uniform float world, radius;
 in vec2 high, low;
 in float heading, standing;
 out vec2 place;
-flat out int kind;
+flat out int kind, chosen;
 void main() {
   vec2 corner = vec2(float(gl_VertexID & 1), float(gl_VertexID >> 1)) * 2.0 - 1.0;
   vec2 from_center = (high - center_high) + (low - center_low);
   from_center.x -= floor(from_center.x + 0.5);
   float angle = radians(heading);
   place = mat2(cos(angle), sin(angle), -sin(angle), cos(angle)) * corner;
-  kind = int(standing);
-  vec2 pixels = from_center * world + vec2(corner.x, -corner.y) * (radius + 2.0);
+  kind = int(standing) & 7;
+  chosen = int(standing) >> 3;
+  float size = chosen == 1 ? RING + 2.0 : radius + 2.0;
+  vec2 pixels = from_center * world + vec2(corner.x, -corner.y) * size;
   gl_Position = vec4(pixels * 2.0 / viewport * vec2(1.0, -1.0), 0.0, 1.0);
-  place *= (radius + 2.0) / radius;
+  place *= size / radius;
 }`;
 
 const FRAGMENT = `#version 300 es
 precision highp float;
+const float RING = ${RING_PIXELS.toFixed(1)};
 uniform vec3 colors[6];
-uniform vec3 rim;
+uniform vec3 rim, ring;
 uniform float radius, ratio;
 in vec2 place;
-flat in int kind;
+flat in int kind, chosen;
 out vec4 color;
 const vec2 ARROW[4] = vec2[4](vec2(0.0, 0.95), vec2(0.72, -0.75), vec2(0.0, -0.42), vec2(-0.72, -0.75));
 float arrow(vec2 p) {
@@ -82,6 +90,10 @@ void main() {
   float inside = 1.0 - smoothstep(-pixel, pixel, distance);
   float whole = 1.0 - smoothstep(rim_width - pixel, rim_width + pixel, distance);
   color = vec4(mix(rim, colors[kind], inside), 1.0) * whole;
+  if (chosen == 0) return;
+  float from_ring = length(place) * radius - RING;
+  float halo = max(0.16 * (1.0 - step(0.0, from_ring)), 1.0 - smoothstep(0.5, 1.5, abs(from_ring)));
+  color += vec4(ring, 1.0) * halo * (1.0 - color.a);
 }`;
 
 /** Smaller where the map shows a continent, so that a fleet stays a pattern. CSS pixels. */
@@ -91,6 +103,8 @@ const radiusAt = (zoom: number): number => Math.min(12, Math.max(5, zoom - 1));
 interface Colors {
   readonly standings: readonly Rgb[];
   readonly rim: Rgb;
+  /** Around the chosen one. */
+  readonly ring: Rgb;
 }
 
 /** The layer; goes on with what it was last given after the map's style was changed. */
@@ -116,8 +130,8 @@ export class VehicleLayer implements CustomLayerInterface {
     this.#colors = colors;
   }
 
-  /** Takes over where vehicles are and how they stand. */
-  set(vehicles: Drawn, standings: Uint8Array): void {
+  /** Takes over where vehicles are, how they stand, and the row of the chosen one. */
+  set(vehicles: Drawn, standings: Uint8Array, chosen: number | undefined): void {
     const { count } = vehicles;
     if (count > this.#x.length) this.#grow(count);
     for (let row = 0; row < count; row += 1) {
@@ -135,7 +149,7 @@ export class VehicleLayer implements CustomLayerInterface {
       this.#data[at + 2] = x - highX;
       this.#data[at + 3] = y - highY;
       this.#data[at + 4] = standing === MOVING && !isLost ? heading : 0;
-      this.#data[at + 5] = isLost ? MOVING_SOMEWHERE : standing;
+      this.#data[at + 5] = (isLost ? MOVING_SOMEWHERE : standing) + (row === chosen ? CHOSEN : 0);
     }
     this.#count = count;
     this.#isChanged = true;
@@ -207,9 +221,10 @@ export class VehicleLayer implements CustomLayerInterface {
     gl.uniform1f(at("world"), 512 * 2 ** map.getZoom());
     gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
     gl.uniform1f(at("ratio"), map.getPixelRatio());
-    const { standings, rim } = this.#colors();
+    const { standings, rim, ring } = this.#colors();
     gl.uniform3fv(at("colors"), standings.flat());
     gl.uniform3fv(at("rim"), rim);
+    gl.uniform3fv(at("ring"), ring);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
     gl.disable(gl.DEPTH_TEST);

@@ -1,6 +1,6 @@
 // What has just happened, newest first. Holds still while somebody points at it or has the focus in it.
 
-import { useSignal } from "@preact/signals";
+import { useSignal, useSignalEffect } from "@preact/signals";
 
 import type { Event } from "../../api/schema";
 import { Empty } from "../../parts/Empty";
@@ -17,6 +17,11 @@ export function EventFeed() {
   const words = strings.events;
   const held = useSignal<readonly Happening[] | null>(null);
   const current = happenings.value;
+  // whoever mutes wants to see it, also while pointing
+  useSignalEffect(() => {
+    muted.value;
+    if (held.peek()) held.value = happenings.peek();
+  });
   const shown = (held.value ?? current).slice(0, SHOWN);
   const known = new Set(held.value?.map(({ last }) => last.id));
   const waiting = held.value ? current.filter(({ last }) => !known.has(last.id)).length : 0;

@@ -77,10 +77,12 @@ export function placeAt(track: Track, at: number): [longitude: number, latitude:
 const between = ({ longitudes, latitudes }: Track, from: number, to: number) =>
   bearing(longitudes[from] ?? 0, latitudes[from] ?? 0, longitudes[to] ?? 0, latitudes[to] ?? 0);
 
-/** Which way it went at a row: what the tracker said, else towards the next fix. Degrees clockwise from north. */
+/** Which way it went at a row: what the tracker said, else from this fix to the next. Degrees clockwise from north. */
 export function headingAt(track: Track, row: number): number {
   const reported = track.headingsDegrees[row] ?? NaN;
-  return Number.isNaN(reported) && row + 1 < track.count ? between(track, row, row + 1).degrees : reported;
+  if (!Number.isNaN(reported) || track.count < 2) return reported;
+  const from = Math.min(row, track.count - 2);
+  return between(track, from, from + 1).degrees;
 }
 
 /** Metres between two rows, near enough for a sum people read. */
