@@ -7,7 +7,7 @@ use std::sync::Arc;
 use futures_util::future::BoxFuture;
 
 use crate::fuel::FuelRecord;
-use crate::model::{Event, Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::tracking::{Effects, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
@@ -18,6 +18,9 @@ pub enum StoreError {
     /// It does not answer, or not in time. What was being committed may or may not be stored.
     #[error("the store is away: {0}")]
     Away(String),
+    /// It answers, and will never take this: a value that it cannot hold. Nothing of it is stored.
+    #[error("the store refuses it: {0}")]
+    Refused(String),
     /// Another server has taken over: this one must stop.
     #[error("another server has taken over the store")]
     TakenOver,
@@ -64,6 +67,25 @@ pub struct Committed {
     pub fuel_events: Vec<FuelRecord>,
     /// Whether the vehicle has a dirty mark after the batch.
     pub is_dirty: bool,
+}
+
+impl Committed {
+    /// The feed numbers its records have, of both kinds.
+    pub fn numbers(&self) -> impl Iterator<Item = i64> {
+        let fuel = self.fuel_events.iter().map(|event| event.sequence);
+        self.events.iter().map(|event| event.sequence).chain(fuel)
+    }
+}
+
+/// A fix that is not stored among the others, for a reason that will not go away.
+#[derive(Clone, Debug)]
+pub struct RefusedFix {
+    /// Whose.
+    pub vehicle_id: VehicleId,
+    /// The fix.
+    pub fix: Fix,
+    /// Why, for whoever looks into it.
+    pub reason: String,
 }
 
 /// A vehicle and its newest committed state.
@@ -136,7 +158,8 @@ pub trait TrackStore: Send + Sync + 'static {
     ///   are, with numbers of the same order, and compared by [`compare`](crate::tracking::compare).
     /// - the state of the last write of each vehicle is its newest.
     ///
-    /// A later write of the same batch sees what an earlier one left.
+    /// A later write of the same batch sees what an earlier one left. [`StoreError::Refused`] is sure: nothing of
+    /// the batch is stored, and it would be refused again.
     fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>>;
 
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
@@ -150,6 +173,9 @@ pub trait TrackStore: Send + Sync + 'static {
         vehicles: &'a [VehicleId],
         sequence: i64,
     ) -> BoxFuture<'a, Result<Reread, StoreError>>;
+
+    /// Keeps a refused fix for whoever looks into it; one that is kept already stays as it is.
+    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Notes that every record of this version of a fence is committed, or owed by a dirty mark. Other
     /// versions of the fence are settled for themselves.

@@ -7,7 +7,7 @@ mod load;
 mod value;
 
 pub use load::{ConfigError, InForce, Sources, flags, given_flags, in_force};
-pub use value::{LogFormat, Rate, Secret, Sender, SignUp, WebAddress};
+pub use value::{AdminListen, LogFormat, Rate, Secret, Sender, SignUp, WebAddress};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -71,6 +71,7 @@ macro_rules! settings {
 
 settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
+    admin_listen: AdminListen = "auto", "Address and port of /metrics, /healthz and /readyz for operators, without sign-in: keep it private. auto is 127.0.0.1 and the port after that of listen, if it is free; or off";
     data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with PostgreSQL";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";

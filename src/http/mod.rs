@@ -3,6 +3,7 @@
 //! Owns the route table, the error-code table and the description; knows no SQL and no rule of
 //! the business, which live in `ops` and `domain`.
 
+pub mod admin;
 pub mod answer;
 pub mod assignments;
 pub mod audit;
@@ -41,6 +42,7 @@ pub mod trackers;
 pub mod users;
 pub mod vehicles;
 pub mod visits;
+pub mod waiting;
 
 pub use edge::{RequestId, edge};
 

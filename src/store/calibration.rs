@@ -6,7 +6,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{Calibration, Sensor, Timestamp, VehicleId};
 
-use super::sql::{Db, On, Result};
+use super::sql::{Db, On, Result, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 
@@ -88,6 +88,13 @@ pub(super) async fn read_all(db: &Db) -> Result<HashMap<Uuid, Vec<Calibration>>>
         versions.entry(row.vehicle_id).or_default().push(row.into());
     }
     Ok(versions)
+}
+
+/// Every version of one vehicle, in use or not.
+pub(super) async fn read_of(tx: &mut Tx, vehicle: VehicleId) -> Result<Vec<Calibration>> {
+    let select = tx.on().sql(SELECT).push(" where c.vehicle_id = ").push_bind(Uuid::from(vehicle));
+    let rows: Vec<Row> = select.push(" order by c.version").all().await?;
+    Ok(rows.into_iter().map(Calibration::from).collect())
 }
 
 /// Versions that may not have marked their vehicle yet, of vehicles in use.

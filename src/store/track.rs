@@ -11,7 +11,7 @@ use uuid::Uuid;
 use waypost_actors::fuel::FuelRecord;
 use waypost_actors::model::{Event, GeofenceId, VehicleId};
 use waypost_actors::ports::{
-    Batch, Committed, EventLog, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
+    Batch, Committed, EventLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
 };
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::Audience;
@@ -23,6 +23,7 @@ use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
 use super::fuel_records::store_fuel;
 use super::position_row::{store_positions, store_quarantines};
 use super::records::store_timelines;
+use super::refused_fix;
 use super::seeds::{read_fences, read_unsettled, read_vehicles};
 use super::slice::read_slice;
 use super::sql::{Db, Result, Tx};
@@ -171,7 +172,10 @@ impl TrackStore for Track {
         &'a self,
         batch: &'a Batch,
     ) -> BoxFuture<'a, std::result::Result<Vec<Committed>, StoreError>> {
-        Box::pin(async move { self.commit_batch(batch).await.map_err(away)?.ok_or(StoreError::TakenOver) })
+        Box::pin(async move {
+            let committed = self.commit_batch(batch).await.map_err(|error| refused_fix::told(&error))?;
+            committed.ok_or(StoreError::TakenOver)
+        })
     }
 
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, std::result::Result<Option<Slice>, StoreError>> {
@@ -185,6 +189,15 @@ impl TrackStore for Track {
     ) -> BoxFuture<'a, std::result::Result<Reread, StoreError>> {
         Box::pin(async move {
             self.read_back(vehicles, sequence).await.map_err(away)?.ok_or(StoreError::TakenOver)
+        })
+    }
+
+    fn quarantine<'a>(
+        &'a self,
+        refused: &'a RefusedFix,
+    ) -> BoxFuture<'a, std::result::Result<(), StoreError>> {
+        Box::pin(async move {
+            refused_fix::insert(&self.db, refused).await.map_err(|error| refused_fix::told(&error))
         })
     }
 

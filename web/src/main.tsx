@@ -7,6 +7,7 @@ import "./styles/live.css";
 import "./styles/map.css";
 import "./styles/vehicle.css";
 import "./styles/replay.css";
+import "./styles/forms.css";
 
 import { render } from "preact";
 

@@ -1,5 +1,7 @@
 // Every word the page shows, in one place. English first; another language is another object of this type.
 
+import { manage } from "./strings_manage";
+
 const count = (number: number, one: string, many = `${one}s`) => `${number.toLocaleString()} ${number === 1 ? one : many}`;
 
 export const strings = {
@@ -8,6 +10,7 @@ export const strings = {
   skip: "Skip to content",
   signIn: {
     title: "Sign in",
+    purpose: "Where the fleet is, and what just happened.",
     email: "E-mail",
     password: "Password",
     action: "Sign in",
@@ -51,7 +54,7 @@ export const strings = {
     search: "Search vehicles",
     searchHint: "Name or plate",
     empty: "No vehicle has reported yet",
-    emptyNext: "Create a vehicle with a tracker, then let it report: its token goes to POST /v1/positions or /v1/ws/tracker.",
+    emptyNext: "Create a vehicle with its tracker under Vehicles, and let it report: the page shows the token and a line to try.",
     none: "No vehicle is like that",
     noneNext: "Search for less, or show all.",
     name: "Vehicle",
@@ -66,7 +69,7 @@ export const strings = {
     empty: "Nobody is inside a fence",
     emptyNext: "Vehicles show up here as they enter one.",
     noFences: "There is no fence yet",
-    noFencesNext: "Draw one under Fences, or create it with POST /v1/geofences.",
+    noFencesNext: "Draw one under Fences.",
     since: (time: string) => `since ${time}`,
     more: (number: number) => `Show ${number.toLocaleString()} more`,
     fewer: "Show fewer",
@@ -158,6 +161,7 @@ export const strings = {
     crossing: { entry: (fence: string) => `Entered ${fence}`, exit: (fence: string) => `Left ${fence}`, dwell: (fence: string) => `Stayed in ${fence}` },
     summary: (fixes: number, kilometers: string) => `${count(fixes, "position")}, ${kilometers} km`,
   },
+  manage,
   view: { unknown: "There is no such view." },
   units: {
     seconds: (seconds: number) => `${Math.max(0, Math.round(seconds))} s`,

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::fuel::FuelRecord;
 use crate::geofence::FenceTimeline;
+use crate::meters::Meters;
 use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Stay, VehicleState};
@@ -35,16 +36,18 @@ pub(crate) struct Occupancy {
     fleets: HashMap<OrganizationId, HashSet<VehicleId>>,
     watchers: Vec<Watcher>,
     next_sequence: i64,
+    meters: Meters,
 }
 
 impl Occupancy {
-    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64) -> Self {
+    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64, meters: Meters) -> Self {
         let mut occupancy = Self {
             vehicles: HashMap::with_capacity(seeds.len()),
             inside: HashMap::new(),
             fleets: HashMap::new(),
             watchers: Vec::new(),
             next_sequence,
+            meters,
         };
         for seed in seeds {
             let state = Arc::new(seed.state.clone());
@@ -94,7 +97,7 @@ impl Occupancy {
         events: &[Arc<CommittedEvent>],
         fuel_events: &[Arc<CommittedEvent<FuelRecord>>],
     ) {
-        let next_sequence = self.next_sequence;
+        let (next_sequence, meter) = (self.next_sequence, &self.meters.watchers);
         let mut parts: HashMap<Option<OrganizationId>, Arc<Update>> = HashMap::new();
         self.watchers.retain(|watcher| {
             let key = match watcher.audience {
@@ -122,7 +125,14 @@ impl Occupancy {
             if part.is_empty() {
                 return !watcher.updates.is_closed();
             }
-            watcher.updates.try_send(Arc::clone(part)).is_ok()
+            meter.offer(1);
+            let sent = watcher.updates.try_send(Arc::clone(part)).is_ok();
+            if sent {
+                meter.accepted.add(1)
+            } else {
+                meter.refuse(1)
+            }
+            sent
         });
     }
 

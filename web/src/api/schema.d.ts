@@ -1280,6 +1280,16 @@ export interface components {
             readonly stroke: components["schemas"]["ApexStroke"];
             /** @description The axis of time. */
             readonly xaxis: components["schemas"]["ApexAxis"];
+            /** @description The axis of litres. */
+            readonly yaxis: components["schemas"]["ApexDecimals"];
+        };
+        /** @description How litres are written. */
+        readonly ApexDecimals: {
+            /**
+             * Format: int32
+             * @description Digits after the point.
+             */
+            readonly decimalsInFloat: number;
         };
         /** @description What kind of chart. */
         readonly ApexKind: {
@@ -1459,6 +1469,8 @@ export interface components {
              * @description Pixels: a short event on a long axis is still a line.
              */
             readonly borderWidth: number;
+            /** @description Behind the lines. */
+            readonly drawTime: string;
             /** @description What it says. */
             readonly label: components["schemas"]["BoxLabel"];
             /** @description `box`. */
@@ -2661,25 +2673,27 @@ export interface components {
          * @enum {string}
          */
         readonly FuelMotion: "stopped" | "unknown";
-        /** @description What a fuel sensor said at a fix, as it came. */
-        readonly FuelReading: {
+        /** @description What is known of a vehicle's fuel now. */
+        readonly FuelNow: {
             /**
              * Format: double
-             * @description Share of the tank, in percent.
+             * @description Litres burnt since the device's counter began, where it has one.
              */
-            readonly percent: number;
-        } | {
+            readonly counterLiters?: number | null;
             /**
              * Format: double
-             * @description Level in litres.
+             * @description Litres in the tank, smoothed; absent if none was read within the smoothing window.
              */
-            readonly liters: number;
-        } | {
+            readonly levelLiters?: number | null;
             /**
              * Format: double
-             * @description The sensor's own unit; a calibration gives litres.
+             * @description The same as a share of the tank, in percent.
              */
-            readonly raw: number;
+            readonly levelPercent?: number | null;
+            /** @description Whether that reading can be believed. */
+            readonly quality: components["schemas"]["Quality"];
+            /** @description The device's clock at the newest reading. */
+            readonly recordedAt: components["schemas"]["Timestamp"];
         };
         /** @description A refuel or drain, numbered and revised as geofence events are. */
         readonly FuelRecord: components["schemas"]["FuelEvent"] & {
@@ -2897,6 +2911,10 @@ export interface components {
              */
             readonly vehicles?: number | null;
         };
+        /** @description What is known of a vehicle's fuel now. */
+        readonly LiveFuel: components["schemas"]["FuelNow"] & {
+            readonly provisional?: components["schemas"]["FuelEvent"] | null;
+        };
         /** @description A geofence a vehicle is in. */
         readonly LiveGeofence: {
             /** @description Since when. */
@@ -2908,6 +2926,7 @@ export interface components {
         };
         /** @description Where a vehicle is now. */
         readonly LiveVehicle: {
+            readonly fuel?: components["schemas"]["LiveFuel"] | null;
             /** @description The geofences it is in, by entry. */
             readonly geofences: readonly components["schemas"]["LiveGeofence"][];
             /**
@@ -3403,6 +3422,29 @@ export interface components {
             readonly holes?: readonly components["schemas"]["Vec"][];
             /** @description The outer ring, at least three distinct points. */
             readonly vertices: components["schemas"]["Vec"];
+        };
+        /** @description What the fuel sensor said, as it came; reports of one fix may have named several units. */
+        readonly PositionFuel: {
+            /**
+             * Format: double
+             * @description Litres burnt since the device's counter began.
+             */
+            readonly cumulative?: number | null;
+            /**
+             * Format: double
+             * @description Litres.
+             */
+            readonly liters?: number | null;
+            /**
+             * Format: double
+             * @description Share of the tank, in percent.
+             */
+            readonly percent?: number | null;
+            /**
+             * Format: double
+             * @description The sensor's own unit.
+             */
+            readonly raw?: number | null;
         };
         /** @description A position as a tracker reports it. */
         readonly PositionIn: {
@@ -3945,7 +3987,7 @@ export interface components {
                  * @description Metres.
                  */
                 readonly altitudeMeters?: number | null;
-                readonly fuel?: components["schemas"]["FuelReading"] | null;
+                readonly fuel?: components["schemas"]["PositionFuel"] | null;
                 /**
                  * Format: double
                  * @description Degrees clockwise from north.
@@ -4042,7 +4084,7 @@ export interface components {
              * @description Metres.
              */
             readonly altitudeMeters?: number | null;
-            readonly fuel?: components["schemas"]["FuelReading"] | null;
+            readonly fuel?: components["schemas"]["PositionFuel"] | null;
             /**
              * Format: double
              * @description Degrees clockwise from north.
@@ -5150,6 +5192,7 @@ export type Analytics = components['schemas']['Analytics'];
 export type ApexAnnotations = components['schemas']['ApexAnnotations'];
 export type ApexAxis = components['schemas']['ApexAxis'];
 export type ApexCharts = components['schemas']['ApexCharts'];
+export type ApexDecimals = components['schemas']['ApexDecimals'];
 export type ApexKind = components['schemas']['ApexKind'];
 export type ApexLabel = components['schemas']['ApexLabel'];
 export type ApexRange = components['schemas']['ApexRange'];
@@ -5222,7 +5265,7 @@ export type FuelEvent = components['schemas']['FuelEvent'];
 export type FuelEventKind = components['schemas']['FuelEventKind'];
 export type FuelKind = components['schemas']['FuelKind'];
 export type FuelMotion = components['schemas']['FuelMotion'];
-export type FuelReading = components['schemas']['FuelReading'];
+export type FuelNow = components['schemas']['FuelNow'];
 export type FuelRecord = components['schemas']['FuelRecord'];
 export type FuelUnit = components['schemas']['FuelUnit'];
 export type Geofence = components['schemas']['Geofence'];
@@ -5242,6 +5285,7 @@ export type License = components['schemas']['License'];
 export type LicenseStatus = components['schemas']['LicenseStatus'];
 export type LicenseStub = components['schemas']['LicenseStub'];
 export type Limits = components['schemas']['Limits'];
+export type LiveFuel = components['schemas']['LiveFuel'];
 export type LiveGeofence = components['schemas']['LiveGeofence'];
 export type LiveVehicle = components['schemas']['LiveVehicle'];
 export type Lock = components['schemas']['Lock'];
@@ -5282,6 +5326,7 @@ export type Place = components['schemas']['Place'];
 export type Plan = components['schemas']['Plan'];
 export type Plate = components['schemas']['Plate'];
 export type Polygon = components['schemas']['Polygon'];
+export type PositionFuel = components['schemas']['PositionFuel'];
 export type PositionIn = components['schemas']['PositionIn'];
 export type PositionsIn = components['schemas']['PositionsIn'];
 export type PositionsOut = components['schemas']['PositionsOut'];
