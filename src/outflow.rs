@@ -96,20 +96,20 @@ mod tests {
     use std::future::poll_fn;
 
     use actix_web::test::TestRequest;
-    use actix_web::web;
+    use actix_web::{FromRequest as _, web};
     use futures_util::FutureExt;
 
     use super::*;
 
     #[actix_web::test]
     async fn every_byte_given_is_taken_in_the_end_and_room_comes_in_between() {
-        let request = TestRequest::default()
+        let (request, mut body) = TestRequest::default()
             .insert_header(("connection", "upgrade"))
             .insert_header(("upgrade", "websocket"))
             .insert_header(("sec-websocket-version", "13"))
             .insert_header(("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ=="))
-            .to_http_request();
-        let body = web::Payload::from(actix_web::dev::Payload::None);
+            .to_http_parts();
+        let body = web::Payload::from_request(&request, &mut body).await.unwrap();
         let (answer, mut socket, _frames) = actix_ws::handle(&request, body).unwrap();
         let (answer, outflow) = Outflow::of(answer);
         let mut body = answer.into_body();

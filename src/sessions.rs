@@ -63,7 +63,20 @@ struct Watcher {
     who: Uuid,
     session: Uuid,
     organization: Option<OrganizationId>,
+    /// A system user that reports, not somebody who watches.
+    is_fleet: bool,
     ending: watch::Sender<Option<End>>,
+}
+
+/// How many sockets are open.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Trackers'.
+    pub trackers: usize,
+    /// System users', over which they report for fleets.
+    pub fleets: usize,
+    /// Of those who watch.
+    pub dispatchers: usize,
 }
 
 /// A watcher's socket among the open ones, until dropped.
@@ -137,11 +150,21 @@ impl Sessions {
     /// socket to end: look again after it.
     #[must_use]
     pub fn watch(&self, who: Uuid, session: Uuid, organization: Option<OrganizationId>) -> WatcherSession {
+        self.add(who, session, organization, false)
+    }
+
+    fn add(
+        &self,
+        who: Uuid,
+        session: Uuid,
+        organization: Option<OrganizationId>,
+        is_fleet: bool,
+    ) -> WatcherSession {
         let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         let (ending, told) = watch::channel(*self.all.borrow());
         watchers.opened += 1;
         let number = watchers.opened;
-        watchers.open.insert(number, Watcher { who, session, organization, ending });
+        watchers.open.insert(number, Watcher { who, session, organization, is_fleet, ending });
         WatcherSession { sessions: self.clone(), number, ending: told }
     }
 
@@ -177,6 +200,16 @@ impl Sessions {
         for watcher in watchers.open.values().filter(|watcher| is_meant(watcher)) {
             watcher.ending.send_replace(Some(why));
         }
+    }
+
+    /// How many are open.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = trackers.values().filter(|entry| entry.socket.is_some()).count();
+        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
+        let fleets = watchers.open.values().filter(|watcher| watcher.is_fleet).count();
+        Counts { trackers, fleets, dispatchers: watchers.open.len() - fleets }
     }
 
     /// Tells when every socket must end; for sockets that are nobody's yet.

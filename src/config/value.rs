@@ -38,6 +38,17 @@ pub enum LogFormat {
     Json,
 }
 
+/// Where operators look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminListen {
+    /// On loopback, at the port after the server's, if it is free.
+    Auto,
+    /// There and nowhere else.
+    At(SocketAddr),
+    /// Nowhere.
+    Off,
+}
+
 /// Whether strangers may sign up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignUp {
@@ -99,6 +110,19 @@ impl Value for LogFormat {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
             _ => Err("text or json"),
+        }
+    }
+}
+
+impl Value for AdminListen {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| "an address with a port such as 127.0.0.1:9090, auto, or off"),
         }
     }
 }

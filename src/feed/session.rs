@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
-use waypost_actors::live::Live;
+use waypost_actors::live::{Live, Storing};
 use waypost_actors::ports::EventLog;
 use waypost_actors::watch::Update;
 
@@ -76,6 +76,8 @@ pub struct Opening {
     pub outflow: Outflow,
 }
 
+/// A store that takes longer to say whether a session holds is asked the next time.
+const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
 
@@ -90,6 +92,9 @@ pub(super) struct Socket {
     pub(super) subscriptions: Vec<Subscription>,
     pub(super) resets: Vec<Instant>,
     stopping: watch::Receiver<Option<End>>,
+    storing: Storing,
+    /// What the client was told of it.
+    told_storing: bool,
     /// Pings since the last sign of life.
     unanswered: u32,
     /// The subscription that is looked at first for its next commit.
@@ -113,11 +118,13 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
             let mut socket = Socket {
                 out: out.clone(),
                 outflow,
+                storing: feed.live.storing(),
                 feed,
                 caller,
                 subscriptions: Vec::new(),
                 resets: Vec::new(),
                 stopping: place.ending.clone(),
+                told_storing: true,
                 unanswered: 0,
                 turn: 0,
             };
@@ -158,6 +165,7 @@ impl Socket {
                     }
                 }
                 () = until(due) => self.deltas().await,
+                () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
             };
@@ -228,14 +236,20 @@ impl Socket {
         let server_time = self.feed.live.now();
         self.outflow.give(0);
         written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
-        self.say(&Say::Heartbeat { server_time, cursors: &cursors }).await
+        let storing = self.storing.is_so();
+        self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
+    }
+
+    async fn tell_storing(&mut self) -> Step {
+        self.told_storing = !self.told_storing;
+        self.say(&Say::Status { storing: self.told_storing }).await
     }
 
     /// Whether the session still holds. A store that is away says nothing about it.
     async fn check(&mut self) -> Step {
-        match self.feed.auth.still_holds(&self.caller).await {
-            Ok(false) => Err(session_over()),
-            Ok(true) | Err(_) => Ok(()),
+        match timeout(CHECK_WITHIN, self.feed.auth.still_holds(&self.caller)).await {
+            Ok(Ok(false)) => Err(session_over()),
+            Ok(Ok(true) | Err(_)) | Err(_) => Ok(()),
         }
     }
 

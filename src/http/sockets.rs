@@ -1,8 +1,12 @@
 //! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
 
+use std::future::pending;
+use std::time::Duration;
+
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::AggregatedMessageStream;
+use tokio::time::sleep;
 
 use super::code::Code;
 use super::problem::Problem;
@@ -16,8 +20,10 @@ use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
 use crate::outflow::Outflow;
-use crate::sessions::Place;
+use crate::sessions::{End, Place};
 
+/// Between two looks whether a system user's session still holds.
+const CHECK_EVERY: Duration = Duration::from_secs(10);
 /// The largest message of a dispatcher.
 const FEED_FRAME_BYTES: usize = 64 * 1024;
 
@@ -48,12 +54,32 @@ pub async fn tracker_socket(
     if context.sessions.revocations() != looked_up_at {
         whose = reporting(&context, &request).await?;
     }
+    let session = whose.session();
     let intake = Intake::new(context.live.clone(), whose.reports(&context));
     let live = context.live.clone();
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
-    actix_web::rt::spawn(ingest::run(out, frames, intake, place, live, limits));
+    let served = ingest::run(out, frames, intake, place, live, limits);
+    let context = context.get_ref().clone();
+    actix_web::rt::spawn(async move {
+        tokio::select! {
+            () = served => {}
+            () = keep_to_session(&context, session) => {}
+        }
+    });
     Ok(answer)
+}
+
+/// Ends the sockets of a reporting system user when its session is over; looks from time to time. A tracker has
+/// no session.
+async fn keep_to_session(context: &Context, caller: Option<Caller>) {
+    let Some(caller) = caller else { return pending().await };
+    loop {
+        sleep(CHECK_EVERY).await;
+        if let Ok(false) = context.auth.still_holds(&caller).await {
+            context.sessions.end_session(caller.session_id, End::Credential);
+        }
+    }
 }
 
 /// Watch vehicles, geofences and events over a WebSocket.
@@ -127,6 +153,14 @@ impl Reporting {
             Self::Fleet(caller, scope) => {
                 Place::Fleet(sessions.open_fleet(caller.id, caller.session_id, scope.organization_id()))
             }
+        }
+    }
+
+    /// The session it stands on, which may end before the socket.
+    fn session(&self) -> Option<Caller> {
+        match self {
+            Self::Tracker(_) => None,
+            Self::Fleet(caller, _) => Some(caller.clone()),
         }
     }
 

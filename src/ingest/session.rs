@@ -20,6 +20,8 @@ use crate::sessions::{self, End};
 const RETRY_AFTER_MS: u64 = 1_000;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
+/// How long a server that stops waits for commits to acknowledge; then its tracker has to be told to come back.
+const LAST_ACKS_WITHIN: Duration = Duration::from_secs(3);
 /// How long the reason of a close may take to get out.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -244,14 +246,18 @@ impl Socket {
     async fn close(mut self, stop: Stop) {
         let Stop::Close(close, detail) = stop else { return };
         if close == Close::Restarting {
-            while self.sent.len() > 0 {
-                let outcome = self.sent.next().await;
-                if outcome.failed.is_some() || self.settle(outcome).await.is_err() {
-                    break;
-                }
-            }
+            timeout(LAST_ACKS_WITHIN, self.last_acks()).await.ok();
         }
         timeout(GOODBYE_WITHIN, self.goodbye(close, &detail)).await.ok();
+    }
+
+    async fn last_acks(&mut self) {
+        while self.sent.len() > 0 {
+            let outcome = self.sent.next().await;
+            if outcome.failed.is_some() || self.settle(outcome).await.is_err() {
+                return;
+            }
+        }
     }
 
     async fn goodbye(mut self, close: Close, detail: &str) {

@@ -47,7 +47,7 @@ impl Sessions {
     /// no socket to end: look again after it.
     #[must_use]
     pub fn open_fleet(&self, who: Uuid, session: Uuid, organization: OrganizationId) -> FleetSession {
-        let place = self.watch(who, session, Some(organization));
+        let place = self.add(who, session, Some(organization), true);
         FleetSession { sessions: self.clone(), who, place }
     }
 

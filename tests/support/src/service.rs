@@ -168,6 +168,11 @@ impl Service {
         pid.expect("the shell has written its server's id").trim().to_owned()
     }
 
+    /// The process below which the server's processes are.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.watchdog.id()
+    }
+
     fn wait_until_ready(&mut self) -> Result<(), String> {
         let end = Instant::now() + START_DEADLINE;
         loop {

@@ -1,0 +1,33 @@
+// Which views there are, in the order of the navigation; the first is shown at `/`.
+
+import type { FunctionComponent } from "preact";
+
+import { strings } from "../strings";
+import { may } from "../api/permissions";
+import { LiveView } from "./LiveView";
+import { DriversView } from "./drivers/DriversView";
+import { FencesView } from "./fences/FencesView";
+import { OrganizationView } from "./organization/OrganizationView";
+import { TrackersView } from "./trackers/TrackersView";
+import { UsersView } from "./users/UsersView";
+import { VehiclesView } from "./vehicles-admin/VehiclesView";
+
+export interface View {
+  /** The first part of its address: `#/live`. */
+  readonly path: string;
+  readonly title: string;
+  /** Whether the one signed in gets to see it. */
+  readonly isOffered: () => boolean;
+  /** Takes the parts of the address after `path`. */
+  readonly component: FunctionComponent<{ parts: readonly string[] }>;
+}
+
+export const VIEWS: readonly View[] = [
+  { path: "live", title: strings.live.title, isOffered: () => true, component: LiveView },
+  { path: "fences", title: strings.manage.fences.title, isOffered: () => true, component: FencesView },
+  { path: "fleet", title: strings.manage.vehicles.title, isOffered: () => true, component: VehiclesView },
+  { path: "drivers", title: strings.manage.drivers.title, isOffered: () => true, component: DriversView },
+  { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, component: TrackersView },
+  { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), component: UsersView },
+  { path: "organization", title: strings.manage.organization.title, isOffered: () => true, component: OrganizationView },
+];
