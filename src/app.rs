@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
+use socket2::SockRef;
 use tokio::time::timeout;
-use waypost_actors::ports::StoreError;
+use waypost_actors::ports::{StoreError, TrackStore};
 
 use self::listeners::{Admin, WaitingRoom, serve};
 use self::start::{Start, Started};
@@ -27,8 +28,11 @@ use crate::store::open::OpenError;
 use crate::store::partitions::make_partitions;
 use crate::store::probe::Probe;
 use crate::store::sql::{Db, SqlError};
+use crate::store::track::Track;
 use crate::telemetry::Metrics;
 
+/// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// How long a stopping server waits for what is on its way to a commit, and for mail that is under way. With the
 /// seconds for requests before and for connections after, ten seconds in all, however stuck the store is.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
@@ -113,13 +117,24 @@ impl Application {
 
     /// As [`Application::build`], with another way for mail to leave than the settings say.
     pub async fn build_with(
+        settings: Settings,
+        clock: Clock,
+        mail: Option<Transport>,
+    ) -> Result<Self, StartError> {
+        Self::build_on(settings, clock, mail, |track| track).await
+    }
+
+    /// As [`Application::build_with`], with the live core on what `store` makes of the store of live data.
+    pub async fn build_on(
         mut settings: Settings,
         clock: Clock,
         mail: Option<Transport>,
+        store: impl Fn(Arc<Track>) -> Arc<dyn TrackStore> + 'static,
     ) -> Result<Self, StartError> {
         let wanted = settings.listen;
         let told = |error| StartError::Listen(wanted, error);
         let listener = TcpListener::bind(wanted).map_err(told)?;
+        bound_sending(&listener);
         let address = listener.local_addr().map_err(told)?;
         settings.listen = address;
 
@@ -128,7 +143,10 @@ impl Application {
         let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
         let room = WaitingRoom::open(&listener, readiness.clone())?;
         let workers = settings.workers;
-        let started = Start { settings, clock, mail, readiness: readiness.clone() }.run().await;
+        let started = {
+            let (readiness, store) = (readiness.clone(), Box::new(store));
+            Start { settings, clock, mail, readiness, store }.run().await
+        };
         room.close().await;
         let Started { context, first_start, writer, probe, lock } = match started {
             Ok(started) => started,
@@ -200,6 +218,13 @@ impl Application {
             admin.stop().await;
         }
         Ok(ended)
+    }
+}
+
+/// Every connection inherits it: left to itself the kernel keeps megabytes for a client that hardly reads.
+fn bound_sending(listener: &TcpListener) {
+    if let Err(error) = SockRef::from(listener).set_send_buffer_size(SEND_BUFFER_BYTES) {
+        tracing::warn!(%error, "the connections' buffers keep the system's size");
     }
 }
 

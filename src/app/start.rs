@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
-use waypost_actors::ports::{LiveCache, StoreError};
+use waypost_actors::ports::{LiveCache, StoreError, TrackStore};
 
 use super::{StartError, renew_partitions};
 use crate::auth::{AuthError, FirstStart, SetupError};
@@ -46,6 +46,8 @@ pub(super) struct Start {
     pub(super) clock: Clock,
     pub(super) mail: Option<Transport>,
     pub(super) readiness: Readiness,
+    /// What the live core stands on, of the store of live data.
+    pub(super) store: Box<dyn Fn(Arc<Track>) -> Arc<dyn TrackStore>>,
 }
 
 impl Start {
@@ -83,7 +85,7 @@ impl Start {
         let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
         let live = LiveParts {
             config: live_config(&self.settings),
-            store: Arc::clone(&track) as _,
+            store: (self.store)(Arc::clone(&track)),
             cache: cache(&self.settings)?,
             clock: self.clock.shared(),
         };

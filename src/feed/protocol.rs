@@ -133,6 +133,13 @@ pub enum Say<'a> {
         server_time: Timestamp,
         /// Where each subscription's events go on, by the client's name for it.
         cursors: &'a RawValue,
+        /// Whether what trackers report is stored now. If not, everything stands as of the last commit.
+        storing: bool,
+    },
+    /// What trackers report is not stored from now on, or is again.
+    Status {
+        /// Whether it is.
+        storing: bool,
     },
     /// What is wrong with what the client said; the socket may close after it.
     Error {

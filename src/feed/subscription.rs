@@ -33,8 +33,8 @@ impl Told {
     /// Its JSON, made once for all who ask.
     pub(super) fn encoded(&self) -> &str {
         match self {
-            Self::Geofence(event) => event.encoded(|event| wire::json(event)),
-            Self::Fuel(event) => event.encoded(|event| wire::json(event)),
+            Self::Geofence(event) => event.encoded(wire::json),
+            Self::Fuel(event) => event.encoded(wire::json),
         }
     }
 }

@@ -196,6 +196,11 @@ fn raw_data_is_whole_in_each_form() {
             format!("/v1/fuel/raw-data?vehicleId={b}&from=2026-04-01T00:00:00Z&to=2026-05-01T00:00:00Z");
         assert_eq!(app.get(&nothing, &org.viewer).await.ok(200), json!([]));
         app.get(&path, &other.viewer).await.problem(404, "notFound");
+        // There a broken answer looks like a whole one.
+        let old = awc::Client::default().get(format!("{}{path}", app.url)).bearer_auth(&org.viewer);
+        let mut said = old.version(awc::http::Version::HTTP_10).send().await.unwrap();
+        assert_eq!(said.status().as_u16(), 505);
+        assert_eq!(said.json::<Value>().await.unwrap()["code"], "httpVersion");
         app
     });
 }

@@ -235,6 +235,7 @@ async fn what_is_known_now_is_shown(store: TestStore) {
     let path = format!("/v1/vehicles/{}", bus.vehicle);
     let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
     wire.say(&json!({ "type": "subscribe", "id": "a", "topics": ["fuel"], "minIntervalMs": 0 })).await;
+    wire.hear("subscribed").await;
     let snapshot = wire.hear("snapshot").await;
     assert_eq!(snapshot["vehicles"], json!([]), "nobody reported fuel yet");
     other.cross(&server, 1, 1).await;

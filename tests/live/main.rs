@@ -2,14 +2,18 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod away;
 mod bad_input;
 mod child;
+mod clock;
 mod feed;
 mod flood;
 mod fuel;
 mod kills;
 mod late;
 mod orders;
+mod poison;
+mod proxy;
 mod raw_data;
 mod resume;
 mod retention;

@@ -18,3 +18,12 @@ export function span(milliseconds: number): string {
 
 /** Names in the order people expect: Bus 9 before Bus 10. */
 export const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }).compare;
+
+const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
+const dayAndTimeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** A day of the calendar, `2026-11-20`, which is that day wherever it is read. */
+export const day = (date: string): string => dayFormat.format(new Date(`${date}T00:00`));
+
+/** The day and the time of day of an instant. */
+export const dayAndTime = (instant: string): string => dayAndTimeFormat.format(new Date(instant));

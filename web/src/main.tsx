@@ -4,6 +4,7 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/live.css";
+import "./styles/forms.css";
 
 import { render } from "preact";
 

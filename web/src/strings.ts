@@ -1,5 +1,7 @@
 // Every word the page shows, in one place. English first; another language is another object of this type.
 
+import { manage } from "./strings_manage";
+
 const count = (number: number, one: string, many = `${one}s`) => `${number.toLocaleString()} ${number === 1 ? one : many}`;
 
 export const strings = {
@@ -8,6 +10,7 @@ export const strings = {
   skip: "Skip to content",
   signIn: {
     title: "Sign in",
+    purpose: "Where the fleet is, and what just happened.",
     email: "E-mail",
     password: "Password",
     action: "Sign in",
@@ -43,7 +46,7 @@ export const strings = {
     title: "Vehicles",
     count: (number: number) => count(number, "vehicle"),
     empty: "No vehicle has reported yet",
-    emptyNext: "Create a vehicle with a tracker, then let it report: its token goes to POST /v1/positions or /v1/ws/tracker.",
+    emptyNext: "Create a vehicle with its tracker under Vehicles, and let it report: the page shows the token and a line to try.",
     name: "Vehicle",
     state: "State",
     age: "Heard",
@@ -55,7 +58,7 @@ export const strings = {
     empty: "Nobody is inside a fence",
     emptyNext: "Vehicles show up here as they enter one.",
     noFences: "There is no fence yet",
-    noFencesNext: "Create one with POST /v1/geofences.",
+    noFencesNext: "Draw one under Fences.",
     since: (time: string) => `since ${time}`,
   },
   events: {
@@ -72,6 +75,7 @@ export const strings = {
     retry: "Reload the page",
     attribution: "Natural Earth",
   },
+  manage,
   view: { unknown: "There is no such view." },
   units: {
     seconds: (seconds: number) => `${Math.max(0, Math.round(seconds))} s`,

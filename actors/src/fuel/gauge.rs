@@ -120,7 +120,7 @@ impl Gauge {
     /// A refuel or drain that is found but not certain yet: for a warning, not for a record.
     #[must_use]
     pub fn provisional(&self, vehicle: VehicleId) -> Option<FuelEvent> {
-        self.detector.provisional(vehicle)
+        self.detector.provisional(vehicle).map(rounded)
     }
 
     fn odometer_meters(&self, fix: &Fix) -> Option<f64> {
@@ -162,7 +162,7 @@ impl Gauge {
         let row = said.map(|(unit, said)| {
             self.row(fix, unit, said, sensor, calibration.map(|version| version.version), tank.as_ref())
         });
-        Gauged { row, events: events.into_iter().map(|event| (event, of)).collect() }
+        Gauged { row, events: events.into_iter().map(|event| (rounded(event), of)).collect() }
     }
 
     fn row(
@@ -175,8 +175,9 @@ impl Gauge {
         tank: Option<&Tank>,
     ) -> FuelRow {
         // Without a tank nothing is smoothed.
-        let level = tank.map_or(said.level_liters, |tank| self.detector.level_liters(tank));
-        let share = |liters: f64| Some(liters / sensor?.tank_capacity_liters * FULL_PERCENT);
+        let level =
+            tank.map_or(said.level_liters, |tank| self.detector.level_liters(tank)).map(to_thousandths);
+        let share = |liters: f64| Some(to_thousandths(liters / sensor?.tank_capacity_liters * FULL_PERCENT));
         let bare = (unit == FuelUnit::Percent && sensor.is_none()).then_some(said.raw_value);
         let percent = level.and_then(share).or(bare.filter(|percent| (0.0..=FULL_PERCENT).contains(percent)));
         self.now = FuelNow {
@@ -194,10 +195,10 @@ impl Gauge {
             speed_kmh: fix.speed_kmh,
             odometer_km: fix.odometer_km,
             ignition: fix.ignition,
-            distance_meters: self.meters_since_row.replace(0.0),
+            distance_meters: self.meters_since_row.replace(0.0).map(to_thousandths),
             unit,
             raw_value: said.raw_value,
-            level_raw_liters: said.level_liters,
+            level_raw_liters: said.level_liters.map(to_thousandths),
             level_liters: level.filter(|_| has_level),
             level_percent: percent.filter(|_| has_level || bare.is_some()),
             counter_liters: said.counter_liters,
@@ -205,4 +206,20 @@ impl Gauge {
             calibration_version,
         }
     }
+}
+
+/// An event as it is told.
+fn rounded(event: FuelEvent) -> FuelEvent {
+    FuelEvent {
+        level_before_liters: to_thousandths(event.level_before_liters),
+        level_after_liters: to_thousandths(event.level_after_liters),
+        volume_liters: to_thousandths(event.volume_liters),
+        confidence: to_thousandths(event.confidence),
+        ..event
+    }
+}
+
+/// Finer digits of litres, percent and metres would be noise, and cost room in every row.
+fn to_thousandths(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3
 }

@@ -37,8 +37,9 @@ pub struct CalibrationPoint {
 pub struct Sensor {
     /// What its number is.
     pub kind: SensorKind,
-    /// What the tank holds, in litres. Kept beside the sensor, not in it: a tank has one without.
-    #[serde(default, skip_serializing)]
+    /// What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
+    /// without one has it too. 0 where it is kept elsewhere.
+    #[serde(default, skip_serializing_if = "is_elsewhere")]
     pub tank_capacity_liters: f64,
     /// 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
     /// sensor). Between two points the level is on the straight line.
@@ -56,6 +57,11 @@ pub struct Sensor {
     /// Over how many seconds levels are smoothed, 60 to 1800.
     #[serde(default = "default_window_seconds")]
     pub window_seconds: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_elsewhere(capacity_liters: &f64) -> bool {
+    *capacity_liters == 0.0
 }
 
 /// Seconds: longer than waves in a tank live, shorter than any consumption shows.

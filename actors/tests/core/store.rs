@@ -15,41 +15,8 @@ use waypost_actors::ports::{
 use waypost_actors::tracking::{Effects, VehicleState};
 
 use crate::audit::audit;
+pub(crate) use crate::fault::{Came, Fault};
 use crate::ledger::{Ledger, key};
-
-/// What becomes of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is stored and says so.
-    None,
-    /// It is not stored and says that it failed.
-    Refuse,
-    /// It is stored and says that it failed.
-    Doubt,
-    /// It is stored and says that it failed, and from then on the store is away.
-    Vanish,
-    /// It is stored and never answers.
-    HangStored,
-    /// It is not stored and never answers.
-    Hang,
-    /// It panics, and is not stored.
-    Panic,
-    /// Another server has taken over.
-    TakenOver,
-    /// It is stored, and a fix is missing from its accounts.
-    Miscount,
-    /// It is stored, and its records are told with numbers one too high.
-    Misnumber,
-}
-
-/// One commit as it came.
-#[derive(Clone, Debug)]
-pub(crate) struct Came {
-    pub(crate) writes: usize,
-    pub(crate) rows: usize,
-    /// Rows, events and one for each write: what the core's bound counts.
-    pub(crate) weight: usize,
-}
 
 #[derive(Default)]
 struct Books {
@@ -259,16 +226,15 @@ impl Books {
             vehicles: self.vehicles.iter().map(seed).collect(),
             fences: self.fences.clone(),
             unsettled: unsettled.copied().collect(),
-            uncalibrated: vec![],
             next_sequence: self.next_sequence(),
+            ..Seeds::default()
         }
     }
 
     fn note(&mut self, batch: &Batch) {
         let count = |of: fn(&Effects) -> usize| batch.writes.iter().map(|write| of(&write.effects)).sum();
         let rows: usize = count(|effects| effects.rows.len());
-        let events: usize = count(|effects| effects.events.len());
-        let weight = rows + events + batch.writes.len();
+        let weight = count(Effects::weight);
         self.came.push(Came { writes: batch.writes.len(), rows, weight });
     }
 
@@ -385,8 +351,8 @@ impl TrackStore for Store {
                     .collect(),
                 dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
                 events,
-                fuel_events: vec![],
                 next_sequence: books.next_sequence(),
+                ..Reread::default()
             })
         })
     }
@@ -415,15 +381,12 @@ impl TrackStore for Store {
     }
 
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move {
-            let mut books = self.books();
-            books.answers()?;
-            books.settled.push((fence, version));
-            Ok(())
-        })
+        let mut books = self.books();
+        let answer = books.answers().map(|()| books.settled.push((fence, version)));
+        Box::pin(std::future::ready(answer))
     }
 
     fn mark_calibrated(&self, _: VehicleId, _: i64) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async move { self.books().answers() })
+        Box::pin(std::future::ready(self.books().answers()))
     }
 }

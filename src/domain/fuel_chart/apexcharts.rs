@@ -14,6 +14,8 @@ pub struct ApexCharts {
     pub series: Vec<ApexSeries>,
     /// The axis of time.
     pub xaxis: ApexAxis,
+    /// The axis of litres.
+    pub yaxis: ApexDecimals,
     /// One for each line.
     pub colors: Vec<&'static str>,
     /// How thick the lines are.
@@ -45,6 +47,14 @@ pub struct ApexAxis {
     /// `datetime`.
     #[serde(rename = "type")]
     pub kind: &'static str,
+}
+
+/// How litres are written.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ApexDecimals {
+    /// Digits after the point.
+    pub decimals_in_float: u8,
 }
 
 /// How thick lines are.
@@ -102,6 +112,7 @@ impl ApexCharts {
             chart: ApexKind { kind: "line" },
             series: lines.into_iter().map(series).collect(),
             xaxis: ApexAxis { kind: "datetime" },
+            yaxis: ApexDecimals { decimals_in_float: 1 },
             colors,
             stroke: ApexStroke { width: 2 },
             annotations: ApexAnnotations { xaxis: chart.marks.iter().map(ApexRange::of).collect() },

@@ -48,6 +48,8 @@ pub struct BoxAnnotation {
     /// `box`.
     #[serde(rename = "type")]
     pub kind: &'static str,
+    /// Behind the lines.
+    pub draw_time: &'static str,
     /// The axis.
     #[serde(rename = "xScaleID")]
     pub x_scale_id: &'static str,
@@ -113,6 +115,7 @@ impl BoxAnnotation {
         let (border_color, background_color) = mark.colors();
         Some(Self {
             kind: "box",
+            draw_time: "beforeDatasetsDraw",
             x_scale_id: "x",
             x_min: nearest(points, mark.started_at)?,
             x_max: nearest(points, mark.ended_at)?,
