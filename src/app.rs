@@ -1,34 +1,48 @@
 //! The composition root: puts the parts together, starts and stops them in order. Nothing imports it.
 
+mod listeners;
+mod start;
+
 use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::HttpServer;
 use actix_web::dev::{Server, ServerHandle};
+use socket2::SockRef;
 use tokio::time::timeout;
-use waypost_actors::live::{Live, LiveConfig, LiveParts};
-use waypost_actors::ports::{LiveCache, StoreError};
+use waypost_actors::ports::{StoreError, TrackStore};
 
+use self::listeners::{Admin, WaitingRoom, serve};
+use self::start::{Start, Started};
 use crate::auth::{AuthError, FirstStart, SetupError};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, ContextError};
-use crate::mail::{MailError, Post, Transport};
-use crate::store::cache::{CacheError, RedisCache};
-use crate::store::lock::{self, ServerLock};
-use crate::store::open::{OpenError, for_writer, open_and_migrate};
+use crate::mail::{MailError, Transport};
+use crate::ops::retention::{Gone, enforce};
+use crate::readiness::Readiness;
+use crate::store::cache::CacheError;
+use crate::store::lock::ServerLock;
+use crate::store::open::OpenError;
 use crate::store::partitions::make_partitions;
+use crate::store::probe::Probe;
 use crate::store::sql::{Db, SqlError};
 use crate::store::track::Track;
+use crate::telemetry::Metrics;
 
-/// Seconds a stopping server waits for requests in progress.
-const SHUTDOWN_SECONDS: u64 = 5;
-/// How long a stopping server waits for mail that is under way.
-const MAIL_WITHIN: Duration = Duration::from_secs(5);
+/// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
+/// How long a stopping server waits for what is on its way to a commit, and for mail that is under way. With the
+/// seconds for requests before and for connections after, ten seconds in all, however stuck the store is.
+const FINISH_WITHIN: Duration = Duration::from_secs(3);
+/// How long it waits for the store to take leave.
+const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// Between two looks at what is past retention.
+const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
 /// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -72,6 +86,8 @@ pub enum Ended {
     Asked,
     /// Another server has taken over its store.
     TakenOver,
+    /// It found itself unable to go on, as the log says: start it again.
+    Broken,
 }
 
 /// A server that is ready to run.
@@ -82,52 +98,70 @@ pub struct Application {
     pub first_start: FirstStart,
     /// Where it listens.
     pub address: SocketAddr,
+    /// Where operators look, unless that is off or its port is taken.
+    pub admin_address: Option<SocketAddr>,
     server: Server,
+    admin: Option<Admin>,
     writer: Db,
+    probe: Probe,
     _lock: ServerLock,
 }
 
 impl Application {
     /// Listens first, so that a taken address is told before anything is touched; then waits for the
-    /// store's lock, opens it, starts the live core and builds the server.
+    /// store and its lock, opens it, starts the live core and builds the server. Who asks meanwhile is told to
+    /// come back.
     pub async fn build(settings: Settings, clock: Clock) -> Result<Self, StartError> {
         Self::build_with(settings, clock, None).await
     }
 
     /// As [`Application::build`], with another way for mail to leave than the settings say.
     pub async fn build_with(
-        mut settings: Settings,
+        settings: Settings,
         clock: Clock,
         mail: Option<Transport>,
     ) -> Result<Self, StartError> {
-        let told = |error| StartError::Listen(settings.listen, error);
-        let listener = TcpListener::bind(settings.listen).map_err(told)?;
+        Self::build_on(settings, clock, mail, |track| track).await
+    }
+
+    /// As [`Application::build_with`], with the live core on what `store` makes of the store of live data.
+    pub async fn build_on(
+        mut settings: Settings,
+        clock: Clock,
+        mail: Option<Transport>,
+        store: impl Fn(Arc<Track>) -> Arc<dyn TrackStore> + 'static,
+    ) -> Result<Self, StartError> {
+        let wanted = settings.listen;
+        let told = |error| StartError::Listen(wanted, error);
+        let listener = TcpListener::bind(wanted).map_err(told)?;
+        bound_sending(&listener);
         let address = listener.local_addr().map_err(told)?;
         settings.listen = address;
 
-        let options = settings.store();
-        let lock = lock::acquire(&options.location, || {
-            tracing::warn!("another server has this store; waiting until it is gone");
-        })
-        .await?;
-        let db = open_and_migrate(&options).await?;
-        renew_partitions(&db, &clock).await;
-        let writer = for_writer(&db, &options)?;
-        let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
-        let live = LiveParts {
-            config: live_config(&settings),
-            store: Arc::clone(&track) as _,
-            cache: cache(&settings)?,
-            clock: clock.shared(),
-        };
-        let live = Live::start(live).await?;
-
+        let readiness = Readiness::default();
+        let metrics = Arc::new(Metrics::new(readiness.clone()));
+        let admin = Admin::start(settings.admin_listen, wanted, &metrics)?;
+        let room = WaitingRoom::open(&listener, readiness.clone())?;
         let workers = settings.workers;
-        let mail = Post::new(db.clone(), clock.clone(), &settings, mail)?;
-        let context = Context::start(db, live, track, clock, settings, mail).await?;
-        let first_start = context.auth.first_start(&context.settings).await?;
+        let started = {
+            let (readiness, store) = (readiness.clone(), Box::new(store));
+            Start { settings, clock, mail, readiness, store }.run().await
+        };
+        room.close().await;
+        let Started { context, first_start, writer, probe, lock } = match started {
+            Ok(started) => started,
+            Err(error) => {
+                if let Some(admin) = admin {
+                    admin.stop().await;
+                }
+                return Err(error);
+            }
+        };
         let server = serve(listener, workers, &context)?;
-        Ok(Self { context, first_start, address, server, writer, _lock: lock })
+        metrics.serving(context.live.clone(), context.sessions.clone());
+        readiness.serving();
+        let admin_address = admin.as_ref().map(|admin| admin.address);
+        Ok(Self { context, first_start, address, admin_address, server, admin, writer, probe, _lock: lock })
     }
 
     /// Stops the server from elsewhere.
@@ -136,20 +170,29 @@ impl Application {
         self.server.handle()
     }
 
-    /// Serves until `asked` comes or another server takes over. Then sockets are told and end, what is
-    /// on its way is committed and acknowledged, and the store is closed.
+    /// Serves until `asked` comes, another server takes over, or this one cannot go on. Then sockets are told and
+    /// end, what is on its way is committed and acknowledged, and the store is closed: within ten seconds, whatever
+    /// the store does.
     pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
         let handle = self.server.handle();
-        let live = self.context.live.clone();
+        let Context { live, mail, readiness, .. } = self.context.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
-        let mail = Arc::clone(&self.context.mail);
-        let post = actix_rt::spawn(async move { mail.run().await });
+        let retention = actix_rt::spawn(keep_retention(self.context.clone()));
+        let looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
+        let post = Arc::clone(&mail);
+        let post = actix_rt::spawn(async move { post.run().await });
         let stop = async {
             let ended = tokio::select! {
                 () = asked => Ended::Asked,
                 () = live.taken_over() => Ended::TakenOver,
+                why = live.broken() => {
+                    tracing::error!(why, "the server cannot go on");
+                    Ended::Broken
+                }
             };
             tracing::info!(?ended, "stopping");
+            readiness.stopping();
+            mail.stop();
             self.context.sessions.end_all();
             handle.stop(true).await;
             ended
@@ -157,15 +200,31 @@ impl Application {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         partitions.abort();
-        self.context.mail.stop();
-        // What is under way may end; the rest goes out after the next start.
-        if timeout(MAIL_WITHIN, post).await.is_err() {
+        retention.abort();
+        looking.abort();
+        let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
+        if post.is_err() {
+            // What is under way may end; the rest goes out after the next start.
             tracing::warn!("a mail is still under way; it will be tried again after the next start");
         }
-        self.context.live.stop().await;
-        self.writer.close().await;
-        self.context.db.close().await;
+        if !all_told {
+            tracing::warn!("the store is stuck: what was on its way is not acknowledged, and comes again");
+        }
+        let closed = async { tokio::join!(self.writer.close(), self.context.db.close()) };
+        if timeout(CLOSE_WITHIN, closed).await.is_err() {
+            tracing::warn!("connections to the store could not be closed in time");
+        }
+        if let Some(admin) = self.admin {
+            admin.stop().await;
+        }
         Ok(ended)
+    }
+}
+
+/// Every connection inherits it: left to itself the kernel keeps megabytes for a client that hardly reads.
+fn bound_sending(listener: &TcpListener) {
+    if let Err(error) = SockRef::from(listener).set_send_buffer_size(SEND_BUFFER_BYTES) {
+        tracing::warn!(%error, "the connections' buffers keep the system's size");
     }
 }
 
@@ -189,36 +248,24 @@ pub async fn stop_signal() {
     }
 }
 
-fn serve(listener: TcpListener, workers: Option<usize>, context: &Context) -> Result<Server, StartError> {
-    let shared = context.clone();
-    let mut server = HttpServer::new(move || crate::application!(shared.clone()))
-        .shutdown_timeout(SHUTDOWN_SECONDS)
-        .client_request_timeout(Duration::from_secs(10))
-        .disable_signals();
-    if let Some(workers) = workers {
-        server = server.workers(workers.max(1));
-    }
-    Ok(server.listen(listener).map_err(StartError::Run)?.run())
-}
-
-fn live_config(settings: &Settings) -> LiveConfig {
-    LiveConfig {
-        batch_window: settings.batch_interval,
-        commit_timeout: settings.commit_timeout,
-        ..LiveConfig::default()
-    }
-}
-
-fn cache(settings: &Settings) -> Result<Option<Arc<dyn LiveCache>>, StartError> {
-    let Some(url) = &settings.redis_url else { return Ok(None) };
-    Ok(Some(Arc::new(RedisCache::open(url.reveal())?)))
-}
-
 /// Makes partitions ahead of their time, for as long as the server runs.
 async fn keep_partitions(context: Context) {
     loop {
         tokio::time::sleep(PARTITIONS_EVERY).await;
         renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
+/// start.
+async fn keep_retention(context: Context) {
+    loop {
+        match enforce(&context.db, context.clock.now()).await {
+            Ok(gone) if gone == Gone::default() => {}
+            Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
+            Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
     }
 }
 

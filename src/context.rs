@@ -11,6 +11,7 @@ use crate::config::Settings;
 use crate::keys_under_way::KeysUnderWay;
 use crate::mail::Post;
 use crate::rate_limit::RateLimits;
+use crate::readiness::Readiness;
 use crate::sessions::Sessions;
 use crate::store::cache::CacheError;
 use crate::store::redis_limit::RedisLimits;
@@ -47,6 +48,8 @@ pub struct Context {
     pub events: Arc<dyn EventLog>,
     /// Idempotency keys of requests under way.
     pub keys_under_way: KeysUnderWay,
+    /// Whether the server can do its work.
+    pub readiness: Readiness,
     /// How often who may ask.
     pub rate_limits: Arc<RateLimits>,
     /// The time.
@@ -64,6 +67,7 @@ impl Context {
         clock: Clock,
         settings: Settings,
         mail: Post,
+        readiness: Readiness,
     ) -> Result<Self, ContextError> {
         let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
         let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone()).await?);
@@ -82,18 +86,10 @@ impl Context {
             mail,
             events,
             keys_under_way,
+            readiness,
             rate_limits,
             clock,
             settings,
         })
-    }
-
-    /// Why the server cannot do its work now, if it cannot.
-    pub async fn readiness(&self) -> Result<(), &'static str> {
-        if !self.live.is_available() {
-            return Err("fixes cannot be stored now");
-        }
-        let answered: Result<i64, _> = self.db.read().sql("select count(*) from writer").scalar().await;
-        answered.map(drop).map_err(|_| "the database does not answer")
     }
 }

@@ -3,6 +3,7 @@
 pub mod app;
 pub mod auth;
 pub mod cli;
+pub mod client;
 pub mod clock;
 pub mod config;
 pub mod context;
@@ -15,7 +16,9 @@ pub mod ingest;
 pub mod keys_under_way;
 pub mod mail;
 pub mod ops;
+pub mod outflow;
 pub mod rate_limit;
+pub mod readiness;
 pub mod sessions;
 pub mod store;
 pub mod telemetry;

@@ -9,6 +9,7 @@ pub mod clock;
 pub mod fuel;
 pub mod geofence;
 pub mod live;
+pub mod meters;
 pub mod model;
 pub mod ports;
 pub mod report;

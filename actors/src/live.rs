@@ -10,12 +10,14 @@ use tokio::sync::oneshot;
 use crate::actor::core::Core;
 use crate::actor::desk::Desk;
 use crate::actor::occupancy::{Inside, Running, StartWatch, View};
+pub use crate::actor::permits::Storing;
 use crate::actor::registry::Publish;
 use crate::clock::Clock;
+use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
-pub use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
+pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{Audience, Watch};
 use settle::Owed;
 
@@ -31,6 +33,17 @@ pub enum LiveError {
     /// The live core is stopping.
     #[error("the server is stopping")]
     Stopped,
+}
+
+/// How the threads and actors of the core are, whatever the store does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// All of them answer.
+    Well,
+    /// Some do not answer, which may pass.
+    Stalled(String),
+    /// It cannot go on: the process must end and be started again.
+    Broken(String),
 }
 
 /// Bounds and times of the live core.
@@ -56,6 +69,12 @@ pub struct LiveConfig {
     pub lanes: usize,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
+    /// Between two looks at the threads.
+    pub watchdog_every: Duration,
+    /// A thread that does not answer for so long is told as stalled.
+    pub stalled_after: Duration,
+    /// And after so long as broken.
+    pub broken_after: Duration,
 }
 
 impl Default for LiveConfig {
@@ -71,6 +90,9 @@ impl Default for LiveConfig {
             restart_window: Duration::from_secs(60),
             lanes: 1,
             watch_capacity: 256,
+            watchdog_every: Duration::from_secs(1),
+            stalled_after: Duration::from_secs(5),
+            broken_after: Duration::from_secs(60),
         }
     }
 }
@@ -117,10 +139,46 @@ impl Live {
         self.core.desk.permits.is_available()
     }
 
+    /// The same, for somebody who wants to hear when it changes.
+    #[must_use]
+    pub fn storing(&self) -> Storing {
+        self.core.desk.permits.storing()
+    }
+
     /// Waits until another server has taken over the store, which ends this one.
     pub async fn taken_over(&self) {
         let mut taken_over = self.core.taken_over.clone();
         taken_over.wait_for(|yes| *yes).await.ok();
+    }
+
+    /// How its threads and actors are.
+    #[must_use]
+    pub fn health(&self) -> Health {
+        self.core.health.borrow().clone()
+    }
+
+    /// Waits until the core is broken for ever, and says why.
+    pub async fn broken(&self) -> String {
+        let mut health = self.core.health.subscribe();
+        loop {
+            if let Health::Broken(why) = &*health.borrow_and_update() {
+                return why.clone();
+            }
+            // The core keeps the sender.
+            health.changed().await.ok();
+        }
+    }
+
+    /// What it counts.
+    #[must_use]
+    pub fn meters(&self) -> &Meters {
+        &self.core.meters
+    }
+
+    /// How many fixes are on their way to a commit, and how many may be.
+    #[must_use]
+    pub fn on_their_way(&self) -> (u32, u32) {
+        self.core.desk.permits.room()
     }
 
     /// A way to report fixes, for one connection.
@@ -129,9 +187,9 @@ impl Live {
         Reporter::new(self.clone())
     }
 
-    /// Makes a vehicle known, or its new name, limits and times out of service. Call after the change is
-    /// committed. One that goes out of service leaves its fences with cause `vehicleDeactivated`;
-    /// returns once that is committed, and goes on by itself after [`LiveError::Unavailable`].
+    /// Makes a vehicle known, or its new name, limits, calibrations and times out of service. Call after the change
+    /// is committed. One that goes out of service leaves its fences with cause `vehicleDeactivated`, one whose
+    /// calibration is dated back has its past put right; returns once that is committed or well on its way, and goes on by itself after [`LiveError::Unavailable`].
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let live = self.clone();
         self.see_through(async move { live.put_and_settle(vehicle).await }).await
@@ -191,6 +249,20 @@ impl Live {
         self.core.desk.permits.end();
         self.core.desk.permits.all_back().await;
         self.core.stop();
+    }
+
+    /// The same, but no longer than this: what a store that is stuck has not committed by then was not
+    /// acknowledged either. Whether all of it was committed or refused.
+    pub async fn stop_within(&self, limit: Duration) -> bool {
+        let in_time = tokio::time::timeout(limit, self.stop()).await.is_ok();
+        if !in_time {
+            self.core.stop();
+        }
+        in_time
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn TrackStore> {
+        &self.core.store
     }
 
     pub(crate) fn desk(&self) -> &Desk {

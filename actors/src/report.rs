@@ -1,18 +1,23 @@
 //! Reporting fixes: a connection's way to the vehicles.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use crate::actor::directory::Inlet;
+use crate::actor::suspects::is_same;
 use crate::actor::vehicle::{Outcome, Report};
 use crate::live::{Live, LiveError};
 use crate::model::{Fix, VehicleId};
-use crate::ports::Counts;
+use crate::ports::{Counts, RefusedFix, StoreError};
 
-/// A vehicle that fails so often on one report is given up for now: the tracker sends it again later.
-const ATTEMPTS: usize = 3;
+/// A vehicle that fails so often on one report is given up for now: the tracker sends it again later. The
+/// last attempt is without a fix on which the others failed.
+const ATTEMPTS: usize = 4;
+/// What is kept of a fix that the engine panics on.
+const PANICS: &str = "the engine failed on it three times";
 
 /// One connection's way to report fixes. Keeps the addresses of the vehicles it reported to.
 pub struct Reporter {
@@ -25,16 +30,126 @@ pub struct Reporter {
 }
 
 /// Fixes on their way to their commit.
-#[derive(Debug)]
 pub struct Pending {
     committed: oneshot::Receiver<Result<Outcome, LiveError>>,
+    live: Live,
+    vehicle: VehicleId,
+    /// As they were reported.
+    fixes: Vec<Fix>,
+    /// Those that the engine panics on.
+    left_out: Vec<Fix>,
     _outstanding: Arc<()>,
+}
+
+impl fmt::Debug for Pending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pending").field("vehicle", &self.vehicle).finish_non_exhaustive()
+    }
+}
+
+/// What became of a report.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settled {
+    /// How the fixes ended that are stored.
+    pub counts: Counts,
+    /// Fixes that never will be, by their place in the report, with the reason. They are kept apart
+    /// ([`RefusedFix`]), and sending them again changes nothing.
+    pub refused: Vec<(usize, String)>,
 }
 
 impl Pending {
     /// Waits for the commit. An error means: not acknowledged, send again.
     pub async fn committed(self) -> Result<Counts, LiveError> {
-        self.committed.await.unwrap_or(Err(LiveError::Unavailable)).map(|outcome| outcome.counts)
+        self.settled().await.map(|settled| settled.counts)
+    }
+
+    /// The same, with the fixes that are refused for good.
+    pub async fn settled(self) -> Result<Settled, LiveError> {
+        let Self { committed, live, vehicle, fixes, left_out, .. } = self;
+        let outcome = committed.await.unwrap_or(Err(LiveError::Unavailable))?;
+        let mut settled = Settled { counts: outcome.counts, refused: Vec::new() };
+        if outcome.refused.is_none() && left_out.is_empty() {
+            return Ok(settled);
+        }
+        let mut report: Vec<(usize, Fix)> = fixes.into_iter().enumerate().collect();
+        leave_out(&live, vehicle, &mut report, &left_out, &mut settled).await?;
+        if let Some(why) = outcome.refused {
+            isolate(&live, vehicle, report, &why, &mut settled).await?;
+        }
+        settled.refused.sort_unstable();
+        Ok(settled)
+    }
+}
+
+/// Finds the fixes that the store refuses, by reporting halves of what holds some, in order.
+async fn isolate(
+    live: &Live,
+    vehicle: VehicleId,
+    refused: Vec<(usize, Fix)>,
+    why: &str,
+    settled: &mut Settled,
+) -> Result<(), LiveError> {
+    let mut refused = vec![(refused, why.to_owned())];
+    let mut halves: Vec<Vec<(usize, Fix)>> = Vec::new();
+    loop {
+        if let Some((mut part, why)) = refused.pop() {
+            if part.len() > 1 {
+                let second = part.split_off(part.len() / 2);
+                halves.extend([second, part]);
+            } else if let Some((index, fix)) = part.pop() {
+                live.meters().refused_by_store.add(1);
+                quarantine(live, RefusedFix { vehicle_id: vehicle, fix, reason: why.clone() }).await?;
+                settled.refused.push((index, why));
+            }
+        }
+        let Some(mut half) = halves.pop() else { return Ok(()) };
+        let fixes = half.iter().map(|(_, fix)| *fix).collect();
+        let Pending { committed, left_out, .. } = live.reporter().report(vehicle, fixes).await?;
+        let outcome = committed.await.unwrap_or(Err(LiveError::Unavailable))?;
+        leave_out(live, vehicle, &mut half, &left_out, settled).await?;
+        settled.counts.stored += outcome.counts.stored;
+        settled.counts.duplicates += outcome.counts.duplicates;
+        if let Some(why) = outcome.refused {
+            refused.push((half, why.to_string()));
+        }
+    }
+}
+
+/// Keeps apart what the engine panicked on, and takes it out of the report.
+async fn leave_out(
+    live: &Live,
+    vehicle: VehicleId,
+    report: &mut Vec<(usize, Fix)>,
+    left_out: &[Fix],
+    settled: &mut Settled,
+) -> Result<(), LiveError> {
+    let is_out = |(_, fix): &(usize, Fix)| left_out.iter().any(|out| is_same(out, fix));
+    let (out, stay) = std::mem::take(report).into_iter().partition(is_out);
+    *report = stay;
+    let out: Vec<(usize, Fix)> = out;
+    for (index, fix) in out {
+        live.meters().panicked_on.add(1);
+        quarantine(live, RefusedFix { vehicle_id: vehicle, fix, reason: PANICS.to_owned() }).await?;
+        settled.refused.push((index, PANICS.to_owned()));
+    }
+    Ok(())
+}
+
+/// Keeps a refused fix before anybody is told. One that cannot be kept even there is in the log alone.
+async fn quarantine(live: &Live, refused: RefusedFix) -> Result<(), LiveError> {
+    let vehicle = refused.vehicle_id;
+    let recorded_at = refused.fix.recorded_at;
+    tracing::error!(vehicle.id = %vehicle, %recorded_at, reason = refused.reason, "a fix is quarantined");
+    match live.store().quarantine(&refused).await {
+        Ok(()) => Ok(()),
+        Err(StoreError::Refused(why)) => {
+            tracing::error!(vehicle.id = %vehicle, why, "a quarantined fix cannot be kept");
+            Ok(())
+        }
+        Err(error) => {
+            tracing::warn!(%error, "a fix cannot be quarantined now");
+            Err(LiveError::Unavailable)
+        }
     }
 }
 
@@ -58,8 +173,15 @@ impl Reporter {
             let inlet = self.inlet(vehicle, stale).await?;
             let (done, committed) = oneshot::channel();
             let report = Report { fixes: fixes.clone(), permit, done };
-            if inlet.address.send(report).await.is_ok() {
-                return Ok(Pending { committed, _outstanding: Arc::clone(&self.outstanding) });
+            if let Ok(left_out) = inlet.address.send(report).await {
+                return Ok(Pending {
+                    committed,
+                    live: self.live.clone(),
+                    vehicle,
+                    fixes,
+                    left_out,
+                    _outstanding: Arc::clone(&self.outstanding),
+                });
             }
             // It went idle or panicked: its successor takes the same fixes.
             stale = Some(inlet.generation);

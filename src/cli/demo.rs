@@ -12,7 +12,7 @@ use super::setting_flags::DemoArgs;
 use crate::app::{Application, stop_signal};
 use crate::auth::{Caller, Reports, find_tracker, secret};
 use crate::clock::Clock;
-use crate::config::{Secret, Settings};
+use crate::config::{AdminListen, Secret, Settings};
 use crate::context::Context;
 use crate::demo::{Bundle, DEMO_SPEED_UP, FixItem, Scheduled, bundle, plan};
 use crate::ingest::Intake;
@@ -40,6 +40,7 @@ pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
     }
     settings.database_url = None;
     settings.redis_url = None;
+    settings.admin_listen = AdminListen::Off;
     settings.admin_email = Some(EMAIL.into());
     settings.admin_password = Some(Secret::new(secret::new("")));
     telemetry::start(&settings)?;

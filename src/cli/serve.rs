@@ -11,10 +11,15 @@ use crate::telemetry;
 pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let settings = args.settings()?;
     telemetry::start(&settings)?;
-    let application = Application::build(settings, Clock::system()).await?;
+    let application = tokio::select! {
+        built = Application::build(settings, Clock::system()) => built?,
+        // While it still waits for its store there is nothing to finish.
+        () = stop_signal() => return Ok(()),
+    };
     greet(&application);
     match application.run(stop_signal()).await? {
         Ended::Asked => Ok(()),
+        Ended::Broken => bail!("the server cannot go on; its log says why"),
         Ended::TakenOver => bail!("another server has taken over the store"),
     }
 }
@@ -23,6 +28,9 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
 fn greet(application: &Application) {
     let url = application.context.settings.public_url();
     println!("waypost {} listens on http://{}", env!("CARGO_PKG_VERSION"), application.address);
+    if let Some(admin) = application.admin_address {
+        println!("metrics at http://{admin}/metrics");
+    }
     match &application.first_start {
         FirstStart::SetUp => {}
         FirstStart::Created => println!("made the first superAdmin from adminEmail and adminPassword"),

@@ -38,6 +38,17 @@ pub enum LogFormat {
     Json,
 }
 
+/// Where operators look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminListen {
+    /// On loopback, at the port after the server's, if it is free.
+    Auto,
+    /// There and nowhere else.
+    At(SocketAddr),
+    /// Nowhere.
+    Off,
+}
+
 /// Whether strangers may sign up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignUp {
@@ -50,6 +61,21 @@ pub enum SignUp {
 /// Whom mail is from, as `Name <address>` or as an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sender(pub lettre::message::Mailbox);
+
+/// An address on the web, whose origin may stand in a policy for pages.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(transparent)]
+pub struct WebAddress(String);
+
+impl WebAddress {
+    /// Scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        let authority = self.0.find("://").map_or(0, |at| at + 3);
+        let end = self.0[authority..].find('/').map_or(self.0.len(), |at| authority + at);
+        &self.0[..end]
+    }
+}
 
 /// A setting's type: read from the text of a file, a variable or a flag.
 pub(super) trait Value: Sized {
@@ -99,6 +125,19 @@ impl Value for LogFormat {
             "text" => Ok(Self::Text),
             "json" => Ok(Self::Json),
             _ => Err("text or json"),
+        }
+    }
+}
+
+impl Value for AdminListen {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            _ => text
+                .parse()
+                .map(Self::At)
+                .map_err(|_| "an address with a port such as 127.0.0.1:9090, auto, or off"),
         }
     }
 }
@@ -160,6 +199,26 @@ impl Value for Rate {
 impl<T: Value> Value for Option<T> {
     fn read(text: &str) -> Result<Self, &'static str> {
         if text.is_empty() || text == "off" { Ok(None) } else { T::read(text).map(Some) }
+    }
+}
+
+impl Value for WebAddress {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let wrong = "an address such as https://tiles.example.org/{z}/{x}/{y}.png";
+        let address = Self(text.to_owned());
+        let host = address.origin().strip_prefix("https://").or(address.origin().strip_prefix("http://"));
+        // A blank or a semicolon would end the origin's place in the policy.
+        let is_host = |host: &str| {
+            !host.is_empty()
+                && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte))
+        };
+        if host.is_some_and(is_host) { Ok(address) } else { Err(wrong) }
+    }
+}
+
+impl Value for Vec<WebAddress> {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        Vec::<String>::read(text)?.iter().map(|part| WebAddress::read(part)).collect()
     }
 }
 

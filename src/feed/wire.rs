@@ -1,7 +1,8 @@
 //! Vehicles and events as the feed writes them.
 
 use serde::Serialize;
-use waypost_actors::model::{Event, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::live::LiveFuel;
+use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
 
 /// A vehicle as it is now.
@@ -15,6 +16,9 @@ struct VehicleOut<'a> {
     /// Whether what is said of the vehicle is committed.
     durable: bool,
     geofence_ids: Vec<GeofenceId>,
+    /// Absent for a vehicle that never reported any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fuel: Option<LiveFuel>,
 }
 
 /// A vehicle that is or went inside.
@@ -51,6 +55,7 @@ pub(super) fn vehicle(id: VehicleId, organization: OrganizationId, state: &Vehic
         motion: state.trail.motion,
         durable: true,
         geofence_ids: state.open_stays().map(|stay| stay.geofence_id).collect(),
+        fuel: LiveFuel::of(id, state),
     };
     json(&out)
 }
@@ -63,11 +68,6 @@ pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item 
         visit_id: stay.visit_id,
         entered_at: stay.entered_at,
     })
-}
-
-/// An event's JSON.
-pub(super) fn event(event: &Event) -> String {
-    json(event)
 }
 
 /// JSON of our own types.

@@ -7,13 +7,17 @@ use actix_web::error::InternalError;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode, header};
 use actix_web::middleware::Next;
+use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use tracing::Instrument;
 
 use super::answer::AlwaysNew;
+use super::code::Code;
 use super::limit;
 use super::problem::Problem;
+use super::refusal::RETRY_SECONDS;
 use crate::clock;
+use crate::context::Context;
 use crate::ops::origin;
 use crate::rate_limit::Standing;
 
@@ -41,7 +45,7 @@ pub async fn edge(
     let path = request.path().to_owned(); // the request itself may not be held while it is routed
     let span = tracing::info_span!("request", request_id = %id);
     origin::of_request(id.clone(), async {
-        let answered = next.call(request).await.map(ServiceResponse::map_into_boxed_body);
+        let answered = patiently(request, next).await;
         let mut answered = settle(answered, &path, &id);
         let (status, path) = match &mut answered {
             Ok(response) => {
@@ -62,6 +66,23 @@ pub async fn edge(
     })
     .instrument(span)
     .await
+}
+
+/// Handles a request, but not for as long as a store that is away lets it wait: its client is told to come back.
+async fn patiently(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let readiness = request.app_data::<Data<Context>>().map(|context| context.readiness.clone());
+    let answer = async { next.call(request).await.map(ServiceResponse::map_into_boxed_body) };
+    let Some(readiness) = readiness else { return answer.await };
+    tokio::select! {
+        biased;
+        answer = answer => answer,
+        () = readiness.in_vain() => {
+            Err(Problem::new(Code::Unavailable).detail("the database is away").retry_after(RETRY_SECONDS).into())
+        }
+    }
 }
 
 /// The client's id when it is short and harmless, else a new one.
@@ -102,7 +123,8 @@ fn settle(
 }
 
 fn logged(problem: &Problem, answer: HttpResponse) -> HttpResponse {
-    if answer.status().is_server_error() {
+    // What is not available now says so itself, once; not again for everybody who asks.
+    if answer.status().is_server_error() && answer.status() != StatusCode::SERVICE_UNAVAILABLE {
         tracing::error!(%problem, "request failed");
     }
     answer

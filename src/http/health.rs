@@ -31,8 +31,13 @@ pub async fn healthz() -> HttpResponse {
 #[utoipa::path(get, path = "/readyz", tag = "server",
     responses((status = 200, body = Health, description = "It can")))]
 pub async fn readyz(context: Shared) -> Answer {
-    match context.readiness().await {
-        Ok(()) => Ok(HttpResponse::Ok().json(GOOD)),
-        Err(cause) => Err(Problem::new(Code::Unavailable).detail(cause).retry_after(1)),
+    ready(context.readiness.trouble_with(&context.live))
+}
+
+/// The answer to whether the server can do its work.
+pub(super) fn ready(trouble: Option<String>) -> Answer {
+    match trouble {
+        None => Ok(HttpResponse::Ok().json(GOOD)),
+        Some(why) => Err(Problem::new(Code::Unavailable).detail(why).retry_after(1)),
     }
 }

@@ -3,16 +3,21 @@
 //! Owns the route table, the error-code table and the description; knows no SQL and no rule of
 //! the business, which live in `ops` and `domain`.
 
+pub mod admin;
 pub mod answer;
 pub mod assignments;
 pub mod audit;
 pub mod auth;
+pub mod background;
 pub mod body;
 pub mod code;
 pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
 pub mod fallback;
+pub mod fuel;
+mod fuel_lines;
+pub mod fuel_periods;
 pub mod geofence_events;
 pub mod geofence_import;
 pub mod geofences;
@@ -37,6 +42,7 @@ pub mod trackers;
 pub mod users;
 pub mod vehicles;
 pub mod visits;
+pub mod waiting;
 
 pub use edge::{RequestId, edge};
 

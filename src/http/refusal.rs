@@ -7,7 +7,7 @@ use crate::domain::account::Role;
 use crate::ops::error::{Blocked, OpError, Taken, is_unavailable};
 
 /// Seconds after which an unavailable server may be asked again.
-const RETRY_SECONDS: u64 = 1;
+pub(super) const RETRY_SECONDS: u64 = 1;
 
 impl From<AuthError> for Problem {
     fn from(error: AuthError) -> Self {

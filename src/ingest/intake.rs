@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use waypost_actors::live::{Live, LiveError};
 use waypost_actors::model::{Fix, VehicleId};
 use waypost_actors::ports::Counts;
-use waypost_actors::report::{Pending, Reporter};
+use waypost_actors::report::{Pending, Reporter, Settled};
 use waypost_actors::tracking;
 
 use super::decode::{BadItem, Item};
@@ -52,6 +52,13 @@ struct Group {
 }
 
 impl Group {
+    /// The refusal of its so-many-th item. Why is for operators: it may quote the database.
+    fn quarantined(&self, place: usize) -> Option<Rejected> {
+        let (index, seq) = *self.places.get(place)?;
+        let detail = "it cannot be processed, and is kept for the operator of the server".to_owned();
+        Some(Rejected { seq, index, code: "quarantined", detail })
+    }
+
     fn out_of_use(&self) -> impl Iterator<Item = Rejected> {
         self.places.iter().map(|(index, seq)| Rejected {
             seq: *seq,
@@ -68,10 +75,12 @@ impl Batch {
         let mut total = Counts::default();
         let mut failed = None;
         for (pending, group) in self.pending {
-            match pending.committed().await {
-                Ok(counts) => {
+            match pending.settled().await {
+                Ok(Settled { counts, refused }) => {
                     total.stored += counts.stored;
                     total.duplicates += counts.duplicates;
+                    self.rejected
+                        .extend(refused.into_iter().filter_map(|(place, _)| group.quarantined(place)));
                 }
                 Err(LiveError::UnknownVehicle) if self.is_fleet => self.rejected.extend(group.out_of_use()),
                 Err(error) => failed = Some(error),

@@ -4,22 +4,33 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use sqlx::Connection;
-use sqlx::migrate::Migrator;
+use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
-use super::sql::Db;
+use super::sql::{Db, is_unavailable};
+use super::transfer::{has_moved, is_half};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// The embedded database, in its data directory.
+pub(super) const SQLITE_FILE: &str = "waypost.sqlite";
 
 /// How long a connection waits for another's lock.
 const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// How long a first answer of PostgreSQL may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+/// How long a request waits for a connection.
+const ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
+/// How long a statement waits for a lock that somebody else has, at most.
+const LOCK_PATIENCE: Duration = Duration::from_secs(3);
+/// PostgreSQL ends a transaction of ours that does nothing for so long: this process hangs, and what it has
+/// locked is needed by its successor.
+const IDLE_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Where the data is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,7 +58,7 @@ pub enum OpenError {
     Embedded(PathBuf, #[source] sqlx::Error),
     /// A migration failed.
     #[error("the database's tables cannot be brought up to date")]
-    Migration(#[from] sqlx::migrate::MigrateError),
+    Migration(#[from] MigrateError),
     /// The data directory cannot be made or written.
     #[error("the data directory {0} cannot be written (another one: --data-dir)")]
     Directory(PathBuf, #[source] std::io::Error),
@@ -56,6 +67,35 @@ pub enum OpenError {
         "PostgreSQL runs with {0} = off: an acknowledgement would not mean stored. Turn it on (postgresql.conf)"
     )]
     NotDurable(&'static str),
+    /// A transfer into this database was begun and has not gone through.
+    #[error("a transfer into this database has not gone through: run `waypost transfer` again")]
+    HalfTransferred,
+    /// The store was moved away by a transfer.
+    #[error(
+        "the embedded store was {told}: set DATABASE_URL, or delete {mark} to go on without what came since"
+    )]
+    Moved {
+        /// The file that says so.
+        mark: PathBuf,
+        /// What it says.
+        told: String,
+    },
+}
+
+impl OpenError {
+    /// Whether it may pass by itself: the database is away, starts, or has no room now.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            Self::Database(error) | Self::Postgres(_, error) | Self::Embedded(_, error) => {
+                is_unavailable(error)
+            }
+            Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
+                is_unavailable(error)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// How a store is opened.
@@ -78,8 +118,19 @@ impl Options {
 }
 
 /// Opens the store and brings its tables up to date; several processes may start at once.
+/// Refuses a store that a transfer has moved away, or not moved in yet.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
+    if let Location::Embedded(directory) = &options.location
+        && let Some((mark, told)) = has_moved(directory)
+    {
+        return Err(OpenError::Moved { mark, told });
+    }
     let db = open(options).await?;
+    if let Db::Postgres(pool) = &db
+        && is_half(pool).await?
+    {
+        return Err(OpenError::HalfTransferred);
+    }
     migrate(&db).await?;
     Ok(db)
 }
@@ -107,11 +158,30 @@ pub fn for_writer(db: &Db, options: &Options) -> Result<Db, OpenError> {
     }
 }
 
+/// A connection of its own to look whether the store answers: it waits for no request, and no request for it.
+pub fn for_probe(options: &Options) -> Result<Db, OpenError> {
+    Ok(match &options.location {
+        Location::Postgres(url) => {
+            let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_PATIENCE);
+            Db::Postgres(pool.connect_lazy_with(postgres(url, options)?))
+        }
+        Location::Embedded(directory) => {
+            let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_PATIENCE);
+            let readers = pool.connect_lazy_with(sqlite(directory).create_if_missing(false).read_only(true));
+            Db::Sqlite { writer: readers.clone(), readers }
+        }
+    })
+}
+
 fn postgres(url: &str, options: &Options) -> Result<PgConnectOptions, OpenError> {
-    let millis = options.statement_timeout.as_millis().to_string();
-    Ok(parse(url)?
-        .application_name("waypost")
-        .options([("statement_timeout", millis.as_str()), ("timezone", "UTC")]))
+    let millis = |time: Duration| time.as_millis().to_string();
+    let statement = options.statement_timeout;
+    Ok(parse(url)?.application_name("waypost").options([
+        ("statement_timeout", millis(statement)),
+        ("lock_timeout", millis(statement.min(LOCK_PATIENCE))),
+        ("idle_in_transaction_session_timeout", millis(IDLE_PATIENCE)),
+        ("timezone", "UTC".to_owned()),
+    ]))
 }
 
 fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
@@ -123,9 +193,19 @@ fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
     url.parse().map_err(|_| OpenError::Url) // sqlx's error may quote the password
 }
 
+/// A database as people may read it: `host:port/name`, without the password.
+pub(super) fn place(url: &str) -> Result<String, OpenError> {
+    let options = parse(url)?;
+    let name = options.get_database().unwrap_or_else(|| options.get_username());
+    Ok(format!("{}:{}/{name}", options.get_host(), options.get_port()))
+}
+
 /// A connection outside any pool. Its error is the server's own word; a pool's is that time is over.
 pub(super) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
-    let options = parse(url)?;
+    // A machine that vanished must not keep the lock of its server: its connection ends within half a minute.
+    let alive =
+        [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3")];
+    let options = parse(url)?.options(alive);
     let place = format!("{}:{}", options.get_host(), options.get_port());
     let connecting = PgConnection::connect_with(&options);
     let connected = tokio::time::timeout(CONNECT_PATIENCE, connecting).await;
@@ -137,7 +217,7 @@ async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
     connect_postgres(url).await?.close().await?;
     let pool = PgPoolOptions::new()
         .max_connections(options.connections)
-        .acquire_timeout(Duration::from_secs(5))
+        .acquire_timeout(ACQUIRE_PATIENCE)
         .connect_with(postgres(url, options)?)
         .await?;
     let db = Db::Postgres(pool);
@@ -150,15 +230,19 @@ async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
     Ok(db)
 }
 
-async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenError> {
-    std::fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.to_owned(), error))?;
-    let connect = SqliteConnectOptions::new()
-        .filename(directory.join("waypost.sqlite"))
+fn sqlite(directory: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(directory.join(SQLITE_FILE))
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        .busy_timeout(SQLITE_PATIENCE);
+        .busy_timeout(SQLITE_PATIENCE)
+}
+
+async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenError> {
+    std::fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.to_owned(), error))?;
+    let connect = sqlite(directory);
     let failed = |error| OpenError::Embedded(directory.to_owned(), error);
     let writer = connect_sqlite(&connect, 1).await.map_err(failed)?;
     let read_only = connect.create_if_missing(false).read_only(true);
@@ -171,8 +255,12 @@ async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenErro
 async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
     let end = tokio::time::Instant::now() + SQLITE_PATIENCE;
     loop {
-        let pool =
-            SqlitePoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(5));
+        let pool = SqlitePoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(5))
+            // On a full disk SQLite rolls back by itself, and then refuses the ROLLBACK that follows: sqlx
+            // would take the connection for one inside a transaction for ever.
+            .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
         match pool.connect_with(connect.clone()).await {
             Err(error) if is_busy(&error) && tokio::time::Instant::now() < end => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -193,9 +281,11 @@ pub async fn migrate(db: &Db) -> Result<(), OpenError> {
     match db {
         Db::Postgres(pool) => {
             let mut conn = pool.acquire().await?;
-            sqlx::query("set statement_timeout = 0").execute(&mut *conn).await?;
+            for patience in ["set statement_timeout = 0", "set lock_timeout = 0"] {
+                sqlx::query(patience).execute(&mut *conn).await?;
+            }
             let migrated = POSTGRES_MIGRATIONS.run(&mut *conn).await;
-            conn.detach(); // its timeout is not the pool's
+            conn.detach(); // its timeouts are not the pool's
             migrated?;
         }
         Db::Sqlite { writer, .. } => {

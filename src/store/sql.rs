@@ -198,10 +198,30 @@ pub fn is_unavailable(error: &SqlError) -> bool {
         | SqlError::Tls(_)
         | SqlError::WorkerCrashed => true,
         // 57xxx: cancelled by the timeout or shutting down; 53xxx: out of resources; 08xxx: connection;
-        // 40xxx: serialization; 5, 6: SQLite busy or locked.
+        // 40xxx: serialization; 55P03: a lock waited for too long; 25P03: idle in a transaction for too
+        // long; 5, 6, 13: SQLite busy, locked, or without room on the disk.
         SqlError::Database(error) => error.code().is_some_and(|code| {
-            ["57", "53", "08", "40"].iter().any(|class| code.len() == 5 && code.starts_with(class))
+            ["57", "53", "08", "40", "55P03", "25P03"]
+                .iter()
+                .any(|class| code.len() == 5 && code.starts_with(class))
                 || matches!(code.as_ref(), "5" | "6" | "13")
+        }),
+        _ => false,
+    }
+}
+
+/// Whether an error says that a value can never be stored, whenever it is tried. Then nothing of its
+/// transaction is.
+#[must_use]
+pub fn is_never_taken(error: &SqlError) -> bool {
+    match error {
+        SqlError::Encode(_) => true,
+        // 22xxx: data; 23xxx: constraints; 54xxx: limits. SQLite: too big, constraint, mismatch, range.
+        SqlError::Database(error) => error.code().is_some_and(|code| {
+            if code.len() == 5 {
+                return ["22", "23", "54"].iter().any(|class| code.starts_with(class));
+            }
+            code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 18..=20 | 25))
         }),
         _ => false,
     }

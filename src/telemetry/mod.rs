@@ -1,6 +1,12 @@
-//! Log lines: who may see what, and how they look.
+//! Log lines: who may see what, and how they look. Metrics: which there are, and where their values come from.
 //!
 //! Lines carry ids, never tokens, passwords, mail addresses or exact coordinates above debug level.
+
+mod metrics;
+mod page;
+mod panics;
+
+pub use metrics::Metrics;
 
 use std::io::IsTerminal;
 
@@ -24,6 +30,9 @@ pub fn start(settings: &Settings) -> Result<(), InvalidFilter> {
         LogFormat::Text => lines.try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
-    drop(started); // an error says that the process has a subscriber already, as under test
+    // An error says that the process has a subscriber already, as under test.
+    if started.is_ok() {
+        panics::listen();
+    }
     Ok(())
 }

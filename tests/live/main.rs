@@ -2,14 +2,26 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod away;
 mod bad_input;
 mod child;
+mod clock;
 mod feed;
+mod flood;
+mod fuel;
 mod kills;
 mod late;
 mod orders;
+mod poison;
+mod proxy;
+mod raw_data;
 mod resume;
+mod retention;
 mod server;
 mod slice;
+#[expect(dead_code, reason = "the detector's own tests use the rest")]
+#[path = "../../actors/tests/fuel/tank.rs"]
+mod tank;
 mod tracker;
+mod transfer;
 mod wire;

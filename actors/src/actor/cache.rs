@@ -2,12 +2,15 @@
 //! blocks anybody.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
+use tokio::time::Instant;
 
+use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};
 use crate::ports::LiveCache;
 use crate::tracking::VehicleState;
@@ -23,11 +26,12 @@ pub(crate) struct Cache {
     newest: HashMap<VehicleId, (OrganizationId, Arc<VehicleState>)>,
     putting: bool,
     away: bool,
+    meters: Meters,
 }
 
 impl Cache {
-    pub(crate) fn new(cache: Arc<dyn LiveCache>) -> Self {
-        Self { cache, newest: HashMap::new(), putting: false, away: false }
+    pub(crate) fn new(cache: Arc<dyn LiveCache>, meters: Meters) -> Self {
+        Self { cache, newest: HashMap::new(), putting: false, away: false, meters }
     }
 
     fn put(&mut self, ctx: &mut Context<Self>) {
@@ -38,6 +42,7 @@ impl Cache {
         let cache = Arc::clone(&self.cache);
         let states: Vec<_> =
             self.newest.drain().map(|(vehicle, (org, state))| (org, vehicle, state)).collect();
+        let begun = Instant::now();
         let put = async move {
             let result = tokio::time::timeout(PUT_TIMEOUT, cache.put(&states)).await;
             let problem = match result {
@@ -45,9 +50,14 @@ impl Cache {
                 Ok(Err(problem)) => Some(problem),
                 Err(_) => Some("no answer in time".to_owned()),
             };
-            (states, problem)
+            (states, problem, begun.elapsed())
         };
-        ctx.spawn(put.into_actor(self).map(|(states, problem), actor, _| actor.put_done(states, problem)));
+        ctx.spawn(put.into_actor(self).map(|(states, problem, took), actor, _| {
+            if problem.is_none() {
+                actor.meters.cache.accept(states.len() as u64, took);
+            }
+            actor.put_done(states, problem);
+        }));
     }
 
     fn put_done(
@@ -62,7 +72,12 @@ impl Cache {
             }
             // Kept until it is back, unless something newer came.
             for (organization, vehicle, state) in states {
-                self.newest.entry(vehicle).or_insert((organization, state));
+                match self.newest.entry(vehicle) {
+                    Entry::Occupied(_) => self.meters.cache.refuse(1),
+                    Entry::Vacant(place) => {
+                        place.insert((organization, state));
+                    }
+                }
             }
         } else if self.away {
             tracing::info!("the cache answers again");
@@ -90,7 +105,10 @@ impl Handler<CacheNewest> for Cache {
 
     fn handle(&mut self, CacheNewest(states): CacheNewest, _: &mut Context<Self>) {
         for (organization, vehicle, state) in states {
-            self.newest.insert(vehicle, (organization, state));
+            self.meters.cache.offer(1);
+            if self.newest.insert(vehicle, (organization, state)).is_some() {
+                self.meters.cache.refuse(1);
+            }
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The actors wired together, each on its thread. Owns who is told by whom, and the threads.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use actix::dev::channel::channel;
@@ -16,8 +16,10 @@ use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::{Persistence, PersistenceParts};
 use super::registry::{GeofenceRegistry, Shelves};
+use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use crate::clock::Clock;
-use crate::live::LiveParts;
+use crate::live::{Health, LiveConfig, LiveParts};
+use crate::meters::Meters;
 use crate::ports::{Seeds, TrackStore};
 
 /// Messages that may wait for the coordinator of corrections without their senders waiting.
@@ -33,9 +35,12 @@ pub(crate) struct Core {
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) persistence: Addr<Persistence>,
     pub(crate) taken_over: watch::Receiver<bool>,
+    pub(crate) health: watch::Sender<Health>,
+    pub(crate) meters: Meters,
     pub(crate) watch_capacity: usize,
     pub(crate) probe_every: Duration,
     threads: Threads,
+    watchdog: Mutex<Option<Watchdog>>,
 }
 
 struct Threads {
@@ -64,12 +69,17 @@ impl Core {
     pub(crate) fn start(parts: LiveParts, seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock } = parts;
         let threads = Threads::start(config.lanes);
-        let permits = Permits::new(config.max_waiting_fixes);
+        let meters = Meters::default();
+        let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence);
+        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence, meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
-        let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| Cache::new(cache)));
+        let cache = cache.map(|cache| {
+            let meters = meters.clone();
+            Cache::start_in_arbiter(&threads.desk, move |_| Cache::new(cache, meters))
+        });
         let (taken_over_sender, taken_over) = watch::channel(false);
+        let health = watch::Sender::new(Health::Well);
         // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
         let (corrections, corrections_mailbox) = channel(MAILBOX);
         let corrections = Addr::new(corrections);
@@ -81,6 +91,8 @@ impl Core {
             corrections: corrections.clone(),
             config: config.clone(),
             taken_over: taken_over_sender,
+            health: health.clone(),
+            meters: meters.clone(),
         };
         let persistence = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
         let directory = DirectoryParts {
@@ -93,6 +105,7 @@ impl Core {
             clock: Arc::clone(&clock),
             idle_after: config.idle_after,
             restart_window: config.restart_window,
+            meters: meters.clone(),
         };
         let dirty = seeds.vehicles.iter().filter(|seed| seed.is_dirty).map(|seed| seed.vehicle.id).collect();
         let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
@@ -104,12 +117,17 @@ impl Core {
             delay: config.correction_delay,
             pause: config.probe_every,
             dirty,
+            meters: meters.clone(),
         };
         threads.desk.spawn_fn(move || {
             Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
         });
-        let registry =
-            GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| GeofenceRegistry::new(shelves));
+        let registry_meters = meters.clone();
+        let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| {
+            GeofenceRegistry::new(shelves, registry_meters)
+        });
+        let actors = once(&persistence, &desk.directory, &occupancy, &corrections, &registry);
+        let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
         Self {
             store,
             clock,
@@ -119,9 +137,12 @@ impl Core {
             occupancy,
             persistence,
             taken_over,
+            health,
+            meters,
             watch_capacity: config.watch_capacity,
             probe_every: config.probe_every,
             threads,
+            watchdog: Mutex::new(Some(watchdog)),
         }
     }
 
@@ -145,9 +166,52 @@ impl Core {
 
     /// Stops every actor at once.
     pub(crate) fn stop(&self) {
+        // It would take what stops now for broken.
+        self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Threads { desk, registry, writer, lanes } = &self.threads;
         for thread in lanes.iter().chain([desk, registry, writer]) {
             thread.stop();
         }
+    }
+}
+
+/// The actors that are there once, by name.
+fn once(
+    persistence: &Addr<Persistence>,
+    directory: &Addr<Directory>,
+    occupancy: &Addr<Occupancy>,
+    corrections: &Addr<Corrections>,
+    registry: &Addr<GeofenceRegistry>,
+) -> Vec<(&'static str, IsThere)> {
+    vec![
+        ("persistence", is_there(persistence)),
+        ("directory", is_there(directory)),
+        ("occupancy", is_there(occupancy)),
+        ("corrections", is_there(corrections)),
+        ("registry", is_there(registry)),
+    ]
+}
+
+fn is_there<A: Actor<Context = Context<A>>>(actor: &Addr<A>) -> IsThere {
+    let actor = actor.clone();
+    Box::new(move || actor.connected())
+}
+
+fn watchdog_parts(
+    config: &LiveConfig,
+    threads: &Threads,
+    actors: Vec<(&'static str, IsThere)>,
+    meters: &Meters,
+) -> WatchdogParts {
+    let once = [("desk", &threads.desk), ("registry", &threads.registry), ("writer", &threads.writer)];
+    let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
+    let lanes = threads.lanes.iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.clone()));
+    WatchdogParts {
+        threads: once.chain(lanes).collect(),
+        actors,
+        meters: meters.clone(),
+        every: config.watchdog_every,
+        stalled_after: config.stalled_after,
+        broken_after: config.broken_after,
     }
 }

@@ -10,10 +10,12 @@ use std::time::Duration;
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::desk::Desk;
 use super::vehicle::{Correct, Outcome};
 use crate::live::LiveError;
+use crate::meters::Meters;
 use crate::model::VehicleId;
 
 /// Steps on their way at once, over all vehicles: they mostly wait for the store, and share its commits.
@@ -30,6 +32,7 @@ pub(crate) struct CorrectionsParts {
     pub(crate) pause: Duration,
     /// Vehicles that were dirty at the start.
     pub(crate) dirty: Vec<VehicleId>,
+    pub(crate) meters: Meters,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +48,7 @@ enum Turn {
 struct Case {
     turn: Turn,
     failures: u32,
+    since: Instant,
 }
 
 /// Whoever waits until some vehicles are clean.
@@ -65,6 +69,13 @@ pub(crate) struct Corrections {
 impl Corrections {
     pub(crate) fn new(parts: CorrectionsParts) -> Self {
         Self { parts, cases: HashMap::new(), line: VecDeque::new(), running: 0, waiters: Vec::new() }
+    }
+
+    /// A vehicle that was clean is dirty.
+    fn open(&mut self, vehicle: VehicleId) {
+        self.parts.meters.corrections.offer(1);
+        self.parts.meters.corrections_waiting.add(1);
+        self.cases.insert(vehicle, Case { turn: Turn::Paused, failures: 0, since: Instant::now() });
     }
 
     fn pause(&mut self, vehicle: VehicleId, pause: Duration, ctx: &mut Context<Self>) {
@@ -125,7 +136,10 @@ impl Corrections {
 
     /// A vehicle is clean, or gone.
     fn forget(&mut self, vehicle: VehicleId) {
-        self.cases.remove(&vehicle);
+        if let Some(case) = self.cases.remove(&vehicle) {
+            self.parts.meters.corrections.accept(1, case.since.elapsed());
+            self.parts.meters.corrections_waiting.add(-1);
+        }
         for waiter in &mut self.waiters {
             waiter.vehicles.remove(&vehicle);
         }
@@ -144,7 +158,7 @@ impl Actor for Corrections {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         for vehicle in std::mem::take(&mut self.parts.dirty) {
-            self.cases.insert(vehicle, Case { turn: Turn::Paused, failures: 0 });
+            self.open(vehicle);
             self.line_up(vehicle, ctx);
         }
     }
@@ -167,7 +181,7 @@ impl Handler<Dirty> for Corrections {
                     }
                 }
                 None => {
-                    self.cases.insert(vehicle, Case { turn: Turn::Paused, failures: 0 });
+                    self.open(vehicle);
                     self.pause(vehicle, self.parts.delay, ctx);
                 }
             }

@@ -42,7 +42,9 @@ impl Desk {
             let permit = self.permits.take(1).await?;
             let (done, committed) = oneshot::channel();
             if inlet.address.send(message(permit, done)).await.is_ok() {
-                return committed.await.unwrap_or(Err(LiveError::Unavailable));
+                let outcome = committed.await.unwrap_or(Err(LiveError::Unavailable))?;
+                // It is no fix that could be left out: the store may take it another day.
+                return if outcome.refused.is_none() { Ok(outcome) } else { Err(LiveError::Unavailable) };
             }
             // The actor went idle or panicked: ask its successor.
             stale = Some(inlet.generation);

@@ -12,8 +12,10 @@ use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::Persistence;
 use super::registry::Shelves;
+use super::suspects::Suspects;
 use super::vehicle::{Rename, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
+use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
 use crate::ports::TrackStore;
 
@@ -48,12 +50,14 @@ pub(crate) struct DirectoryParts {
     pub(crate) idle_after: Duration,
     /// The window of the restart budget; a vehicle over it rests until the oldest is so old.
     pub(crate) restart_window: Duration,
+    pub(crate) meters: Meters,
 }
 
 struct Entry {
     vehicle: Arc<Vehicle>,
     inlet: Option<Inlet>,
     restarts: Vec<Instant>,
+    suspects: Suspects,
 }
 
 /// What a vehicle is, as the directory was told last. From the edge.
@@ -86,8 +90,8 @@ impl Directory {
 }
 
 impl Entry {
-    const fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, inlet: None, restarts: Vec::new() }
+    fn new(vehicle: Arc<Vehicle>) -> Self {
+        Self { vehicle, inlet: None, restarts: Vec::new(), suspects: Suspects::default() }
     }
 
     /// Notes a restart; `false` when the budget is used up.
@@ -130,8 +134,10 @@ impl Handler<Locate> for Directory {
         let restarted = entry.inlet.is_some();
         if restarted {
             if !entry.may_restart(self.parts.restart_window) {
+                self.parts.meters.rests.add(1);
                 return Err(NoInlet::Resting);
             }
+            self.parts.meters.restarts.add(1);
             tracing::error!(vehicle.id = %locate.vehicle, "vehicle actor panicked, restarting it");
         }
         self.generation += 1;
@@ -147,6 +153,8 @@ impl Handler<Locate> for Directory {
             restarted,
             passivated: ctx.address().recipient(),
             generation: self.generation,
+            suspects: entry.suspects.clone(),
+            meters: self.parts.meters.clone(),
         };
         let lane = &self.parts.lanes[lane_of(locate.vehicle, self.parts.lanes.len())];
         let address = VehicleActor::start_in_arbiter(lane, move |_| VehicleActor::new(parts));

@@ -5,13 +5,19 @@
 //! circle: edge → directory → vehicle → persistence → occupancy → cache. Beside it, persistence tells the
 //! coordinator of corrections who is dirty, and that one comes in at the edge like everybody else.
 
+mod asked;
+mod batches;
 pub(crate) mod cache;
 pub(crate) mod core;
 pub(crate) mod corrections;
 pub(crate) mod desk;
 pub(crate) mod directory;
+pub(crate) mod line;
 pub(crate) mod occupancy;
+mod patience;
 pub(crate) mod permits;
 pub(crate) mod persistence;
 pub(crate) mod registry;
+pub(crate) mod suspects;
 pub(crate) mod vehicle;
+pub(crate) mod watchdog;

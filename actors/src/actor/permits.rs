@@ -7,8 +7,10 @@
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::time::Instant;
 
 use crate::live::LiveError;
+use crate::meters::Meters;
 
 /// Room for fixes on their way to a commit, and whether the store can be written at all.
 #[derive(Clone)]
@@ -22,6 +24,7 @@ struct Shared {
     /// Number and writing change together, so they are read together: a permit of a term that has
     /// not begun would let a vehicle judge by what it knew before the failure.
     term: watch::Sender<Term>,
+    meters: Meters,
 }
 
 /// The time between two failed commits. What was taken in one term is not written in another.
@@ -41,6 +44,28 @@ enum Writing {
     Ended,
 }
 
+/// Whether fixes can be stored, for somebody who wants to hear when that changes.
+pub struct Storing {
+    term: watch::Receiver<Term>,
+}
+
+impl Storing {
+    /// Whether they can now.
+    #[must_use]
+    pub fn is_so(&self) -> bool {
+        self.term.borrow().writing == Writing::Open
+    }
+
+    /// Waits until it is otherwise than `known`.
+    pub async fn other_than(&mut self, known: bool) {
+        let changed = self.term.wait_for(|term| (term.writing == Writing::Open) != known).await;
+        if changed.is_err() {
+            // The core is gone, and its sockets with it.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 /// Room for some fixes, until dropped.
 pub(crate) struct Permit {
     _room: OwnedSemaphorePermit,
@@ -57,11 +82,11 @@ impl Permit {
 }
 
 impl Permits {
-    pub(crate) fn new(total: u32) -> Self {
+    pub(crate) fn new(total: u32, meters: Meters) -> Self {
         let total = total.max(1);
         let room = Arc::new(Semaphore::new(total as usize));
         let (term, _) = watch::channel(Term { number: 1, writing: Writing::Open });
-        Self { shared: Arc::new(Shared { room, total, term }) }
+        Self { shared: Arc::new(Shared { room, total, term, meters }) }
     }
 
     fn read(&self) -> Term {
@@ -71,6 +96,17 @@ impl Permits {
     /// Waits for room for so many fixes; more than there is in all counts as all there is. Waits
     /// for nothing while permits are not given at all.
     pub(crate) async fn take(&self, fixes: usize) -> Result<Permit, LiveError> {
+        let (meter, many, begun) = (&self.shared.meters.fixes, fixes as u64, Instant::now());
+        meter.offer(many);
+        let taken = self.take_room(fixes).await;
+        match &taken {
+            Ok(_) => meter.accept(many, begun.elapsed()),
+            Err(_) => meter.refuse(many),
+        }
+        taken
+    }
+
+    async fn take_room(&self, fixes: usize) -> Result<Permit, LiveError> {
         self.open_term()?;
         let wanted = u32::try_from(fixes).unwrap_or(u32::MAX).clamp(1, self.shared.total);
         let room = Arc::clone(&self.shared.room).acquire_many_owned(wanted).await;
@@ -114,6 +150,16 @@ impl Permits {
                 term.writing = Writing::Open;
             }
         });
+    }
+
+    /// How many fixes have room now, and how many may.
+    pub(crate) fn room(&self) -> (u32, u32) {
+        let free = u32::try_from(self.shared.room.available_permits()).unwrap_or(u32::MAX);
+        (self.shared.total.saturating_sub(free), self.shared.total)
+    }
+
+    pub(crate) fn storing(&self) -> Storing {
+        Storing { term: self.shared.term.subscribe() }
     }
 
     /// Waits until the store can be written.

@@ -4,41 +4,39 @@
 //! time; what comes meanwhile makes the next one bigger. After a commit that failed, or may have,
 //! nothing in memory is believed: the writer reads back what is stored before it goes on.
 
-use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::dev::channel::channel;
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
-use futures_util::FutureExt as _;
 use tokio::sync::{oneshot, watch};
+use tokio::time::Instant;
 
+use super::batches::{Owed, Piece, Waiting, broken_invariant, dirty_vehicles, refuse};
 use super::cache::{Cache, CacheNewest};
 use super::corrections::{Corrections, Dirty};
+use super::line::{InFlight, Line};
 use super::occupancy::{self, CommittedVehicle, Occupancy, Replace};
+use super::patience::{in_time, reread};
 use super::permits::{Permit, Permits};
-use super::vehicle::{Done, InFlight, Outcome};
-use crate::live::{LiveConfig, LiveError};
-use crate::model::{Event, OrganizationId, VehicleId};
+use super::vehicle::{Done, Outcome};
+use crate::live::{Health, LiveConfig, LiveError};
+use crate::meters::{Invariant, Meters};
+use crate::model::{OrganizationId, VehicleId};
 use crate::ports::{Batch, Committed, Counts, Reread, StoreError, TrackStore, VehicleWrite};
 use crate::tracking::{Effects, VehicleState};
 
 /// Room in the mailbox beside what holds a permit.
 const ROOM_FOR_BARRIERS: usize = 1_024;
+/// So many writes refused for good, without one that is taken between them: it is not them.
+const MAX_REFUSED_IN_A_ROW: u32 = 64;
 
 /// The writer.
 pub(crate) struct Persistence {
     parts: PersistenceParts,
     next_sequence: i64,
-    waiting: VecDeque<Write>,
-    waiting_rows: usize,
-    /// How many writes came, and how many of them are committed or refused.
-    taken: u64,
-    finished: u64,
-    /// Each with the number of writes that came before it.
-    barriers: VecDeque<(u64, oneshot::Sender<Result<(), LiveError>>)>,
+    waiting: Waiting,
+    refused_in_a_row: u32,
     doing: Doing,
     timer: Option<SpawnHandle>,
 }
@@ -66,6 +64,9 @@ pub(crate) struct PersistenceParts {
     pub(crate) config: LiveConfig,
     /// Told when another server has taken over and this one must stop.
     pub(crate) taken_over: watch::Sender<bool>,
+    /// Told when it cannot go on.
+    pub(crate) health: watch::Sender<Health>,
+    pub(crate) meters: Meters,
 }
 
 /// One vehicle's effects, to be committed. From a vehicle; never more on the way than there are permits.
@@ -77,8 +78,11 @@ pub(crate) struct Write {
     pub(crate) effects: Effects,
     pub(crate) state: Arc<VehicleState>,
     pub(crate) permit: Permit,
+    pub(crate) line: Line,
     pub(crate) in_flight: InFlight,
     pub(crate) done: Done,
+    /// How long its oldest fix was here when it was handed over. Seconds.
+    pub(crate) age_seconds: f64,
 }
 
 /// Answered once everything written before is committed and known to readers; with an error when
@@ -87,14 +91,17 @@ pub(crate) struct Write {
 #[rtype(result = "Result<(), LiveError>")]
 pub(crate) struct Barrier;
 
-/// What a commit owes its senders.
-struct Owed {
-    done: Done,
-    known_duplicates: u64,
-    /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
-    is_about_late_data: bool,
-    in_flight: InFlight,
-    permit: Permit,
+/// How a commit ended.
+enum Ended {
+    Committed {
+        told: (i64, Newest),
+        committed: Vec<Committed>,
+        owed: Vec<Owed>,
+        weight: usize,
+    },
+    Failed(StoreError, Piece),
+    /// It is stored, and what the store says of it cannot be.
+    Broken(Invariant, String, Piece),
 }
 
 impl Persistence {
@@ -113,11 +120,8 @@ impl Persistence {
         Self {
             parts,
             next_sequence,
-            waiting: VecDeque::new(),
-            waiting_rows: 0,
-            taken: 0,
-            finished: 0,
-            barriers: VecDeque::new(),
+            waiting: Waiting::default(),
+            refused_in_a_row: 0,
             doing: Doing::Gathering,
             timer: None,
         }
@@ -128,9 +132,7 @@ impl Persistence {
         if self.doing != Doing::Gathering || self.waiting.is_empty() {
             return;
         }
-        let due =
-            window_over || self.waiting_rows >= self.parts.config.max_batch_rows || !self.barriers.is_empty();
-        if due {
+        if window_over || self.waiting.is_due(self.parts.config.max_batch_rows) {
             self.flush(ctx);
         } else if self.timer.is_none() {
             self.timer = Some(ctx.run_later(self.parts.config.batch_window, |actor, ctx| {
@@ -140,112 +142,112 @@ impl Persistence {
         }
     }
 
-    /// Answers those who waited for what is committed now. Writes that came after them do not
-    /// keep them waiting, however many come.
-    fn release_barriers(&mut self) {
-        while self.barriers.front().is_some_and(|(before, _)| *before <= self.finished) {
-            if let Some((_, barrier)) = self.barriers.pop_front() {
-                barrier.send(Ok(())).ok();
-            }
-        }
-    }
-
-    fn refuse_barriers(&mut self, why: &LiveError) {
-        for (_, barrier) in self.barriers.drain(..) {
-            barrier.send(Err(why.clone())).ok();
-        }
-    }
-
     fn flush(&mut self, ctx: &mut Context<Self>) {
         if let Some(timer) = self.timer.take() {
             ctx.cancel_future(timer);
         }
-        let (batch, owed) = self.next_batch();
-        self.doing = Doing::Committing;
-        let store = Arc::clone(&self.parts.store);
-        let (occupancy, corrections) = (self.parts.occupancy.clone(), self.parts.corrections.clone());
-        let next_sequence = self.next_sequence;
-        let limit = self.parts.config.commit_timeout;
-        let commit = async move {
-            match in_time(limit, store.commit(&batch)).await {
-                Ok(mut committed) => {
-                    let dirty = dirty_vehicles(&batch, &committed);
-                    let told = tell(&occupancy, batch, &mut committed, next_sequence).await;
-                    if !dirty.is_empty() {
-                        corrections.send(Dirty(dirty)).await.ok();
-                    }
-                    Ok((committed, told))
-                }
-                Err(error) => Err((error, batch)),
+        let max_rows = self.parts.config.max_batch_rows;
+        let mut piece = self.waiting.next(max_rows);
+        while piece.owed.is_empty() {
+            // All of it was void.
+            if self.waiting.is_empty() {
+                return self.waiting.release_barriers();
             }
-        };
-        ctx.spawn(commit.into_actor(self).map(move |result, actor, ctx| match result {
-            Ok((committed, (next_sequence, newest))) => {
-                actor.next_sequence = next_sequence;
-                if let Some(cache) = &actor.parts.cache {
-                    // A full mailbox is fine: the cache takes the next state.
-                    cache.try_send(CacheNewest(newest)).ok();
-                }
-                actor.committed(&committed, owed, ctx);
-            }
-            Err((error, batch)) => actor.failed(&error, batch, owed, ctx),
-        }));
-    }
-
-    /// Takes waiting writes up to the size of a batch.
-    fn next_batch(&mut self) -> (Batch, Vec<Owed>) {
-        let mut batch = Batch::default();
-        let mut owed = Vec::new();
-        let mut rows = 0;
-        while let Some(write) = self.waiting.front() {
-            let more = weight(&write.effects);
-            if rows > 0 && rows + more > self.parts.config.max_batch_rows {
-                break;
-            }
-            let Some(write) = self.waiting.pop_front() else { break };
-            rows += more;
-            owed.push(Owed {
-                done: write.done,
-                known_duplicates: write.effects.duplicates,
-                is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
-                in_flight: write.in_flight,
-                permit: write.permit,
-            });
-            batch.writes.push(VehicleWrite {
-                vehicle_id: write.vehicle_id,
-                organization_id: write.organization_id,
-                effects: write.effects,
-                state: write.state,
-            });
+            piece = self.waiting.next(max_rows);
         }
-        self.waiting_rows -= rows;
-        (batch, owed)
+        self.doing = Doing::Committing;
+        let begun = Instant::now();
+        let commit = commit(&self.parts, piece, self.next_sequence);
+        ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
+            actor.parts.meters.commit_seconds.note_time(begun.elapsed());
+            match ended {
+                Ended::Committed { told: (next_sequence, newest), committed, owed, weight } => {
+                    actor.next_sequence = next_sequence;
+                    actor.parts.meters.commit_rows.note(weight as f64);
+                    if let Some(cache) = &actor.parts.cache {
+                        // A full mailbox is fine: the cache takes the next state.
+                        let many = newest.len() as u64;
+                        if cache.try_send(CacheNewest(newest)).is_err() {
+                            actor.parts.meters.cache.refuse(many);
+                        }
+                    }
+                    actor.committed(&committed, owed, ctx);
+                }
+                Ended::Failed(StoreError::Refused(why), piece) => actor.refused(why, piece, ctx),
+                Ended::Failed(error, piece) => actor.failed(&error, piece, ctx),
+                Ended::Broken(which, what, piece) => actor.broken(which, what, piece, ctx),
+            }
+        }));
     }
 
     fn committed(&mut self, committed: &[Committed], owed: Vec<Owed>, ctx: &mut Context<Self>) {
         self.doing = Doing::Gathering;
-        debug_assert_eq!(committed.len(), owed.len());
-        self.finished += owed.len() as u64;
+        self.refused_in_a_row = 0;
+        self.waiting.finished(owed.len());
+        let meters = &self.parts.meters;
+        let lag = owed.iter().map(|owed| owed.age_seconds + owed.came.elapsed().as_secs_f64());
+        meters.lag_seconds.note(lag.fold(0.0, f64::max));
         for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
-            let Owed { done, known_duplicates, is_about_late_data, in_flight, permit } = owed;
+            let Owed { done, known_duplicates, is_about_late_data, in_flight, permit, came, .. } = owed;
             drop((in_flight, permit));
+            meters.writes.accept(1, came.elapsed());
             let duplicates = counts.duplicates + known_duplicates;
             let counts = Counts { stored: counts.stored, duplicates };
-            done.send(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data })).ok();
+            done.send(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None })).ok();
         }
-        self.release_barriers();
+        self.waiting.release_barriers();
         self.flush_if_due(false, ctx);
     }
 
+    /// The store takes everything else, but not this: half of it may be fine. Of a single write nothing is
+    /// stored, nor of what its vehicle handed over after it.
+    fn refused(&mut self, why: String, mut piece: Piece, ctx: &mut Context<Self>) {
+        self.doing = Doing::Gathering;
+        if piece.owed.len() > 1 {
+            self.waiting.halve(piece);
+        } else if self.refused_in_a_row >= MAX_REFUSED_IN_A_ROW {
+            return self.failed(&StoreError::Away(format!("it refuses everything: {why}")), piece, ctx);
+        } else {
+            self.refused_in_a_row += 1;
+            let why: Arc<str> = why.into();
+            for owed in piece.owed.drain(..) {
+                tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
+                owed.line.cut();
+                self.parts.meters.writes.refuse(1);
+                self.waiting.finished(1);
+                owed.done.send(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() })).ok();
+            }
+            self.waiting.release_barriers();
+        }
+        self.flush_if_due(false, ctx);
+    }
+
+    /// What the store says cannot be. With wrong numbers nobody may go on; for the rest, what is stored counts.
+    fn broken(&mut self, which: Invariant, what: String, piece: Piece, ctx: &mut Context<Self>) {
+        self.parts.meters.violated(which, &what);
+        if which == Invariant::EventNumbers {
+            refuse(piece.owed);
+            self.waiting.refuse_all();
+            self.waiting.refuse_barriers(&LiveError::Stopped);
+            self.parts.health.send_replace(Health::Broken(what));
+            self.doing = Doing::Ended;
+            self.parts.permits.end();
+        } else {
+            self.failed(&StoreError::Away(what), piece, ctx);
+        }
+    }
+
     /// The commit failed, or may have: refuse everything on its way, and read back what is stored.
-    fn failed(&mut self, error: &StoreError, batch: Batch, owed: Vec<Owed>, ctx: &mut Context<Self>) {
+    fn failed(&mut self, error: &StoreError, piece: Piece, ctx: &mut Context<Self>) {
+        let Piece { batch, owed } = piece;
         tracing::error!(%error, writes = batch.writes.len(), "commit failed, nothing is acknowledged until the store answers");
         self.parts.permits.suspend();
-        for owed in owed {
-            owed.done.send(Err(LiveError::Unavailable)).ok();
-        }
-        self.refuse_waiting();
-        self.refuse_barriers(&LiveError::Unavailable);
+        let meters = &self.parts.meters;
+        meters.failed_commits.add(1);
+        let many = owed.len();
+        refuse(owed);
+        meters.writes.refuse((many + self.waiting.refuse_all()) as u64);
+        self.waiting.refuse_barriers(&LiveError::Unavailable);
         if matches!(error, StoreError::TakenOver) {
             self.end();
             return;
@@ -269,14 +271,6 @@ impl Persistence {
         self.parts.taken_over.send_replace(true);
     }
 
-    fn refuse_waiting(&mut self) {
-        self.waiting_rows = 0;
-        self.finished = self.taken;
-        for write in self.waiting.drain(..) {
-            write.done.send(Err(LiveError::Unavailable)).ok();
-        }
-    }
-
     /// The store answers again: what it holds is the truth, in every reader's memory too.
     fn resume(&mut self, reread: Reread, ctx: &mut Context<Self>) {
         self.next_sequence = reread.next_sequence;
@@ -288,6 +282,7 @@ impl Persistence {
         };
         ctx.spawn(told.into_actor(self).map(|_, actor, _| {
             tracing::info!("the store answers again");
+            actor.refused_in_a_row = 0;
             // Nothing waits: no permit of the new term is out before the next line.
             actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
@@ -295,18 +290,31 @@ impl Persistence {
     }
 }
 
-/// What a write weighs in a batch: its rows and its records.
-fn weight(effects: &Effects) -> usize {
-    let correction = effects.correction.as_ref();
-    let corrected = correction.map_or(0, |part| part.events.len() + part.quarantines.len());
-    effects.rows.len() + effects.events.len() + corrected + 1
-}
-
-/// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
-fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
-    let writes = batch.writes.iter().zip(committed);
-    let dirty = writes.filter(|(write, committed)| committed.is_dirty && write.effects.correction.is_none());
-    dirty.map(|(write, _)| write.vehicle_id).collect()
+/// Commits a piece and tells readers of it.
+fn commit(parts: &PersistenceParts, piece: Piece, next_sequence: i64) -> impl Future<Output = Ended> + use<> {
+    let store = Arc::clone(&parts.store);
+    let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
+    let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
+    async move {
+        let mut committed = match in_time(limit, store.commit(&piece.batch)).await {
+            Ok(committed) => committed,
+            Err(error) => return Ended::Failed(error, piece),
+        };
+        if let Some((which, what)) = broken_invariant(&piece.owed, &committed, next_sequence) {
+            return Ended::Broken(which, what, piece);
+        }
+        if let Some(newest) = piece.newest_arrival() {
+            meters.newest_fix_millis.set(newest.as_micros() / 1_000);
+        }
+        let weight = piece.weight();
+        let Piece { batch, owed } = piece;
+        let dirty = dirty_vehicles(&batch, &committed);
+        let told = tell(&occupancy, batch, &mut committed, next_sequence).await;
+        if !dirty.is_empty() {
+            corrections.send(Dirty(dirty)).await.ok();
+        }
+        Ended::Committed { told, committed, owed, weight }
+    }
 }
 
 /// What the cache is offered.
@@ -320,9 +328,13 @@ async fn tell(
     committed: &mut [Committed],
     next_sequence: i64,
 ) -> (i64, Newest) {
-    let events: Vec<Event> =
-        committed.iter_mut().flat_map(|committed| std::mem::take(&mut committed.events)).collect();
-    let next_sequence = events.iter().map(|event| event.sequence + 1).max().unwrap_or(next_sequence);
+    let next_sequence =
+        committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
+    let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
+    for committed in committed {
+        events.append(&mut committed.events);
+        fuel_events.append(&mut committed.fuel_events);
+    }
     let committed = |write: VehicleWrite| CommittedVehicle {
         vehicle_id: write.vehicle_id,
         organization_id: write.organization_id,
@@ -330,35 +342,8 @@ async fn tell(
     };
     let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
     let newest = vehicles.iter().map(|v| (v.organization_id, v.vehicle_id, Arc::clone(&v.state))).collect();
-    occupancy.send(occupancy::Committed { vehicles, events, next_sequence }).await.ok();
+    occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
     (next_sequence, newest)
-}
-
-async fn reread(
-    store: Arc<dyn TrackStore>,
-    vehicles: Vec<VehicleId>,
-    sequence: i64,
-    config: LiveConfig,
-) -> Result<Reread, StoreError> {
-    loop {
-        tokio::time::sleep(config.probe_every).await;
-        match in_time(config.commit_timeout, store.reread(&vehicles, sequence)).await {
-            Err(StoreError::Away(why)) => tracing::warn!(why, "the store is still away"),
-            answer => return answer,
-        }
-    }
-}
-
-/// What the store answers, in time. A store that panics is away: the writer outlives it.
-async fn in_time<T>(
-    limit: Duration,
-    answer: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
-    match tokio::time::timeout(limit, AssertUnwindSafe(answer).catch_unwind()).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(StoreError::Away("it panicked".to_owned())),
-        Err(_) => Err(StoreError::Away("no answer in time".to_owned())),
-    }
 }
 
 impl Actor for Persistence {
@@ -369,13 +354,18 @@ impl Handler<Write> for Persistence {
     type Result = ();
 
     fn handle(&mut self, write: Write, ctx: &mut Context<Self>) {
-        if !write.permit.is_current() {
+        let meters = &self.parts.meters;
+        meters.writes.offer(1);
+        let room = self.parts.config.max_waiting_fixes as usize;
+        if self.waiting.len() >= room {
+            meters.violated(Invariant::QueueBound, "more writes wait than there are permits");
+        }
+        if self.waiting.len() >= room || !write.permit.is_current() {
+            meters.writes.refuse(1);
             write.done.send(Err(LiveError::Unavailable)).ok();
             return;
         }
-        self.taken += 1;
-        self.waiting_rows += weight(&write.effects);
-        self.waiting.push_back(write);
+        self.waiting.push(write);
         self.flush_if_due(false, ctx);
     }
 }
@@ -385,11 +375,11 @@ impl Handler<Barrier> for Persistence {
 
     fn handle(&mut self, _: Barrier, ctx: &mut Context<Self>) -> Self::Result {
         let (released, wait) = oneshot::channel();
-        self.barriers.push_back((self.taken, released));
+        self.waiting.add_barrier(released);
         match self.doing {
-            Doing::Gathering | Doing::Committing => self.release_barriers(),
-            Doing::Rereading => self.refuse_barriers(&LiveError::Unavailable),
-            Doing::Ended => self.refuse_barriers(&LiveError::Stopped),
+            Doing::Gathering | Doing::Committing => self.waiting.release_barriers(),
+            Doing::Rereading => self.waiting.refuse_barriers(&LiveError::Unavailable),
+            Doing::Ended => self.waiting.refuse_barriers(&LiveError::Stopped),
         }
         self.flush_if_due(false, ctx);
         Box::pin(async move { wait.await.unwrap_or(Err(LiveError::Stopped)) })

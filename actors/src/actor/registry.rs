@@ -8,6 +8,7 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 
 use crate::geofence::{FenceSet, FenceTimeline};
+use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId};
 
 /// The newest snapshot of each organization's fences. A shelf, once taken, shows every later snapshot.
@@ -45,11 +46,12 @@ impl Shelves {
 /// The registry of fences.
 pub(crate) struct GeofenceRegistry {
     shelves: Shelves,
+    meters: Meters,
 }
 
 impl GeofenceRegistry {
-    pub(crate) const fn new(shelves: Shelves) -> Self {
-        Self { shelves }
+    pub(crate) const fn new(shelves: Shelves, meters: Meters) -> Self {
+        Self { shelves, meters }
     }
 }
 
@@ -75,6 +77,7 @@ impl Handler<Publish> for GeofenceRegistry {
         };
         let timeline = Arc::new(timeline);
         shelf.store(Arc::new(current.with(Arc::clone(&timeline))));
+        self.meters.fence_snapshot.add(1);
         MessageResult(timeline)
     }
 }

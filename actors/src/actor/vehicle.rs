@@ -8,18 +8,21 @@ use std::time::Duration;
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use arc_swap::ArcSwap;
-use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+pub(crate) use super::asked::{Correct, Done, Outcome, Rename, Report, Retire, Settle};
+use super::line::{InFlight, Line};
 use super::occupancy::{Occupancy, Seed};
 use super::permits::Permit;
 use super::persistence::{Barrier, Persistence, Write};
+use super::suspects::Suspects;
 use crate::clock::Clock;
 use crate::geofence::FenceSet;
 use crate::live::LiveError;
+use crate::meters::{Alive, Invariant, Meters};
 use crate::model::{Fix, Timestamp, Vehicle, VehicleId};
 use crate::ports::{Counts, Slice, StoreError, TrackStore};
-use crate::tracking::{self, Context as Judgement, Effects, Mark, Meanwhile, Standing, VehicleState};
+use crate::tracking::{self, Context as Judgement, Effects, Fold, Mark, Meanwhile, Standing, VehicleState};
 
 /// A correction that waits for its slice while so many fixes are applied is given up for now.
 const MAX_MEANWHILE: usize = 20_000;
@@ -42,6 +45,9 @@ pub(crate) struct VehicleParts {
     pub(crate) passivated: Recipient<super::directory::Passivated>,
     /// Counts restarts: which of the vehicle's actors this is.
     pub(crate) generation: u64,
+    /// Fixes that its actors panicked on.
+    pub(crate) suspects: Suspects,
+    pub(crate) meters: Meters,
 }
 
 /// The actor of one vehicle in use.
@@ -57,79 +63,16 @@ pub(crate) struct VehicleActor {
     correcting: Option<Meanwhile>,
     /// Counts corrections: the one that is waited for.
     correction: u64,
-}
-
-/// What became of what was asked for.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) counts: Counts,
-    /// Whether the vehicle awaits a correction that what was asked for brought about, or left.
-    pub(crate) is_dirty: bool,
-}
-
-/// Told once what was asked for is committed or refused.
-pub(crate) type Done = oneshot::Sender<Result<Outcome, LiveError>>;
-
-/// Fixes of one report, in their order. From a reporter; one in flight per reporter and vehicle.
-/// Answered once applied; `done` once committed or refused.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Report {
-    pub(crate) fixes: Vec<Fix>,
-    pub(crate) permit: Permit,
-    pub(crate) done: Done,
-}
-
-/// The timeline changed from an instant on: a fence's version takes effect, or the vehicle goes out of
-/// service. From the edge of an edit; `done` once the records are committed, or owed by a dirty mark.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Settle {
-    pub(crate) from: Timestamp,
-    /// The vehicle is out of service for ever and takes no fixes from here on.
-    pub(crate) retire: bool,
-    pub(crate) permit: Permit,
-    pub(crate) done: Done,
-}
-
-/// One step of a correction. From the coordinator of corrections, one at a time; `done` once it is
-/// committed, with whether the vehicle is still dirty.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Correct {
-    pub(crate) permit: Permit,
-    pub(crate) done: Done,
-}
-
-/// The vehicle was taken out of use: the actor stops. From the directory.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Retire;
-
-/// The vehicle's name or limits changed. From the directory.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Rename(pub(crate) Arc<Vehicle>);
-
-/// Counts a write on its way until its commit is known.
-pub(crate) struct InFlight(Arc<AtomicUsize>);
-
-impl InFlight {
-    fn begin(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
-    }
+    /// The line its writes stand in.
+    line: Line,
+    _alive: Alive,
 }
 
 impl VehicleActor {
     pub(crate) fn new(parts: VehicleParts) -> Self {
         Self {
+            line: Line::default(),
+            _alive: Alive::vehicle(&parts.meters),
             parts,
             state: Arc::default(),
             in_flight: Arc::new(AtomicUsize::new(0)),
@@ -148,6 +91,7 @@ impl VehicleActor {
     fn seed(&mut self, after_barrier: bool, ctx: &mut Context<Self>, then: impl FnOnce(&mut Self) + 'static) {
         let (persistence, occupancy) = (self.parts.persistence.clone(), self.parts.occupancy.clone());
         let vehicle = self.id();
+        self.line.renew();
         let seed = async move {
             if after_barrier {
                 // What an earlier actor of this vehicle left must be committed or refused first.
@@ -183,7 +127,7 @@ impl VehicleActor {
         run(&mut state, &judgement, &mut effects);
         if effects.is_empty() && state == *self.state && self.is_committed(&permit) {
             let counts = Counts { stored: 0, duplicates: effects.duplicates };
-            done.send(Ok(Outcome { counts, is_dirty: false })).ok();
+            done.send(Ok(Outcome { counts, ..Outcome::default() })).ok();
             return;
         }
         if let Some(late) = may_be_late(&effects)
@@ -191,16 +135,27 @@ impl VehicleActor {
         {
             meanwhile.late = Some(meanwhile.late.map_or(late, |known| known.merge(late)));
         }
-        self.write(effects, Arc::new(state), permit, done);
+        let judged_at = judgement.detected_at;
+        self.write(effects, Arc::new(state), judged_at, permit, done);
     }
 
-    fn write(&mut self, effects: Effects, state: Arc<VehicleState>, permit: Permit, done: Done) {
+    fn write(
+        &mut self,
+        effects: Effects,
+        state: Arc<VehicleState>,
+        judged_at: Timestamp,
+        permit: Permit,
+        done: Done,
+    ) {
+        let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
         let write = Write {
+            age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
             vehicle_id: self.parts.vehicle.id,
             organization_id: self.parts.vehicle.organization_id,
             effects,
             state: Arc::clone(&state),
             permit,
+            line: self.line.clone(),
             in_flight: InFlight::begin(&self.in_flight),
             done,
         };
@@ -210,7 +165,10 @@ impl VehicleActor {
                 self.state = state;
                 return;
             }
-            Err(SendError::Full(write)) => (write, LiveError::Unavailable),
+            Err(SendError::Full(write)) => {
+                self.parts.meters.violated(Invariant::QueueBound, "the writer's mailbox is full");
+                (write, LiveError::Unavailable)
+            }
             Err(SendError::Closed(write)) => (write, LiveError::Stopped),
         };
         self.correcting = None; // it remembers what has not happened
@@ -251,7 +209,8 @@ impl VehicleActor {
         let corrected = tracking::correct(slice, meanwhile, &judgement);
         let state = Arc::new(corrected.live(&self.state));
         let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
-        self.write(effects, state, permit, done);
+        let judged_at = judgement.detected_at;
+        self.write(effects, state, judged_at, permit, done);
     }
 
     /// Keeps fixes for a correction that waits for its slice.
@@ -265,13 +224,13 @@ impl VehicleActor {
     }
 
     /// Whether the state is the committed one. Nothing on its way may also mean that it was
-    /// refused; but then the permit's term is over, and that is told first.
+    /// refused; but then the permit's term is over, or the line is cut, and that is told first.
     fn is_committed(&self, permit: &Permit) -> bool {
-        self.in_flight.load(Ordering::Acquire) == 0 && permit.is_current()
+        self.in_flight.load(Ordering::Acquire) == 0 && permit.is_current() && self.line.holds()
     }
 
     /// Runs `apply` in the permit's term: at once, or after taking over the committed state when a
-    /// commit failed since the last one.
+    /// commit failed since the last one, or the store refused what it handed over.
     fn in_term(
         &mut self,
         permit: Permit,
@@ -282,7 +241,7 @@ impl VehicleActor {
         self.last_used = Instant::now();
         if permit.term < self.parts.term {
             refuse(done, LiveError::Unavailable);
-        } else if permit.term > self.parts.term {
+        } else if permit.term > self.parts.term || !self.line.holds() {
             self.parts.term = permit.term;
             self.seed(false, ctx, move |actor| apply(actor, permit, done));
         } else {
@@ -295,6 +254,15 @@ fn refuse(done: Done, why: LiveError) {
     done.send(Err(why)).ok();
 }
 
+/// A vehicle whose records and state say different things starts again from what is stored: it panics, and is
+/// supervised like any other that does.
+fn hold(is_whole: bool, meters: &Meters) {
+    if !is_whole {
+        meters.violated(Invariant::Stays, "a vehicle's records do not leave the stays that its state has");
+        panic!("a vehicle's records do not leave the stays that its state has");
+    }
+}
+
 fn unread(error: &StoreError) -> LiveError {
     tracing::warn!(%error, "the store gave no slice for a correction");
     LiveError::Unavailable
@@ -302,7 +270,7 @@ fn unread(error: &StoreError) -> LiveError {
 
 /// What these effects may mark dirty when they are stored: only the store knows what it had before.
 fn may_be_late(effects: &Effects) -> Option<Mark> {
-    let rechecked = effects.rows.iter().filter(|row| row.standing != Standing::Fresh);
+    let rechecked = effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
     rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late).reduce(Mark::merge)
 }
 
@@ -326,24 +294,33 @@ impl Actor for VehicleActor {
 }
 
 impl Handler<Report> for VehicleActor {
-    type Result = ();
+    type Result = MessageResult<Report>;
 
-    fn handle(&mut self, Report { fixes, permit, done }: Report, ctx: &mut Context<Self>) {
+    fn handle(&mut self, report: Report, ctx: &mut Context<Self>) -> MessageResult<Report> {
+        let Report { mut fixes, permit, done } = report;
+        let left_out = self.parts.suspects.take_out(&mut fixes);
         self.in_term(permit, done, ctx, move |actor, permit, done| {
             if actor.retired {
                 return refuse(done, LiveError::UnknownVehicle);
             }
             // However a frame was packed, newest first too: what it holds is applied in its order.
-            let mut fixes = fixes;
             fixes.sort_by(tracking::by_rank);
             actor.remember(&fixes);
+            let suspects = actor.parts.suspects.clone();
+            let watched = suspects.watch(&fixes);
+            let meters = actor.parts.meters.clone();
             actor.step(permit, done, |state, judgement, effects| {
-                for fix in fixes {
-                    tracking::apply(state, fix, judgement, effects);
+                let mut fold = Fold::of(state);
+                for (index, fix) in fixes.iter().enumerate() {
+                    watched.at(index);
+                    tracking::apply(state, *fix, judgement, effects);
+                    hold(fold.agrees(&effects.events, state), &meters);
                 }
                 tracking::catch_up(state, judgement, effects);
+                hold(fold.agrees(&effects.events, state), &meters);
             });
         });
+        MessageResult(left_out)
     }
 }
 
@@ -353,8 +330,11 @@ impl Handler<Settle> for VehicleActor {
     fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
         let Settle { from, retire, permit, done } = settle;
         self.in_term(permit, done, ctx, move |actor, permit, done| {
+            let meters = actor.parts.meters.clone();
             actor.step(permit, done, |state, judgement, effects| {
+                let mut fold = Fold::of(state);
                 tracking::settle_change(state, from, judgement, effects);
+                hold(fold.agrees(&effects.events, state), &meters);
             });
             // From here on a connection that still has the address cannot begin a new stay.
             actor.retired |= retire;
@@ -369,7 +349,7 @@ impl Handler<Correct> for VehicleActor {
         self.last_used = Instant::now();
         if permit.term < self.parts.term {
             refuse(done, LiveError::Unavailable);
-        } else if permit.term > self.parts.term {
+        } else if permit.term > self.parts.term || !self.line.holds() {
             // The first of a new term takes over the state; this one comes again.
             self.parts.term = permit.term;
             self.seed(false, ctx, |_| refuse(done, LiveError::Unavailable));

@@ -44,6 +44,8 @@ pub struct Measured {
     pub counter_liters: Option<f64>,
     /// How far the vehicle moved since the reading before, in metres; `None` if nobody knows.
     pub distance_meters: Option<f64>,
+    /// The version of the sensor's configuration its level is of.
+    pub version: Option<i64>,
 }
 
 /// What a vehicle burnt in a period.
@@ -78,6 +80,9 @@ pub struct Meter {
     level: Track,
     counter: Track,
     burnt_liters: f64,
+    /// The version of the newest level, and what the level has changed by from version to version.
+    version: Option<i64>,
+    recalibrated_liters: f64,
 }
 
 /// One of the two sources: where it began, where it is, and how much of the time it tells of.
@@ -95,7 +100,16 @@ impl Meter {
     #[must_use]
     pub fn new(from: Timestamp, to: Timestamp) -> Self {
         let track = Track { meters: Some(0.0), ..Track::default() };
-        Self { from, to, meters: 0.0, level: track, counter: track, burnt_liters: 0.0 }
+        Self {
+            from,
+            to,
+            meters: 0.0,
+            level: track,
+            counter: track,
+            burnt_liters: 0.0,
+            version: None,
+            recalibrated_liters: 0.0,
+        }
     }
 
     /// Takes the next reading, in the order of time. Begin with the newest one before the period, if there is
@@ -110,6 +124,7 @@ impl Meter {
         self.level.proceed(measured.distance_meters);
         self.counter.proceed(measured.distance_meters);
         if let Some(liters) = measured.level_liters {
+            self.note_version(measured, liters);
             let hides_a_drive = !self.level.meters.is_some_and(|meters| meters < SAME_PLACE_METERS);
             self.level.take(measured.at, liters, self.from, !hides_a_drive);
         }
@@ -140,7 +155,7 @@ impl Meter {
             opened.zip(closed).filter(|(opened, closed)| opened.0 < closed.0).map(|(opened, closed)| {
                 let start = plateau(opened, events, tank);
                 let end = plateau(closed, events, tank);
-                start - end + refueled_liters - drained_liters
+                start - end + self.recalibrated_liters + refueled_liters - drained_liters
             });
         let (source, balance, track) = match (by_counter, by_level) {
             (Some(liters), _) => (Some(Source::Counter), Some(liters), &self.counter),
@@ -164,6 +179,17 @@ impl Meter {
             coverage,
             inconsistent,
         }
+    }
+
+    /// The same fuel reads differently by another calibration: that is neither burnt nor refuelled.
+    fn note_version(&mut self, measured: &Measured, liters: f64) {
+        if let Some((_, before)) = self.level.newest
+            && measured.version != self.version
+            && measured.at >= self.from
+        {
+            self.recalibrated_liters += liters - before;
+        }
+        self.version = measured.version;
     }
 
     fn any(&self) -> bool {
@@ -212,169 +238,4 @@ fn plateau((at, smoothed): (Timestamp, f64), events: &[FuelEvent], tank: &Tank) 
         |event: &&FuelEvent| at > event.started_at && at.seconds_since(event.ended_at) < tank.window_seconds;
     let Some(event) = events.iter().rev().find(lags) else { return smoothed };
     if at >= event.ended_at { event.level_after_liters } else { event.level_before_liters }
-}
-
-#[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-    use crate::fuel::FuelMotion;
-    use crate::model::EventId;
-
-    const START: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
-    const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
-    const HOUR: f64 = 3600.0;
-
-    fn at(seconds: f64) -> Timestamp {
-        START.plus_seconds(seconds)
-    }
-
-    /// A reading each minute from one instant to another: 70 km/h and so many litres an hour.
-    fn drive(
-        meter: &mut Meter,
-        from: f64,
-        to: f64,
-        level: impl Fn(f64) -> Option<f64>,
-        counter: impl Fn(f64) -> Option<f64>,
-    ) {
-        for minute in 0..=((to - from) / 60.0) as u32 {
-            let seconds = from + f64::from(minute) * 60.0;
-            let (level_liters, counter_liters) = (level(seconds), counter(seconds));
-            meter.observe(&Measured {
-                at: at(seconds),
-                level_liters,
-                counter_liters,
-                distance_meters: Some(70_000.0 / 60.0),
-            });
-        }
-    }
-
-    fn event(kind: FuelEventKind, seconds: (f64, f64), liters: (f64, f64)) -> FuelEvent {
-        FuelEvent {
-            id: EventId(Uuid::nil()),
-            kind,
-            started_at: at(seconds.0),
-            ended_at: at(seconds.1),
-            level_before_liters: liters.0,
-            level_after_liters: liters.1,
-            volume_liters: (liters.1 - liters.0).abs(),
-            place: None,
-            motion: FuelMotion::Stopped,
-            confidence: 0.9,
-        }
-    }
-
-    /// 21 l an hour at 70 km/h is 30 l on 100 km.
-    fn burning(start: f64) -> impl Fn(f64) -> Option<f64> {
-        move |seconds| Some(start - 21.0 * seconds / HOUR)
-    }
-
-    fn none(_: f64) -> Option<f64> {
-        None
-    }
-
-    #[test]
-    fn what_the_tank_lost() {
-        let mut meter = Meter::new(at(0.0), at(2.0 * HOUR + 1.0));
-        drive(&mut meter, 0.0, 2.0 * HOUR, burning(300.0), none);
-        let found = meter.finish(&[], &TANK);
-        assert_eq!(found.source, Some(Source::Level));
-        assert!((found.liters.unwrap() - 42.0).abs() < 0.01, "{found:?}");
-        assert!((found.liters_per_100_km.unwrap() - 30.0).abs() < 0.01, "{found:?}");
-        assert!(found.coverage > 0.99);
-    }
-
-    #[test]
-    fn refuels_and_drains_are_not_burnt() {
-        let events = [
-            event(FuelEventKind::Refuel, (HOUR, HOUR + 60.0), (279.0, 379.0)),
-            event(FuelEventKind::Drain, (1.5 * HOUR, 1.5 * HOUR + 60.0), (368.5, 338.5)),
-        ];
-        let level = |seconds: f64| {
-            let came =
-                if seconds > HOUR { 100.0 } else { 0.0 } - if seconds > 1.5 * HOUR { 30.0 } else { 0.0 };
-            burning(300.0)(seconds).map(|liters| liters + came)
-        };
-        let mut meter = Meter::new(at(0.0), at(3.0 * HOUR));
-        drive(&mut meter, 0.0, 2.0 * HOUR, level, none);
-        let found = meter.finish(&events, &TANK);
-        assert!((found.liters.unwrap() - 42.0).abs() < 0.01, "{found:?}");
-        assert_eq!((found.refueled_liters, found.drained_liters), (100.0, 30.0));
-    }
-
-    #[test]
-    fn periods_that_meet_anywhere_add_up() {
-        let refuel = event(FuelEventKind::Refuel, (HOUR, HOUR + 300.0), (279.0, 379.0));
-        // A smoothed level: it lags behind the refuel.
-        let level = |seconds: f64| {
-            let share = ((seconds - HOUR - 150.0) / 300.0).clamp(0.0, 1.0);
-            burning(300.0)(seconds).map(|liters| liters + 100.0 * share)
-        };
-        for border in (600..7200).step_by(60) {
-            let border = f64::from(border) + 30.0;
-            let mut parts = 0.0;
-            for (from, to) in [(0.0, border), (border, 2.0 * HOUR + 1.0)] {
-                let mut meter = Meter::new(at(from), at(to));
-                // From the newest reading before the period on.
-                drive(&mut meter, (from / 60.0).floor() * 60.0, 2.0 * HOUR, level, none);
-                let found = meter.finish(&[refuel], &TANK);
-                assert!(!found.inconsistent, "{border}: {found:?}");
-                parts += found.liters.unwrap();
-            }
-            // The plateaus are those of the event, so what burnt while it was smoothed is off by little.
-            assert!((parts - 42.0).abs() < 4.0, "{border}: {parts}");
-        }
-    }
-
-    #[test]
-    fn a_counter_is_preferred_and_survives_gaps_and_exchanges() {
-        let mut meter = Meter::new(at(0.0), at(4.0 * HOUR));
-        let counter = |seconds: f64| Some(15_000.0 + 21.0 * seconds / HOUR);
-        drive(&mut meter, 0.0, HOUR, |_| Some(200.0), counter);
-        drive(&mut meter, 3.0 * HOUR, 4.0 * HOUR, |_| Some(230.0), counter);
-        let found = meter.finish(&[], &TANK);
-        assert_eq!(found.source, Some(Source::Counter));
-        assert!((found.liters.unwrap() - 84.0).abs() < 0.5, "{found:?}");
-
-        let mut exchanged = Meter::new(at(0.0), at(2.0 * HOUR));
-        drive(&mut exchanged, 0.0, HOUR, none, counter);
-        drive(&mut exchanged, HOUR + 60.0, 2.0 * HOUR, none, |seconds| Some(21.0 * seconds / HOUR));
-        let found = exchanged.finish(&[], &TANK);
-        assert!((found.liters.unwrap() - 41.0).abs() < 1.0, "{found:?}");
-    }
-
-    #[test]
-    fn what_contradicts_itself_is_flagged_and_never_negative() {
-        let mut meter = Meter::new(at(0.0), at(2.0 * HOUR));
-        drive(&mut meter, 0.0, HOUR, |seconds| Some(200.0 + seconds / 60.0), none);
-        let found = meter.finish(&[], &TANK);
-        assert_eq!((found.liters, found.liters_per_100_km, found.inconsistent), (None, None, true));
-        let mut noise = Meter::new(at(0.0), at(2.0 * HOUR));
-        drive(&mut noise, 0.0, HOUR, |seconds| Some(200.0 + seconds / HOUR), none);
-        let found = noise.finish(&[], &TANK);
-        assert_eq!((found.liters, found.inconsistent), (Some(0.0), false));
-    }
-
-    #[test]
-    fn nothing_is_said_per_100_km_of_a_short_way_or_of_poor_coverage() {
-        let parked = |level: f64, hours: f64| Measured {
-            at: at(hours * HOUR),
-            level_liters: Some(level),
-            counter_liters: None,
-            distance_meters: Some(0.0),
-        };
-        let mut leak = Meter::new(at(0.0), at(8.0 * HOUR + 1.0));
-        leak.observe(&parked(200.0, 0.0));
-        leak.observe(&parked(184.0, 8.0));
-        let found = leak.finish(&[], &TANK);
-        assert_eq!((found.liters, found.liters_per_100_km, found.coverage > 0.9), (Some(16.0), None, true));
-
-        let mut poor = Meter::new(at(0.0), at(24.0 * HOUR));
-        drive(&mut poor, 0.0, HOUR, burning(300.0), none);
-        let found = poor.finish(&[], &TANK);
-        assert!(found.coverage < 0.1 && found.liters.is_some() && found.liters_per_100_km.is_none());
-        let nothing = Meter::new(at(0.0), at(HOUR)).finish(&[], &TANK);
-        assert_eq!((nothing.liters, nothing.source, nothing.coverage), (None, None, 0.0));
-    }
 }

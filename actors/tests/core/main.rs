@@ -1,20 +1,24 @@
 //! The live core against its public handle: a store that fails on demand, a clock that is set, and
 //! what must hold whatever happens.
 
+mod audit;
 mod backpressure;
 mod client;
 mod commits;
 mod edits;
 mod failures;
+mod fault;
 mod fences;
 mod late;
 #[path = "../ledger/mod.rs"]
 mod ledger;
 mod panics;
 mod passivation;
+mod poison;
 mod stopping;
 mod store;
 mod storm;
 mod vehicles;
+mod watchdog;
 mod watching;
 mod world;

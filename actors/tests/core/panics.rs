@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use waypost_actors::live::{LiveConfig, LiveError};
-use waypost_actors::model::{Cause, EventKind};
+use waypost_actors::model::{Cause, EventKind, Fix};
 use waypost_actors::ports::Counts;
+use waypost_actors::report::{Reporter, Settled};
 
 use crate::client::deliver;
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
@@ -73,11 +74,43 @@ async fn over_its_budget_it_rests_and_others_do_not() {
 async fn after_its_rest_it_comes_back() {
     let config = LiveConfig { restart_window: Duration::from_millis(20), ..quick() };
     let world = World::with(1, config).await;
-    let fixes = crossings(40);
-    world.clock.panic_next(3 * ACTORS);
-    deliver(&world.live, &world.store, vehicle(1), &fixes, 2).await;
+    let mut reporter = world.live.reporter();
+    let fixes = crossings(2);
+    for fix in &fixes {
+        // Twice on each: no fix is to blame, but the second one meets the end of the budget.
+        world.clock.panic_next(2);
+        while !matches!(report(&mut reporter, vec![*fix]).await, Ok(settled) if settled.counts.stored == 1) {}
+    }
     assert_eq!(world.clock.panics_left(), 0);
-    assert_eq!(world.store.events().len(), 40);
+    assert_eq!(world.store.events().len(), 2);
+    assert!(world.store.quarantined().is_empty());
+    assert_eq!(world.live.meters().restarts.get(), 4);
+    world.end().await;
+}
+
+async fn report(reporter: &mut Reporter, fixes: Vec<Fix>) -> Result<Settled, LiveError> {
+    within(within(reporter.report(vehicle(1), fixes)).await?.settled()).await
+}
+
+#[actix_rt::test]
+async fn a_fix_on_which_it_panics_three_times_is_quarantined_and_the_vehicle_goes_on() {
+    let world = World::with(2, quick()).await;
+    let mut reporter = world.live.reporter();
+    let fixes = crossings(4);
+    // The clock is read before the first fix of a step: that one is to blame.
+    world.clock.panic_next(3);
+    let settled = report(&mut reporter, fixes[..2].to_vec()).await.unwrap();
+    assert_eq!(settled.counts, Counts { stored: 1, duplicates: 0 });
+    let places: Vec<usize> = settled.refused.iter().map(|(place, _)| *place).collect();
+    assert_eq!((places, world.store.quarantined()), (vec![0], vec![(vehicle(1), fixes[0])]));
+    // It is known from now on, whoever sends it.
+    let settled = report(&mut world.live.reporter(), fixes[..1].to_vec()).await.unwrap();
+    assert_eq!((settled.counts.stored, settled.refused.len()), (0, 1));
+    let settled = report(&mut reporter, fixes[2..].to_vec()).await.unwrap();
+    assert_eq!(settled, Settled { counts: Counts { stored: 2, duplicates: 0 }, refused: vec![] });
+    assert!(world.store.holds(vehicle(1), &fixes[1..]));
+    assert_eq!((world.live.meters().restarts.get(), world.live.meters().panicked_on.get()), (3, 2));
+    assert_eq!(world.live.meters().vehicles_alive.get(), 1);
     world.end().await;
 }
 

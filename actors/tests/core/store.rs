@@ -8,43 +8,15 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::watch;
-use waypost_actors::model::{
-    Event, EventKind, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId,
+use waypost_actors::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use waypost_actors::ports::{
+    Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
 };
-use waypost_actors::ports::{Batch, Committed, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed};
 use waypost_actors::tracking::{Effects, VehicleState};
 
+use crate::audit::audit;
+pub(crate) use crate::fault::{Came, Fault};
 use crate::ledger::{Ledger, key};
-
-/// What becomes of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is stored and says so.
-    None,
-    /// It is not stored and says that it failed.
-    Refuse,
-    /// It is stored and says that it failed.
-    Doubt,
-    /// It is stored and says that it failed, and from then on the store is away.
-    Vanish,
-    /// It is stored and never answers.
-    HangStored,
-    /// It is not stored and never answers.
-    Hang,
-    /// It panics, and is not stored.
-    Panic,
-    /// Another server has taken over.
-    TakenOver,
-}
-
-/// One commit as it came.
-#[derive(Clone, Debug)]
-pub(crate) struct Came {
-    pub(crate) writes: usize,
-    pub(crate) rows: usize,
-    /// Rows, events and one for each write: what the core's bound counts.
-    pub(crate) weight: usize,
-}
 
 #[derive(Default)]
 struct Books {
@@ -64,6 +36,9 @@ struct Books {
     taken_over: bool,
     takes: Duration,
     wrong: Vec<String>,
+    /// What is never taken; `None`: nothing at all.
+    poison: Option<Vec<Fix>>,
+    quarantined: Vec<RefusedFix>,
 }
 
 pub(crate) struct Store {
@@ -78,7 +53,8 @@ fn away(why: &str) -> StoreError {
 
 impl Store {
     pub(crate) fn new(vehicles: Vec<Vehicle>, fences: Vec<Fence>) -> Self {
-        let books = Books { vehicles, fences, slice_fixes: Slice::MAX_FIXES, ..Books::default() };
+        let poison = Some(Vec::new());
+        let books = Books { vehicles, fences, slice_fixes: Slice::MAX_FIXES, poison, ..Books::default() };
         Self {
             books: Mutex::new(books),
             open: watch::Sender::new(true),
@@ -129,6 +105,15 @@ impl Store {
     /// What becomes of the next commits, one each; those after them succeed.
     pub(crate) fn plan(&self, faults: &[Fault]) {
         self.books().plan.extend(faults);
+    }
+
+    /// Whatever holds one of these fixes is refused for good; without any, everything is.
+    pub(crate) fn poison(&self, fixes: Option<Vec<Fix>>) {
+        self.books().poison = fixes;
+    }
+
+    pub(crate) fn quarantined(&self) -> Vec<(VehicleId, Fix)> {
+        self.books().quarantined.iter().map(|refused| (refused.vehicle_id, refused.fix)).collect()
     }
 
     /// From now on nothing is answered but errors, until `away` is `false` again.
@@ -220,32 +205,6 @@ impl Store {
     }
 }
 
-/// That the active records of a vehicle pair, and say the same as its visits and its state.
-fn audit(vehicle: VehicleId, ledger: &Ledger) {
-    let mut active = ledger.active();
-    let mut spans: BTreeMap<GeofenceId, Vec<(Timestamp, Option<Timestamp>)>> = BTreeMap::new();
-    for visit in ledger.visits.values() {
-        let entry = active.remove(&visit.entry_event_id).expect("a visit has its entry");
-        assert_eq!((entry.visit_id, entry.kind), (visit.id, EventKind::Entry), "{vehicle}");
-        if let Some((exit, at)) = visit.exit {
-            let exit = active.remove(&exit).expect("a visit that ended has its exit");
-            assert_eq!((exit.visit_id, exit.kind, exit.occurred_at), (visit.id, EventKind::Exit, at));
-        }
-        spans.entry(visit.geofence_id).or_default().push((visit.entered_at, visit.exit.map(|(_, at)| at)));
-    }
-    assert!(active.values().all(|event| event.kind == EventKind::Dwell), "of no visit: {active:#?}");
-    for spans in spans.values_mut() {
-        spans.sort_by_key(|(from, to)| (*from, to.unwrap_or(Timestamp::MAX)));
-        for pair in spans.windows(2) {
-            assert!(pair[0].1.is_some_and(|left| left <= pair[1].0), "in twice: {pair:?}");
-        }
-    }
-    let open = ledger.visits.values().filter(|visit| visit.exit.is_none());
-    let open: BTreeSet<_> = open.map(|visit| (visit.geofence_id, visit.id)).collect();
-    let held = ledger.state.open_stays().map(|stay| (stay.geofence_id, stay.visit_id));
-    assert_eq!(held.collect::<BTreeSet<_>>(), open, "the state says the same as the records");
-}
-
 impl Books {
     fn next_sequence(&self) -> i64 {
         self.log.len() as i64 + 1
@@ -268,14 +227,14 @@ impl Books {
             fences: self.fences.clone(),
             unsettled: unsettled.copied().collect(),
             next_sequence: self.next_sequence(),
+            ..Seeds::default()
         }
     }
 
     fn note(&mut self, batch: &Batch) {
         let count = |of: fn(&Effects) -> usize| batch.writes.iter().map(|write| of(&write.effects)).sum();
         let rows: usize = count(|effects| effects.rows.len());
-        let events: usize = count(|effects| effects.events.len());
-        let weight = rows + events + batch.writes.len();
+        let weight = count(Effects::weight);
         self.came.push(Came { writes: batch.writes.len(), rows, weight });
     }
 
@@ -292,6 +251,15 @@ impl Books {
             committed.is_dirty = self.ledgers[&write.vehicle_id].mark.is_some();
         }
         answers
+    }
+
+    fn takes(&self, batch: &Batch) -> Result<(), StoreError> {
+        let is_poison = |fix: &Fix| self.poison.as_ref().is_none_or(|poison| poison.contains(fix));
+        let mut rows = batch.writes.iter().flat_map(|write| &write.effects.rows);
+        match rows.find(|row| is_poison(&row.fix)) {
+            Some(_) => Err(StoreError::Refused("numeric field overflow".to_owned())),
+            None => Ok(()),
+        }
     }
 
     fn answers(&self) -> Result<(), StoreError> {
@@ -319,6 +287,7 @@ impl TrackStore for Store {
             let fault = {
                 let mut books = self.books();
                 books.answers()?;
+                books.takes(batch)?;
                 books.plan.pop_front().unwrap_or(Fault::None)
             };
             match fault {
@@ -340,6 +309,19 @@ impl TrackStore for Store {
                 }
                 Fault::Hang => std::future::pending().await,
                 Fault::Panic => panic!("the store panics, as it was told"),
+                Fault::Miscount => {
+                    let mut committed = self.books().write(batch);
+                    committed[0].counts.stored -= 1;
+                    Ok(committed)
+                }
+                Fault::Misnumber => {
+                    let mut committed = self.books().write(batch);
+                    committed
+                        .iter_mut()
+                        .flat_map(|told| &mut told.events)
+                        .for_each(|event| event.sequence += 1);
+                    Ok(committed)
+                }
                 Fault::TakenOver => {
                     self.books().taken_over = true;
                     Err(StoreError::TakenOver)
@@ -370,6 +352,7 @@ impl TrackStore for Store {
                 dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
                 events,
                 next_sequence: books.next_sequence(),
+                ..Reread::default()
             })
         })
     }
@@ -388,12 +371,22 @@ impl TrackStore for Store {
         })
     }
 
-    fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let mut books = self.books();
             books.answers()?;
-            books.settled.push((fence, version));
+            books.quarantined.push(refused.clone());
             Ok(())
         })
+    }
+
+    fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        let mut books = self.books();
+        let answer = books.answers().map(|()| books.settled.push((fence, version)));
+        Box::pin(std::future::ready(answer))
+    }
+
+    fn mark_calibrated(&self, _: VehicleId, _: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(self.books().answers()))
     }
 }

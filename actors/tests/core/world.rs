@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 use waypost_actors::clock::Clock;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::meters::Invariant;
 use waypost_actors::model::{
     Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Place, Polygon, Rules, ShapeSpec, Timestamp,
     Vehicle, VehicleId, VehicleLimits,
@@ -57,6 +58,7 @@ pub(crate) fn known_vehicle(number: u128, organization: u128) -> Vehicle {
         name: format!("V{number}"),
         limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
         out_of_service: vec![],
+        calibrations: vec![],
     }
 }
 
@@ -214,10 +216,14 @@ impl World {
         Arc::strong_count(&self.reading) - self.readers
     }
 
-    /// Ends the server and checks the books.
+    /// Ends the server and checks the books, and that it found nothing in itself that cannot be.
     pub(crate) async fn end(self) {
+        let meters = self.live.meters().clone();
         within(self.live.stop()).await;
         self.store.audit();
+        for invariant in Invariant::ALL {
+            assert_eq!(meters.violations(invariant), 0, "{invariant:?}");
+        }
     }
 }
 

@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
-use super::api::Api;
 use super::tour::{Area, Tour};
+use crate::client::Api;
 use crate::trace::Point;
 
 /// Fixes in a request.

@@ -18,11 +18,11 @@ use tokio::time::{Instant, MissedTickBehavior, interval};
 use waypost_actors::geofence::Shape;
 use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpec, Timestamp};
 
-use super::api::Api;
 use super::records::Told;
 use super::report::Quantiles;
 use super::setup::Fleet;
 use super::stage::micros;
+use crate::client::Api;
 use crate::trace::fences::NamedShape;
 
 /// Edits under way at a time.

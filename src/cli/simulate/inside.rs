@@ -7,9 +7,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde::{Deserialize, Serialize};
 use waypost_actors::model::Timestamp;
 
-use super::api::Api;
 use super::expected::{Key, Names};
 use super::records::Pagination;
+use crate::client::Api;
 
 const AT_A_TIME: usize = 4;
 const SHOWN: usize = 20;

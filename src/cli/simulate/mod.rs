@@ -4,9 +4,7 @@
 //! Owns the client's side of the documented protocols. Must know nothing of the server's insides: no
 //! store, no actor, no handler.
 
-mod api;
 mod backlog;
-mod cpu;
 mod edits;
 mod expected;
 mod inside;
@@ -39,6 +37,8 @@ use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use waypost_actors::model::Timestamp;
 
+use crate::client::Api;
+
 pub use backlog::BacklogReport;
 pub use edits::EditsReport;
 pub use expected::Comparison;
@@ -48,7 +48,6 @@ pub use report::{Quantiles, Replay, Summary};
 pub use source::FileReading;
 pub use watch::WatchReport;
 
-use api::Api;
 use edits::Edits;
 use expected::{Key, Names};
 use records::Log;

@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 use waypost_actors::model::{Place, Timestamp};
 
-use super::api::Api;
 use super::expected::{Key, Names};
+use crate::client::Api;
 
 #[derive(Deserialize)]
 struct Page<'a> {

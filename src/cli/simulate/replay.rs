@@ -8,7 +8,6 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use uuid::Uuid;
 
-use super::cpu::CpuMeter;
 use super::options::{Options, Pace};
 use super::progress::Progress;
 use super::report::{Quantiles, Replay};
@@ -16,6 +15,7 @@ use super::schedule::dues;
 use super::source::Track;
 use super::stage::{Counts, Stage};
 use super::tracker::{Assignment, Tracker};
+use crate::client::CpuMeter;
 
 /// Handshakes under way at a time: many sockets open as a ramp, not as one blow.
 const HANDSHAKES: usize = 32;

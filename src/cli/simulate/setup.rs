@@ -6,9 +6,9 @@ use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::api::Api;
 use super::options::{Options, RuleSet};
 use super::source::Source;
+use crate::client::Api;
 use crate::trace::fences::NamedShape;
 
 /// Requests under way at a time.

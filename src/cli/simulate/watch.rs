@@ -16,9 +16,9 @@ use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
 use super::QUIET;
-use super::api::Api;
 use super::records::Events;
 use super::tracker::{End, connect, open, send};
+use crate::client::Api;
 
 /// Answers to a subscription come within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);

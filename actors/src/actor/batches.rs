@@ -1,0 +1,235 @@
+//! Writes on their way to a commit: gathered, cut into transactions, and halved around one that the store
+//! refuses. Owns what is owed to whom; commits nothing.
+
+use std::collections::VecDeque;
+
+use tokio::sync::oneshot;
+use tokio::time::Instant;
+
+use super::line::{InFlight, Line};
+use super::permits::Permit;
+use super::persistence::Write;
+use super::vehicle::Done;
+use crate::live::LiveError;
+use crate::meters::Invariant;
+use crate::model::{Timestamp, VehicleId};
+use crate::ports::{Batch, Committed, VehicleWrite};
+
+/// What a commit owes the sender of a write.
+pub(super) struct Owed {
+    pub(super) done: Done,
+    pub(super) known_duplicates: u64,
+    /// Fixes that the store has to account for.
+    pub(super) rows: u64,
+    /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
+    pub(super) is_about_late_data: bool,
+    pub(super) line: Line,
+    pub(super) in_flight: InFlight,
+    pub(super) permit: Permit,
+    pub(super) came: Instant,
+    /// How long its oldest fix was here when it came. Seconds.
+    pub(super) age_seconds: f64,
+}
+
+/// One transaction and whom it is for, in the same order.
+#[derive(Default)]
+pub(super) struct Piece {
+    pub(super) batch: Batch,
+    pub(super) owed: Vec<Owed>,
+}
+
+impl Piece {
+    /// What it weighs: rows and records.
+    pub(super) fn weight(&self) -> usize {
+        self.batch.writes.iter().map(|write| write.effects.weight()).sum()
+    }
+
+    /// When its newest fix arrived.
+    pub(super) fn newest_arrival(&self) -> Option<Timestamp> {
+        let rows = self.batch.writes.iter().flat_map(|write| &write.effects.rows);
+        rows.map(|row| row.fix.received_at).max()
+    }
+
+    fn halves(mut self) -> [Self; 2] {
+        let middle = self.batch.writes.len() / 2;
+        let writes = self.batch.writes.split_off(middle);
+        let owed = self.owed.split_off(middle);
+        [self, Self { batch: Batch { writes }, owed }]
+    }
+
+    /// Takes out the writes whose line was cut.
+    fn without_void(self) -> (Self, Vec<Owed>) {
+        let mut kept = Self::default();
+        let mut void = Vec::new();
+        for (write, owed) in self.batch.writes.into_iter().zip(self.owed) {
+            if owed.line.holds() {
+                kept.batch.writes.push(write);
+                kept.owed.push(owed);
+            } else {
+                void.push(owed);
+            }
+        }
+        (kept, void)
+    }
+}
+
+/// What waits for its commit.
+#[derive(Default)]
+pub(super) struct Waiting {
+    writes: VecDeque<(Write, Instant)>,
+    rows: usize,
+    /// Halves of a batch that the store refused; they come before everything else, in their order.
+    halves: VecDeque<Piece>,
+    /// How many writes came, and how many of them are committed or refused.
+    taken: u64,
+    finished: u64,
+    /// Each with the number of writes that came before it.
+    barriers: VecDeque<(u64, oneshot::Sender<Result<(), LiveError>>)>,
+}
+
+impl Waiting {
+    pub(super) fn push(&mut self, write: Write) {
+        self.taken += 1;
+        self.rows += write.effects.weight();
+        self.writes.push_back((write, Instant::now()));
+    }
+
+    /// How many writes wait beside those that are cut into pieces already.
+    pub(super) fn len(&self) -> usize {
+        self.writes.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.writes.is_empty() && self.halves.is_empty()
+    }
+
+    /// Whether no more can be won by waiting.
+    pub(super) fn is_due(&self, max_rows: usize) -> bool {
+        self.rows >= max_rows || !self.barriers.is_empty() || !self.halves.is_empty()
+    }
+
+    /// Takes the next transaction, about as large as may be; may be empty when all that waited is void.
+    pub(super) fn next(&mut self, max_rows: usize) -> Piece {
+        let piece = match self.halves.pop_front() {
+            Some(half) => half,
+            None => self.gather(max_rows),
+        };
+        let (piece, void) = piece.without_void();
+        self.finished(void.len());
+        refuse(void);
+        piece
+    }
+
+    fn gather(&mut self, max_rows: usize) -> Piece {
+        let mut piece = Piece::default();
+        let mut rows = 0;
+        while let Some((write, _)) = self.writes.front() {
+            let more = write.effects.weight();
+            if rows > 0 && rows + more > max_rows {
+                break;
+            }
+            let Some((write, came)) = self.writes.pop_front() else { break };
+            rows += more;
+            piece.owed.push(Owed {
+                known_duplicates: write.effects.duplicates,
+                rows: write.effects.rows.len() as u64,
+                is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
+                done: write.done,
+                line: write.line,
+                in_flight: write.in_flight,
+                permit: write.permit,
+                age_seconds: write.age_seconds,
+                came,
+            });
+            piece.batch.writes.push(VehicleWrite {
+                vehicle_id: write.vehicle_id,
+                organization_id: write.organization_id,
+                effects: write.effects,
+                state: write.state,
+            });
+        }
+        self.rows -= rows;
+        piece
+    }
+
+    /// Tries a refused piece again in two halves.
+    pub(super) fn halve(&mut self, piece: Piece) {
+        for half in piece.halves().into_iter().rev() {
+            self.halves.push_front(half);
+        }
+    }
+
+    /// So many writes are committed or refused.
+    pub(super) fn finished(&mut self, writes: usize) {
+        self.finished += writes as u64;
+    }
+
+    /// Somebody waits until all that came until now is finished.
+    pub(super) fn add_barrier(&mut self, released: oneshot::Sender<Result<(), LiveError>>) {
+        self.barriers.push_back((self.taken, released));
+    }
+
+    /// Answers those who waited for what is finished now. Writes that came after them do not
+    /// keep them waiting, however many come.
+    pub(super) fn release_barriers(&mut self) {
+        while self.barriers.front().is_some_and(|(before, _)| *before <= self.finished) {
+            if let Some((_, barrier)) = self.barriers.pop_front() {
+                barrier.send(Ok(())).ok();
+            }
+        }
+    }
+
+    pub(super) fn refuse_barriers(&mut self, why: &LiveError) {
+        for (_, barrier) in self.barriers.drain(..) {
+            barrier.send(Err(why.clone())).ok();
+        }
+    }
+
+    /// Refuses all that waits; how many writes that were.
+    pub(super) fn refuse_all(&mut self) -> usize {
+        self.rows = 0;
+        self.finished = self.taken;
+        let halves: Vec<Owed> = self.halves.drain(..).flat_map(|piece| piece.owed).collect();
+        let many = halves.len() + self.writes.len();
+        refuse(halves);
+        for (write, _) in self.writes.drain(..) {
+            write.done.send(Err(LiveError::Unavailable)).ok();
+        }
+        many
+    }
+}
+
+/// Tells senders that nothing came of their writes: send again.
+pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
+    for owed in owed {
+        owed.done.send(Err(LiveError::Unavailable)).ok();
+    }
+}
+
+/// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
+pub(super) fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
+    let writes = batch.writes.iter().zip(committed);
+    let dirty = writes.filter(|(write, committed)| committed.is_dirty && write.effects.correction.is_none());
+    dirty.map(|(write, _)| write.vehicle_id).collect()
+}
+
+/// What of a commit's answer cannot be, if anything.
+pub(super) fn broken_invariant(
+    owed: &[Owed],
+    committed: &[Committed],
+    next: i64,
+) -> Option<(Invariant, String)> {
+    let accounted = |(owed, committed): (&Owed, &Committed)| {
+        owed.rows == committed.counts.stored + committed.counts.duplicates
+    };
+    if owed.len() != committed.len() || !owed.iter().zip(committed).all(accounted) {
+        let what = format!("a commit of {} writes does not account for their fixes", owed.len());
+        return Some((Invariant::Accounts, what));
+    }
+    let mut numbers: Vec<i64> = committed.iter().flat_map(Committed::numbers).collect();
+    numbers.sort_unstable();
+    let is_whole = numbers.iter().zip(next..).all(|(number, expected)| *number == expected);
+    let what =
+        || format!("events are numbered {:?}…{:?}, not from {next} on", numbers.first(), numbers.last());
+    (!is_whole).then(|| (Invariant::EventNumbers, what()))
+}

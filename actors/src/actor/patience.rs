@@ -1,0 +1,39 @@
+//! How long the writer waits for the store, and how it asks one that is away.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+
+use crate::live::LiveConfig;
+use crate::model::VehicleId;
+use crate::ports::{Reread, StoreError, TrackStore};
+
+/// Asks the store again and again what it holds of some vehicles, until it answers.
+pub(super) async fn reread(
+    store: Arc<dyn TrackStore>,
+    vehicles: Vec<VehicleId>,
+    sequence: i64,
+    config: LiveConfig,
+) -> Result<Reread, StoreError> {
+    loop {
+        tokio::time::sleep(config.probe_every).await;
+        match in_time(config.commit_timeout, store.reread(&vehicles, sequence)).await {
+            Err(StoreError::Away(why)) => tracing::warn!(why, "the store is still away"),
+            answer => return answer,
+        }
+    }
+}
+
+/// What the store answers, in time. A store that panics is away: the writer outlives it.
+pub(super) async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(limit, AssertUnwindSafe(answer).catch_unwind()).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(StoreError::Away("it panicked".to_owned())),
+        Err(_) => Err(StoreError::Away("no answer in time".to_owned())),
+    }
+}

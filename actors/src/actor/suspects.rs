@@ -1,0 +1,81 @@
+//! Fixes on which a vehicle's actor panicked. Outlives the actor, so that its successors know them.
+
+use std::cell::Cell;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::model::Fix;
+
+/// So many panics on one fix, and it is taken out.
+const PANICS: u32 = 3;
+/// Fixes remembered of one vehicle; the oldest is forgotten.
+const REMEMBERED: usize = 64;
+
+/// The suspects of one vehicle.
+#[derive(Clone, Default)]
+pub(crate) struct Suspects(Arc<Mutex<Vec<(Fix, u32)>>>);
+
+/// Notes the fix that is being applied, should the step panic.
+pub(crate) struct Watched<'a> {
+    suspects: Suspects,
+    fixes: &'a [Fix],
+    at: Cell<usize>,
+}
+
+impl Suspects {
+    fn known(&self) -> MutexGuard<'_, Vec<(Fix, u32)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes out of a report what the engine panicked on often enough.
+    pub(crate) fn take_out(&self, fixes: &mut Vec<Fix>) -> Vec<Fix> {
+        let known = self.known();
+        if known.is_empty() {
+            return Vec::new();
+        }
+        let is_out =
+            |fix: &Fix| known.iter().any(|(suspect, panics)| *panics >= PANICS && is_same(suspect, fix));
+        let (out, stay) = std::mem::take(fixes).into_iter().partition(is_out);
+        *fixes = stay;
+        out
+    }
+
+    /// Watches a step over some fixes, until dropped.
+    pub(crate) fn watch<'a>(&self, fixes: &'a [Fix]) -> Watched<'a> {
+        Watched { suspects: self.clone(), fixes, at: Cell::new(0) }
+    }
+
+    fn note(&self, fix: &Fix) {
+        let mut known = self.known();
+        if let Some((_, panics)) = known.iter_mut().find(|(suspect, _)| is_same(suspect, fix)) {
+            *panics += 1;
+            return;
+        }
+        if known.len() == REMEMBERED {
+            known.remove(0);
+        }
+        known.push((*fix, 1));
+    }
+}
+
+impl Watched<'_> {
+    /// The step is at this fix.
+    pub(crate) fn at(&self, index: usize) {
+        self.at.set(index);
+    }
+}
+
+impl Drop for Watched<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking()
+            && let Some(fix) = self.fixes.get(self.at.get())
+        {
+            self.suspects.note(fix);
+        }
+    }
+}
+
+/// Whether two reports are of one fix: what makes it stored once.
+pub(crate) fn is_same(one: &Fix, other: &Fix) -> bool {
+    let key = |fix: &Fix| (fix.recorded_at, fix.place.latitude.to_bits(), fix.place.longitude.to_bits());
+    key(one) == key(other)
+}

@@ -1,0 +1,119 @@
+//! Looks whether the actors that are there once, and the threads of all, still answer. From a thread of its
+//! own, so that no thread is asked about itself. Says what it finds; ends nothing.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use actix::prelude::*;
+use tokio::sync::watch;
+
+use crate::live::Health;
+use crate::meters::Meters;
+
+/// What is looked at, and how patiently.
+pub(crate) struct WatchdogParts {
+    /// Threads by name.
+    pub(crate) threads: Vec<(String, ArbiterHandle)>,
+    /// Whether an actor is still there, by name.
+    pub(crate) actors: Vec<(&'static str, IsThere)>,
+    pub(crate) meters: Meters,
+    /// Between two looks.
+    pub(crate) every: Duration,
+    /// A thread that does not answer for so long is told as stalled.
+    pub(crate) stalled_after: Duration,
+    /// And after so long as broken for ever.
+    pub(crate) broken_after: Duration,
+}
+
+/// Whether an actor is there.
+pub(crate) type IsThere = Box<dyn Fn() -> bool + Send>;
+
+/// A watchdog; ends when dropped.
+pub(crate) struct Watchdog {
+    /// Closed, it ends the thread.
+    _stop: mpsc::Sender<()>,
+}
+
+/// A question to a thread, and since when it is open.
+struct Question {
+    asked: Instant,
+    answered: Arc<AtomicBool>,
+}
+
+impl Watchdog {
+    /// Starts looking; tells `told`.
+    pub(crate) fn start(parts: WatchdogParts, told: watch::Sender<Health>) -> Self {
+        let (stop, stopped) = mpsc::channel();
+        let started = std::thread::Builder::new()
+            .name("watchdog".to_owned())
+            .spawn(move || run(&parts, &told, &stopped));
+        if let Err(error) = started {
+            tracing::error!(%error, "there is no watchdog over the threads");
+        }
+        Self { _stop: stop }
+    }
+}
+
+fn run(parts: &WatchdogParts, told: &watch::Sender<Health>, stopped: &mpsc::Receiver<()>) {
+    let mut questions: Vec<Option<Question>> = parts.threads.iter().map(|_| None).collect();
+    while stopped.recv_timeout(parts.every) == Err(RecvTimeoutError::Timeout) {
+        let health = look(parts, &mut questions);
+        told.send_if_modified(|known| {
+            // What is broken stays so.
+            let changed = *known != health && !matches!(known, Health::Broken(_));
+            if changed {
+                report(&health);
+                *known = health;
+            }
+            changed
+        });
+    }
+}
+
+fn report(health: &Health) {
+    match health {
+        Health::Well => tracing::info!("every thread of the live core answers again"),
+        Health::Stalled(what) => tracing::error!(what, "the live core stands still"),
+        Health::Broken(what) => tracing::error!(what, "the live core is broken and cannot go on"),
+    }
+}
+
+fn look(parts: &WatchdogParts, questions: &mut [Option<Question>]) -> Health {
+    let mut stalled = Vec::new();
+    let mut broken = Vec::new();
+    for ((name, thread), question) in parts.threads.iter().zip(questions) {
+        let open = question.take().filter(|open| !open.answered.load(Ordering::Acquire));
+        let Some(open) = open else {
+            match ask(thread) {
+                Some(asked) => *question = Some(asked),
+                None => broken.push(format!("the thread {name} ended")),
+            }
+            continue;
+        };
+        let silent = open.asked.elapsed();
+        if silent >= parts.broken_after {
+            broken.push(format!("the thread {name} does not answer for {} s", silent.as_secs()));
+        }
+        if silent >= parts.stalled_after {
+            stalled.push(format!("the thread {name} does not answer"));
+        }
+        *question = Some(open);
+    }
+    parts.meters.stalled_threads.set(i64::try_from(stalled.len()).unwrap_or(i64::MAX));
+    let gone = parts.actors.iter().filter(|(_, is_there)| !is_there());
+    broken.extend(gone.map(|(name, _)| format!("the actor {name} ended")));
+    match (broken.is_empty(), stalled.is_empty()) {
+        (false, _) => Health::Broken(broken.join(", ")),
+        (_, false) => Health::Stalled(stalled.join(", ")),
+        _ => Health::Well,
+    }
+}
+
+fn ask(thread: &ArbiterHandle) -> Option<Question> {
+    let answered = Arc::new(AtomicBool::new(false));
+    let answer = Arc::clone(&answered);
+    let is_there = thread.spawn_fn(move || answer.store(true, Ordering::Release));
+    is_there.then(|| Question { asked: Instant::now(), answered })
+}

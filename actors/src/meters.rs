@@ -1,0 +1,323 @@
+//! What the live core counts for whoever watches it run. Atomics only: whatever is on its way to a commit
+//! waits for no reader of figures. Knows no names of metrics and no format; the server's telemetry does.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Upper bounds of waiting times and of what a commit takes. Seconds.
+pub const SECONDS: &[f64] =
+    &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
+/// Upper bounds of the rows of a commit.
+pub const ROWS: &[f64] = &[1.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_000.0, 5_000.0];
+
+/// A number that only grows.
+#[derive(Debug, Default)]
+pub struct Count(AtomicU64);
+
+impl Count {
+    /// So many more.
+    pub fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// How many so far.
+    #[must_use]
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A number that goes up and down.
+#[derive(Debug, Default)]
+pub struct Level(AtomicI64);
+
+impl Level {
+    /// Up, or down below zero.
+    pub fn add(&self, more: i64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    /// To a value.
+    pub fn set(&self, value: i64) {
+        self.0.store(value, Ordering::Relaxed);
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn get(&self) -> i64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How often something was how much: a histogram.
+#[derive(Debug)]
+pub struct Spread {
+    bounds: &'static [f64],
+    /// One for each bound, and one for what is above all of them.
+    counts: Box<[AtomicU64]>,
+    /// The bits of an `f64`.
+    sum: AtomicU64,
+}
+
+/// A histogram as it stood at one moment, about.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spreading {
+    /// Each upper bound, the last one infinite, with how often it was so much and more than the bound before.
+    pub buckets: Vec<(f64, u64)>,
+    /// The sum of all that was noted.
+    pub sum: f64,
+}
+
+impl Spreading {
+    /// How often something was noted.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.buckets.iter().map(|(_, count)| count).sum()
+    }
+}
+
+impl Spread {
+    /// With these upper bounds, in rising order.
+    #[must_use]
+    pub fn new(bounds: &'static [f64]) -> Self {
+        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { bounds, counts, sum: AtomicU64::new(0.0_f64.to_bits()) }
+    }
+
+    /// Notes one value.
+    pub fn note(&self, value: f64) {
+        let bucket = self.bounds.partition_point(|bound| *bound < value);
+        self.counts[bucket].fetch_add(1, Ordering::Relaxed);
+        let more = |bits| Some((f64::from_bits(bits) + value).to_bits());
+        self.sum.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).ok();
+    }
+
+    /// Notes a time.
+    pub fn note_time(&self, time: Duration) {
+        self.note(time.as_secs_f64());
+    }
+
+    /// What was noted so far.
+    #[must_use]
+    pub fn read(&self) -> Spreading {
+        let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
+        let counts = self.counts.iter().map(|count| count.load(Ordering::Relaxed));
+        Spreading {
+            buckets: bounds.zip(counts).collect(),
+            sum: f64::from_bits(self.sum.load(Ordering::Relaxed)),
+        }
+    }
+}
+
+/// What became of what came to a queue. Accepted and refused add up to offered, but for what still waits.
+#[derive(Debug)]
+pub struct QueueMeter {
+    /// What came.
+    pub offered: Count,
+    /// What got through.
+    pub accepted: Count,
+    /// What was turned away, by the queue's policy.
+    pub refused: Count,
+    /// How long what got through had to wait. Seconds.
+    pub waited: Spread,
+}
+
+impl Default for QueueMeter {
+    fn default() -> Self {
+        Self {
+            offered: Count::default(),
+            accepted: Count::default(),
+            refused: Count::default(),
+            waited: Spread::new(SECONDS),
+        }
+    }
+}
+
+impl QueueMeter {
+    /// Something came.
+    pub fn offer(&self, many: u64) {
+        self.offered.add(many);
+    }
+
+    /// It got through after a time.
+    pub fn accept(&self, many: u64, waited: Duration) {
+        self.accepted.add(many);
+        self.waited.note_time(waited);
+    }
+
+    /// It was turned away.
+    pub fn refuse(&self, many: u64) {
+        self.refused.add(many);
+    }
+}
+
+/// What must never happen, whatever comes from outside. Each is counted, and ends in a reload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Invariant {
+    /// Events are numbered one after another, without a gap. Broken: the writer stops.
+    EventNumbers,
+    /// A commit accounts for each fix it was given. Broken: what is stored is read back.
+    Accounts,
+    /// The fences a vehicle is in are what its records say. Broken: the vehicle starts again from what is
+    /// stored, and a fix that brings it about three times is quarantined.
+    Stays,
+    /// No more is on its way to the writer than there are permits. Broken: it is refused.
+    QueueBound,
+}
+
+impl Invariant {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::EventNumbers, Self::Accounts, Self::Stays, Self::QueueBound];
+
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EventNumbers => "eventNumbers",
+            Self::Accounts => "accounts",
+            Self::Stays => "stays",
+            Self::QueueBound => "queueBound",
+        }
+    }
+}
+
+/// Everything the live core counts; cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct Meters(Arc<Figures>);
+
+impl std::ops::Deref for Meters {
+    type Target = Figures;
+
+    fn deref(&self) -> &Figures {
+        &self.0
+    }
+}
+
+/// The figures.
+#[derive(Debug)]
+pub struct Figures {
+    /// Fixes on their way to a commit: from the wish for room until there is room.
+    pub fixes: QueueMeter,
+    /// Writes of vehicles: from the writer's hands to the commit.
+    pub writes: QueueMeter,
+    /// Vehicles that await a correction of late data: from the mark to the last step.
+    pub corrections: QueueMeter,
+    /// Commits for watchers; one that lags too far behind is let go.
+    pub watchers: QueueMeter,
+    /// Newest states for the cache; refused are those that a newer one replaced or a full queue dropped.
+    pub cache: QueueMeter,
+    /// What commits take. Seconds.
+    pub commit_seconds: Spread,
+    /// Rows and records of commits.
+    pub commit_rows: Spread,
+    /// Commits that failed, or may have.
+    pub failed_commits: Count,
+    /// From the arrival of a commit's oldest fix to its acknowledgement. Seconds.
+    pub lag_seconds: Spread,
+    /// When the newest committed fix arrived, by the server's clock. Milliseconds since 1970; 0 = none yet.
+    pub newest_fix_millis: Level,
+    /// Vehicles that await a correction now.
+    pub corrections_waiting: Level,
+    /// Vehicle actors that are alive.
+    pub vehicles_alive: Level,
+    /// Vehicle actors that panicked and were started again.
+    pub restarts: Count,
+    /// Vehicles over their budget of restarts that were refused an actor.
+    pub rests: Count,
+    /// Fixes that were quarantined because the store refuses them.
+    pub refused_by_store: Count,
+    /// Fixes that were quarantined because the engine panics on them.
+    pub panicked_on: Count,
+    /// How often a snapshot of fences was published.
+    pub fence_snapshot: Count,
+    /// Threads of actors that do not answer.
+    pub stalled_threads: Level,
+    violations: [Count; Invariant::ALL.len()],
+}
+
+impl Default for Figures {
+    fn default() -> Self {
+        Self {
+            fixes: QueueMeter::default(),
+            writes: QueueMeter::default(),
+            corrections: QueueMeter::default(),
+            watchers: QueueMeter::default(),
+            cache: QueueMeter::default(),
+            commit_seconds: Spread::new(SECONDS),
+            commit_rows: Spread::new(ROWS),
+            failed_commits: Count::default(),
+            lag_seconds: Spread::new(SECONDS),
+            newest_fix_millis: Level::default(),
+            corrections_waiting: Level::default(),
+            vehicles_alive: Level::default(),
+            restarts: Count::default(),
+            rests: Count::default(),
+            refused_by_store: Count::default(),
+            panicked_on: Count::default(),
+            fence_snapshot: Count::default(),
+            stalled_threads: Level::default(),
+            violations: Default::default(),
+        }
+    }
+}
+
+impl Figures {
+    /// Counts a violation and says so where operators look.
+    pub(crate) fn violated(&self, which: Invariant, what: &str) {
+        self.violations[which as usize].add(1);
+        tracing::error!(
+            invariant = which.as_str(),
+            what,
+            "an invariant is broken: this is a defect of Waypost"
+        );
+    }
+
+    /// How often an invariant was found broken.
+    #[must_use]
+    pub fn violations(&self, of: Invariant) -> u64 {
+        self.violations[of as usize].get()
+    }
+}
+
+/// Counts one up while it lives.
+pub(crate) struct Alive(Meters);
+
+impl Alive {
+    pub(crate) fn vehicle(meters: &Meters) -> Self {
+        meters.vehicles_alive.add(1);
+        Self(meters.clone())
+    }
+}
+
+impl Drop for Alive {
+    fn drop(&mut self) {
+        self.0.vehicles_alive.add(-1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_counts_up_to_its_bound() {
+        let spread = Spread::new(&[1.0, 10.0]);
+        for value in [0.5, 1.0, 1.5, 10.0, 11.0] {
+            spread.note(value);
+        }
+        let read = spread.read();
+        assert_eq!(read.buckets, [(1.0, 2), (10.0, 2), (f64::INFINITY, 1)]);
+        assert_eq!((read.sum, read.count()), (24.0, 5));
+    }
+
+    #[test]
+    fn each_invariant_has_a_count_of_its_own() {
+        let figures = Figures::default();
+        for (index, which) in Invariant::ALL.into_iter().enumerate() {
+            assert_eq!(which as usize, index);
+            figures.violated(which, "a test");
+            assert_eq!(figures.violations(which), 1);
+        }
+    }
+}

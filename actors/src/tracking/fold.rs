@@ -1,0 +1,34 @@
+//! The fences a vehicle is in are what its records say: a check of that, made in production too.
+
+use super::VehicleState;
+use crate::model::{Event, EventKind, VisitId};
+
+/// The stays that a vehicle's records leave open, folded record by record.
+#[derive(Clone, Debug)]
+pub struct Fold {
+    open: Vec<VisitId>,
+    folded: usize,
+}
+
+impl Fold {
+    /// From a state that is believed.
+    #[must_use]
+    pub fn of(state: &VehicleState) -> Self {
+        Self { open: state.open_stays().map(|stay| stay.visit_id).collect(), folded: 0 }
+    }
+
+    /// Folds in the live records of a step that are new since the last call; whether the state holds the
+    /// same stays.
+    pub fn agrees(&mut self, events: &[Event], state: &VehicleState) -> bool {
+        for event in events.iter().skip(self.folded) {
+            match event.kind {
+                EventKind::Entry => self.open.push(event.visit_id),
+                EventKind::Exit => self.open.retain(|visit| *visit != event.visit_id),
+                EventKind::Dwell => {}
+            }
+        }
+        self.folded = events.len();
+        state.open_stays().count() == self.open.len()
+            && state.open_stays().all(|stay| self.open.contains(&stay.visit_id))
+    }
+}

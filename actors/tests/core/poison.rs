@@ -1,0 +1,161 @@
+//! Rows that the store never takes, and answers of it that cannot be.
+
+use futures_util::future::join_all;
+use waypost_actors::live::{Health, LiveConfig, LiveError};
+use waypost_actors::meters::Invariant;
+use waypost_actors::model::Fix;
+use waypost_actors::ports::Counts;
+use waypost_actors::report::Settled;
+
+use crate::client::deliver;
+use crate::store::Fault::{Miscount, Misnumber};
+use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
+
+const VEHICLES: u128 = 16;
+
+fn stored(many: u64) -> Counts {
+    Counts { stored: many, duplicates: 0 }
+}
+
+/// What everybody else hears of it: nothing.
+#[actix_rt::test]
+async fn a_poison_row_costs_its_fix_alone() {
+    let world = World::with(VEHICLES + 1, quick()).await;
+    let fixes = crossings(10);
+    // Two of its ten fixes, one of them the last.
+    let poison = vec![fixes[3], fixes[9]];
+    world.store.poison(Some(poison.clone()));
+    world.store.hold();
+    let mut first = world.live.reporter();
+    let held = first.report(vehicle(VEHICLES + 1), vec![fix(0.0, OUTSIDE)]).await.unwrap();
+    eventually("a commit began", || world.store.commits() == 1).await;
+    let mut pending = Vec::new();
+    for number in 1..=VEHICLES {
+        let own: Vec<Fix> = if number == 7 { fixes.clone() } else { vec![fix(0.0, INSIDE)] };
+        pending.push(within(world.live.reporter().report(vehicle(number), own)).await.unwrap());
+    }
+    world.store.release();
+    within(held.settled()).await.unwrap();
+    let settled = join_all(pending.into_iter().map(|pending| within(pending.settled()))).await;
+    for (number, settled) in (1..).zip(settled) {
+        let settled = settled.unwrap();
+        if number == 7 {
+            assert_eq!(settled.counts, stored(8));
+            assert_eq!(settled.refused.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [3, 9]);
+        } else {
+            assert_eq!(settled, Settled { counts: stored(1), refused: vec![] });
+        }
+    }
+    assert_eq!(world.store.quarantined(), poison.iter().map(|fix| (vehicle(7), *fix)).collect::<Vec<_>>());
+    let meters = world.live.meters();
+    assert_eq!((meters.failed_commits.get(), meters.refused_by_store.get()), (0, 2));
+    assert!(world.live.is_available());
+    // The one batch of all came in halves, the other half of each whole.
+    assert!(world.store.came().iter().any(|came| came.writes == VEHICLES as usize / 2));
+    world.end().await;
+}
+
+/// What the vehicle judged by a state that never was is judged again, by the one that is stored.
+#[actix_rt::test]
+async fn what_stands_behind_a_refused_write_comes_again() {
+    let world = World::with(1, quick()).await;
+    let fixes = crossings(9);
+    world.store.poison(Some(vec![fixes[4]]));
+    world.store.hold();
+    let mut reporter = world.live.reporter();
+    let mut pending = Vec::new();
+    for three in fixes.chunks(3) {
+        pending.push(within(reporter.report(vehicle(1), three.to_vec())).await.unwrap());
+    }
+    world.store.release();
+    let mut ends = Vec::new();
+    for pending in pending {
+        ends.push(within(pending.settled()).await);
+    }
+    assert_eq!(ends[0], Ok(Settled { counts: stored(3), refused: vec![] }));
+    let second = ends[1].as_ref().unwrap();
+    assert_eq!((second.counts, second.refused.len()), (stored(2), 1));
+    assert_eq!(ends[2], Err(LiveError::Unavailable), "it was judged from a state that is not stored");
+    let third = within(reporter.report(vehicle(1), fixes[6..].to_vec())).await.unwrap();
+    assert_eq!(within(third.settled()).await.unwrap().counts, stored(3));
+    assert_eq!(world.store.fix_count(), 8);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn poison_among_many_reports_loses_and_doubles_nothing_else() {
+    let world = World::with(4, LiveConfig { max_batch_rows: 12, ..quick() }).await;
+    let fixes = crossings(60);
+    let poison = vec![fixes[11], fixes[12], fixes[40]];
+    world.store.poison(Some(poison.clone()));
+    let clean: Vec<Fix> = fixes.iter().filter(|fix| !poison.contains(fix)).copied().collect();
+    let mut reporter = world.live.reporter();
+    let poisoned = async {
+        let mut refused = 0;
+        for three in fixes.chunks(3) {
+            let pending = within(reporter.report(vehicle(1), three.to_vec())).await.unwrap();
+            refused += within(pending.settled()).await.unwrap().refused.len();
+        }
+        refused
+    };
+    let others = join_all((2..=4).map(|n| deliver(&world.live, &world.store, vehicle(n), &clean, 4)));
+    let (refused, _) = futures_util::future::join(poisoned, others).await;
+    assert_eq!(refused, 3);
+    assert!(world.store.holds(vehicle(1), &clean));
+    assert_eq!(world.store.fix_count(), 4 * clean.len());
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn a_store_that_refuses_everything_is_away() {
+    let world = World::with(100, quick()).await;
+    world.store.poison(None);
+    let reports = (1..=100).map(|number| {
+        let mut reporter = world.live.reporter();
+        async move {
+            match within(reporter.report(vehicle(number), vec![fix(0.0, INSIDE)])).await {
+                Ok(pending) => within(pending.settled()).await,
+                Err(error) => Err(error),
+            }
+        }
+    });
+    let ends = join_all(reports).await;
+    let kept = ends.iter().filter(|end| **end == Err(LiveError::Unavailable)).count();
+    assert!(kept >= 36, "64 were enough to see that it is not them: {kept}");
+    world.store.poison(Some(vec![]));
+    eventually("the store is back", || world.live.is_available()).await;
+    let mut reporter = world.live.reporter();
+    let pending = within(reporter.report(vehicle(100), vec![fix(0.0, INSIDE)])).await.unwrap();
+    assert_eq!(within(pending.settled()).await.unwrap().counts, stored(1));
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn a_commit_that_does_not_account_for_a_fix_is_read_back() {
+    let world = World::with(1, quick()).await;
+    world.store.plan(&[Miscount]);
+    let mut reporter = world.live.reporter();
+    let pending = within(reporter.report(vehicle(1), crossings(2))).await.unwrap();
+    assert_eq!(within(pending.settled()).await, Err(LiveError::Unavailable));
+    eventually("the store is read back", || world.live.is_available()).await;
+    let again = within(reporter.report(vehicle(1), crossings(3))).await.unwrap();
+    assert_eq!(within(again.committed()).await, Ok(Counts { stored: 1, duplicates: 2 }));
+    assert_eq!(world.live.meters().violations(Invariant::Accounts), 1);
+    assert_eq!(world.live.health(), Health::Well);
+    within(world.live.stop()).await;
+    world.store.audit();
+}
+
+#[actix_rt::test]
+async fn wrong_numbers_stop_the_writer_for_good() {
+    let world = World::with(1, quick()).await;
+    world.store.plan(&[Misnumber]);
+    let mut reporter = world.live.reporter();
+    let pending = within(reporter.report(vehicle(1), crossings(2))).await.unwrap();
+    assert_eq!(within(pending.settled()).await, Err(LiveError::Unavailable));
+    assert!(within(world.live.broken()).await.contains("numbered"));
+    assert_eq!(world.live.meters().violations(Invariant::EventNumbers), 1);
+    let refused = within(reporter.report(vehicle(1), crossings(3))).await;
+    assert_eq!(refused.unwrap_err(), LiveError::Stopped);
+    within(world.live.stop()).await;
+}

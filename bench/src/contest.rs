@@ -1,0 +1,159 @@
+//! Several systems on one world, taking turns: A B B A, so that a change of the machine meets all of them.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+
+use crate::load::Slice;
+use crate::run::{Measured, run};
+use crate::systems::{Packing, Rivals, Session, Store, Subscription, Waypost, WaypostOptions};
+use crate::systems::{open_floor, open_tile38, open_traccar};
+use crate::table::{self, median, megabytes, millis, range};
+use crate::world::{Drive, Mix, Truth, World, make_fences};
+
+/// Of each run this share warms up.
+const WARM_SHARE: f64 = 0.2;
+
+/// Who takes part.
+#[derive(Clone, Debug)]
+pub(crate) struct Field {
+    pub(crate) stores: Vec<Store>,
+    pub(crate) with_floor: bool,
+    pub(crate) rivals: Rivals,
+}
+
+/// How it is run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// Positions per second.
+    pub(crate) rate: f64,
+    /// Positions of one run.
+    pub(crate) positions: u64,
+    /// There and back again, so many times.
+    pub(crate) pairs: usize,
+}
+
+/// One system and what its runs came to.
+struct Contestant {
+    session: Session,
+    drive: Drive,
+    runs: Vec<Measured>,
+}
+
+impl Field {
+    fn enter(&self, world: &World, packing: Packing) -> Result<Vec<Session>> {
+        let mut sessions = Vec::new();
+        // The floor knows no circles and speaks no requests.
+        if self.with_floor && packing != Packing::Http && world.mix != Mix::Real {
+            sessions.push(open_floor(world, packing)?);
+        }
+        for &store in &self.stores {
+            let options =
+                WaypostOptions { world: world.clone(), store, packing, data_dir: None, idle_vehicles: 0 };
+            match Waypost::start(options)? {
+                Some(waypost) => sessions.push(waypost.open(&[Subscription::AllEvents])?),
+                None => println!("{store:?}: skipped, not installed"),
+            }
+        }
+        match (&self.rivals.tile38, packing) {
+            (_, Packing::Http) => {}
+            (Some(address), _) => sessions.push(open_tile38(world, packing, address)?),
+            (None, _) => println!("Tile38: skipped, no --tile38"),
+        }
+        match (&self.rivals.traccar, packing) {
+            (Some(_), Packing::Http) => sessions.push(open_traccar(world, &self.rivals)?),
+            (None, Packing::Http) => println!("Traccar: skipped, no --traccar"),
+            _ => {}
+        }
+        Ok(sessions)
+    }
+}
+
+/// Runs and prints a table.
+pub(crate) fn contest(title: &str, world: &World, packing: Packing, field: &Field, pace: Pace) -> Result<()> {
+    let rounds = u32::try_from(pace.positions.div_ceil(u64::from(world.vehicles)))?.max(2);
+    let mut contestants: Vec<Contestant> = Vec::new();
+    for session in field.enter(world, packing)? {
+        let drive = Drive::new(world, Truth::new(make_fences(world)));
+        contestants.push(Contestant { session, drive, runs: Vec::new() });
+    }
+    for contestant in &mut contestants {
+        contestant.turn(rounds, pace.rate)?;
+        contestant.runs.clear(); // the first one starts actors and fills caches
+    }
+    for _ in 0..pace.pairs {
+        let count = contestants.len();
+        for index in (0..count).chain((0..count).rev()) {
+            contestants[index].turn(rounds, pace.rate)?;
+        }
+    }
+    print(title, &contestants);
+    Ok(())
+}
+
+impl Contestant {
+    fn turn(&mut self, rounds: u32, rate: f64) -> Result<()> {
+        let (fixes, transitions) = self.drive.next(rounds);
+        let slice = Arc::new(Slice::new(fixes, transitions));
+        self.runs.push(run(&mut self.session, &slice, rate, WARM_SHARE)?);
+        Ok(())
+    }
+
+    fn micros(&self) -> Vec<f64> {
+        self.runs.iter().map(Measured::micros_per_position).collect()
+    }
+
+    fn of(&self, figure: impl Fn(&Measured) -> Option<f64>) -> Option<f64> {
+        let figures: Vec<f64> = self.runs.iter().filter_map(figure).collect();
+        (!figures.is_empty()).then(|| median(figures))
+    }
+}
+
+fn print(title: &str, contestants: &[Contestant]) {
+    let first = contestants.first().map(|first| median(first.micros())).unwrap_or(f64::NAN);
+    let row = |contestant: &Contestant| {
+        let runs = &contestant.runs;
+        let micros = contestant.micros();
+        let per = |figure: fn(&Measured) -> f64| {
+            median(runs.iter().map(|run| figure(run) * 1e6 / run.counted.max(1) as f64).collect())
+        };
+        let text = |value: Option<f64>| millis(value);
+        vec![
+            contestant.session.name.clone(),
+            runs.first().map_or(0, |run| run.positions).to_string(),
+            runs.first().map_or(0, |run| run.transitions).to_string(),
+            contestant
+                .of(|run| Some(run.positions as f64 / run.seconds))
+                .map_or_else(String::new, |rate| format!("{rate:.0}")),
+            format!("{:.2}", per(|run| run.server_cpu)),
+            format!("{:.2}", per(|run| run.database_cpu)),
+            range(&micros),
+            format!("{:.0}", median(runs.iter().map(Measured::positions_per_cpu_second).collect())),
+            format!("{:.2}", first / median(micros)),
+            text(contestant.of(|run| Some(run.ack?.p50))),
+            text(contestant.of(|run| Some(run.ack?.p99))),
+            text(contestant.of(|run| Some(run.event?.p50))),
+            text(contestant.of(|run| Some(run.event?.p99))),
+            text(contestant.of(|run| Some(run.lateness?.p99))),
+            megabytes(runs.last().map_or(0, |run| run.rss_bytes)),
+        ]
+    };
+    let headings = [
+        "equality gate passed",
+        "positions",
+        "events",
+        "per s",
+        "server µs/pos",
+        "database µs/pos",
+        "µs/pos range",
+        "pos/CPU s",
+        "share of first",
+        "ack p50 ms",
+        "ack p99",
+        "event p50 ms",
+        "event p99",
+        "late p99",
+        "RSS MB",
+    ];
+    table::print(title, &headings, &contestants.iter().map(row).collect::<Vec<_>>());
+}

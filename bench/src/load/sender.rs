@@ -1,0 +1,104 @@
+//! Sends frames when they are due, on one thread. A connection that takes no more keeps its own frames
+//! waiting, and no other's; a frame that could not go out in time goes as soon as it can, never not at all.
+
+use std::collections::VecDeque;
+use std::io::{ErrorKind, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::Plan;
+
+/// After the last frame is due, everything must be taken within this time.
+const TAKEN_WITHIN: Duration = Duration::from_secs(120);
+/// Between two attempts at connections that take nothing.
+const AGAIN_AFTER: Duration = Duration::from_micros(500);
+
+/// Sends the plan; calls `warm` when so many frames are out. Answers by how many microseconds each frame
+/// was late.
+pub(crate) fn send(
+    plan: &Plan,
+    sockets: &[TcpStream],
+    begun: Instant,
+    warm_frames: usize,
+    mut warm: impl FnMut(),
+) -> Result<Vec<u32>> {
+    let mut lateness = Vec::with_capacity(plan.frames.len());
+    let mut blocked = Blocked::new(sockets.len());
+    for (number, frame) in plan.frames.iter().enumerate() {
+        if number == warm_frames {
+            warm();
+        }
+        let due = begun + Duration::from_nanos(frame.due_nanos);
+        loop {
+            let early = due.saturating_duration_since(Instant::now());
+            if early.is_zero() {
+                break;
+            }
+            std::thread::sleep(if blocked.connections.is_empty() { early } else { early.min(AGAIN_AFTER) });
+            blocked.retry(plan, sockets)?;
+        }
+        lateness.push(u32::try_from(due.elapsed().as_micros()).unwrap_or(u32::MAX));
+        blocked.write(plan, sockets, frame.connection as usize, number)?;
+    }
+    let last = Instant::now();
+    while !blocked.connections.is_empty() {
+        if last.elapsed() > TAKEN_WITHIN {
+            bail!("{} connections do not take what is sent", blocked.connections.len());
+        }
+        std::thread::sleep(AGAIN_AFTER);
+        blocked.retry(plan, sockets)?;
+    }
+    Ok(lateness)
+}
+
+/// Frames of connections that took no more.
+struct Blocked {
+    /// By connection: frames, and how much of the first one is out.
+    waiting: Vec<(VecDeque<usize>, usize)>,
+    connections: Vec<usize>,
+}
+
+impl Blocked {
+    fn new(connections: usize) -> Self {
+        Self { waiting: (0..connections).map(|_| (VecDeque::new(), 0)).collect(), connections: Vec::new() }
+    }
+
+    fn write(&mut self, plan: &Plan, sockets: &[TcpStream], connection: usize, frame: usize) -> Result<()> {
+        let (frames, _) = &mut self.waiting[connection];
+        frames.push_back(frame);
+        if frames.len() == 1 && !self.drain(plan, &sockets[connection], connection)? {
+            self.connections.push(connection);
+        }
+        Ok(())
+    }
+
+    fn retry(&mut self, plan: &Plan, sockets: &[TcpStream]) -> Result<()> {
+        for connection in std::mem::take(&mut self.connections) {
+            if !self.drain(plan, &sockets[connection], connection)? {
+                self.connections.push(connection);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all of a connection's frames are out.
+    fn drain(&mut self, plan: &Plan, mut socket: &TcpStream, connection: usize) -> Result<bool> {
+        let (frames, out) = &mut self.waiting[connection];
+        while let Some(&frame) = frames.front() {
+            let bytes = &plan.bytes[plan.frames[frame].bytes.clone()];
+            match socket.write(&bytes[*out..]) {
+                Ok(written) => *out += written,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error).context("a connection broke"),
+            }
+            if *out == bytes.len() {
+                frames.pop_front();
+                *out = 0;
+            }
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,102 @@
+//! A store of live data that keeps none: commits are numbered and forgotten. What the server costs without a
+//! database is measured on it. Only the bench has it; the product cannot be told to use it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use futures_util::future::BoxFuture;
+use waypost::store::track::Track;
+use waypost_actors::model::{
+    Fix, GeofenceId, OrganizationId, Place, Timestamp, Vehicle, VehicleId, VehicleLimits,
+};
+use waypost_actors::ports::{
+    Batch, Committed, Counts, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
+    VehicleWrite,
+};
+use waypost_actors::tracking::VehicleState;
+
+/// Master data comes from a real store, and vehicles that nobody hears of may be added; nothing is written.
+pub(crate) struct NullStore {
+    master: Arc<Track>,
+    idle_vehicles: u32,
+    next_sequence: AtomicI64,
+}
+
+impl NullStore {
+    pub(crate) fn new(master: Arc<Track>, idle_vehicles: u32) -> Self {
+        Self { master, idle_vehicles, next_sequence: AtomicI64::new(1) }
+    }
+
+    fn committed(&self, write: &VehicleWrite) -> Committed {
+        let mut events = write.effects.events.clone();
+        for event in &mut events {
+            event.sequence = self.next_sequence.fetch_add(1, Ordering::Relaxed);
+        }
+        let counts = Counts { stored: write.effects.rows.len() as u64, duplicates: 0 };
+        Committed { counts, events, ..Committed::default() }
+    }
+}
+
+/// A vehicle that reported once, long ago.
+fn idle_vehicle(number: u32) -> VehicleSeed {
+    let at = Timestamp::from_micros(1_700_000_000_000_000);
+    let state = VehicleState {
+        last: Some(Fix::new(at, at, Place::new(45.0, 10.0))),
+        newest_entry: at,
+        newest_stored: at,
+        ..VehicleState::default()
+    };
+    let number = u128::from(number) + 1;
+    let vehicle = Vehicle {
+        id: VehicleId(uuid_of(number << 64 | number)),
+        organization_id: OrganizationId(uuid_of(1)),
+        name: format!("idle {number}"),
+        limits: VehicleLimits::default(),
+        out_of_service: Vec::new(),
+        calibrations: Vec::new(),
+    };
+    VehicleSeed { vehicle, state, is_removed: false, is_dirty: false }
+}
+
+const fn uuid_of(number: u128) -> uuid::Uuid {
+    uuid::Uuid::from_u128(number)
+}
+
+impl TrackStore for NullStore {
+    fn seeds(&self) -> BoxFuture<'_, Result<Seeds, StoreError>> {
+        Box::pin(async move {
+            let mut seeds = self.master.seeds().await?;
+            seeds.vehicles.extend((0..self.idle_vehicles).map(idle_vehicle));
+            self.next_sequence.store(seeds.next_sequence, Ordering::Relaxed);
+            Ok(seeds)
+        })
+    }
+
+    fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>> {
+        Box::pin(async move { Ok(batch.writes.iter().map(|write| self.committed(write)).collect()) })
+    }
+
+    fn slice(&self, _: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn reread<'a>(
+        &'a self,
+        vehicles: &'a [VehicleId],
+        sequence: i64,
+    ) -> BoxFuture<'a, Result<Reread, StoreError>> {
+        self.master.reread(vehicles, sequence)
+    }
+
+    fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.master.quarantine(refused)
+    }
+
+    fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.master.mark_settled(fence, version)
+    }
+
+    fn mark_calibrated(&self, vehicle: VehicleId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.master.mark_calibrated(vehicle, version)
+    }
+}

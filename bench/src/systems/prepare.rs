@@ -1,0 +1,130 @@
+//! Puts a world into a server by the product's own use cases: an organization, fences, vehicles with their
+//! trackers, and a system user that reports for all of them.
+
+use std::path::Path;
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+use waypost::auth::Caller;
+use waypost::context::Context;
+use waypost::mail::Mailbox;
+use waypost::ops::{geofence_import, organizations, system_users, vehicles};
+use waypost_actors::model::OrganizationId;
+
+use super::child::Ready;
+use crate::world::{Outline, World, make_fences};
+
+pub(crate) const EMAIL: &str = "bench@example.com";
+pub(crate) const PASSWORD: &str = "a password to measure with";
+const PROGRAM: &str = "loader@example.com";
+/// What was prepared, in the data directory, without what is good for one run only.
+const KEPT: &str = "bench-ready.json";
+/// Vertices of fences that are made in one go.
+const VERTICES_TOGETHER: usize = 100_000;
+const FENCES_TOGETHER: usize = 1_000;
+
+/// A server to put a world into.
+pub(super) struct Prepare<'a> {
+    pub(super) context: &'a Context,
+    pub(super) world: &'a World,
+    pub(super) mailbox: &'a Mailbox,
+}
+
+impl Prepare<'_> {
+    /// Makes everything, unless an earlier run on the same data has; signs in.
+    pub(super) async fn ready(&self, data_dir: &Path, address: &str) -> Result<Ready> {
+        let kept = data_dir.join(KEPT);
+        let known = match std::fs::read(&kept) {
+            Ok(text) => serde_json::from_slice(&text)?,
+            Err(_) => {
+                let made = self.make().await?;
+                std::fs::write(&kept, serde_json::to_vec(&made)?)?;
+                made
+            }
+        };
+        let auth = &self.context.auth;
+        let operator = auth.login(EMAIL, PASSWORD.to_owned()).await?.access_token;
+        let fleet = auth.login_system_user(PROGRAM, PASSWORD.to_owned()).await?.access_token;
+        Ok(Ready { address: address.to_owned(), operator, fleet, ..known })
+    }
+
+    async fn make(&self) -> Result<Ready> {
+        let caller = Caller::console();
+        let body = json!({
+            "name": "Bench",
+            "contactEmail": EMAIL,
+            "admin": { "email": "dispatcher@example.com", "firstName": "Bench", "lastName": "Dispatcher" },
+        });
+        let organization = organizations::create_organization(self.context, Some(&caller), body).await?.id;
+        organizations::activate_organization(self.context, &caller, organization).await?;
+        self.make_program(&caller, organization).await?;
+        let fences = self.make_fences(&caller, organization).await?;
+        let mut ready = Ready { fences, organization: organization.to_string(), ..Ready::default() };
+        for number in 0..self.world.vehicles {
+            let body = json!({
+                "organizationId": organization,
+                "name": format!("v{number}"),
+                "category": "bus",
+                "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null },
+                "tracker": { "uniqueId": format!("v{number}") },
+            });
+            let made = vehicles::create_vehicle(self.context, &caller, body).await?;
+            ready.vehicles.push(made.vehicle.id.to_string());
+            ready.trackers.push(made.tracker.context("the vehicle has no tracker")?.token);
+        }
+        Ok(ready)
+    }
+
+    async fn make_program(&self, caller: &Caller, organization: OrganizationId) -> Result<()> {
+        let body = json!({
+            "organizationId": organization,
+            "name": "loader",
+            "email": PROGRAM,
+            "password": PASSWORD,
+            "scopes": ["positions:ingest"],
+        });
+        system_users::create_system_user(self.context, Some(caller), body).await?;
+        let letter = self.mailbox.nth(PROGRAM, 1).await;
+        let token = letter.link.rsplit(['=', '/']).next().unwrap_or_default();
+        self.context.auth.verify_system_user(token, None).await?;
+        Ok(())
+    }
+
+    /// In force for all times, by the exact rules: inside is inside.
+    async fn make_fences(&self, caller: &Caller, organization: OrganizationId) -> Result<Vec<String>> {
+        let outlines = make_fences(self.world);
+        let vertices = outlines.iter().map(vertices).max().unwrap_or(1);
+        let together = (VERTICES_TOGETHER / vertices).clamp(1, FENCES_TOGETHER);
+        let mut ids = Vec::with_capacity(outlines.len());
+        for (some, first) in outlines.chunks(together).zip((0..).step_by(together)) {
+            let body = |(outline, number): (&Outline, usize)| -> Value {
+                json!({
+                    "name": format!("f{number}"),
+                    "shape": outline.to_json(),
+                    "effectiveFrom": null,
+                    "rules": { "exitMarginMeters": 0, "inferPassages": false },
+                })
+            };
+            let features = some.iter().zip(first..).map(body).map(Ok).collect();
+            let made = geofence_import::import_geofences(
+                self.context,
+                caller,
+                Some(organization),
+                features,
+                |_, pointer| pointer.to_owned(),
+            )
+            .await?;
+            for result in made.results {
+                match result.id {
+                    Some(id) => ids.push(id.to_string()),
+                    None => bail!("fence {}: {:?}", first + result.index, result.problem),
+                }
+            }
+        }
+        Ok(ids)
+    }
+}
+
+fn vertices(outline: &Outline) -> usize {
+    outline.coordinates().map_or(1, |rings| rings.iter().map(Vec::len).sum())
+}

@@ -1,0 +1,212 @@
+//! This server: the tracker socket or `POST /v1/positions` in, the live feed out.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde_json::json;
+use waypost_test_support::PrivatePostgres;
+
+use super::acks::{AckEar, AnswerEar};
+use super::child::Child;
+use super::feed::FeedEar;
+use super::items::encoder;
+use super::session::{Opening, Processes, Session, wait_until};
+use super::{Packing, Store};
+use crate::wire::ws;
+use crate::world::World;
+
+/// A world began so long ago: no fix of it is ahead of any clock.
+const BEGUN_AGO_SECONDS: i64 = 6 * 3600;
+/// Sensible on a machine that also runs the rest; all else as it comes, durable.
+const POSTGRES: [&str; 3] = ["shared_buffers=256MB", "max_wal_size=4GB", "checkpoint_timeout=15min"];
+
+/// What a dispatcher watches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Subscription {
+    /// Every event; these are what the gate compares.
+    AllEvents,
+    /// The events of some fences, by number.
+    EventsOf(Vec<u32>),
+    /// Where some vehicles are, by number.
+    PositionsOf(Vec<u32>),
+    /// Where all are.
+    AllPositions,
+    /// The same, read at so many bytes each second.
+    Slowly(usize),
+}
+
+/// How this server is started.
+#[derive(Clone, Debug)]
+pub(crate) struct WaypostOptions {
+    pub(crate) world: World,
+    pub(crate) store: Store,
+    pub(crate) packing: Packing,
+    pub(crate) data_dir: Option<PathBuf>,
+    pub(crate) idle_vehicles: u32,
+}
+
+/// A running server with a world in it.
+pub(crate) struct Waypost {
+    pub(crate) options: WaypostOptions,
+    pub(crate) child: Child,
+    pub(crate) begin_millis: i64,
+    pub(crate) postgres: Option<Arc<PrivatePostgres>>,
+}
+
+/// Now, in milliseconds since 1970.
+pub(crate) fn now_millis() -> i64 {
+    waypost_actors::clock::now().as_millis()
+}
+
+/// When a world begins, in milliseconds since 1970.
+pub(crate) fn begin_millis() -> i64 {
+    now_millis() / 1_000 * 1_000 - BEGUN_AGO_SECONDS * 1_000
+}
+
+impl Waypost {
+    /// Starts it; `None` where its store is not installed.
+    pub(crate) fn start(options: WaypostOptions) -> Result<Option<Self>> {
+        let postgres = match options.store {
+            Store::Postgres => match PrivatePostgres::start(&POSTGRES).map_err(anyhow::Error::msg)? {
+                Some(postgres) => Some(Arc::new(postgres)),
+                None => return Ok(None),
+            },
+            Store::Null | Store::Sqlite => None,
+        };
+        Self::start_on(options, postgres, begin_millis()).map(Some)
+    }
+
+    /// Starts it on a PostgreSQL that is there.
+    pub(crate) fn start_on(
+        options: WaypostOptions,
+        postgres: Option<Arc<PrivatePostgres>>,
+        begin_millis: i64,
+    ) -> Result<Self> {
+        let mut arguments = vec!["server".to_owned()];
+        arguments.extend(world_arguments(&options.world));
+        arguments.push(format!("--store={}", format!("{:?}", options.store).to_lowercase()));
+        arguments.push(format!("--idle-vehicles={}", options.idle_vehicles));
+        if let Some(directory) = &options.data_dir {
+            arguments.push(format!("--data-dir={}", directory.display()));
+        }
+        if let Some(postgres) = &postgres {
+            arguments.push(format!("--database-url={}", postgres.url("postgres")));
+        }
+        Ok(Self { child: Child::start(&arguments)?, options, begin_millis, postgres })
+    }
+
+    /// Opens its trackers' sockets and its dispatchers'.
+    pub(crate) fn open(self, watching: &[Subscription]) -> Result<Session> {
+        let processes = Processes {
+            server: Some(self.child.pid()),
+            database: self.postgres.as_ref().map(|postgres| postgres.process_id()),
+        };
+        let name = match self.options.store {
+            Store::Null => "waypost, null store",
+            Store::Sqlite => "waypost, SQLite",
+            Store::Postgres => "waypost, PostgreSQL",
+        };
+        let (packing, vehicles) = (self.options.packing, self.options.world.vehicles);
+        let openings = self.openings();
+        let feeds = watching.iter().map(|what| self.feed(what)).collect::<Result<Vec<_>>>()?;
+        let encode =
+            encoder(self.begin_millis, packing, &self.child.ready.address, &self.child.ready.trackers);
+        let mut session = Session::new(name, processes, packing, vehicles, encode)?;
+        let listening = session.listen(feeds)?;
+        let subscriptions = watching.len() as u64;
+        let log = session.log().clone();
+        wait_until("subscriptions", Duration::from_secs(120), || log.lock().subscribed >= subscriptions)?;
+        if packing == Packing::Http {
+            let address = self.child.ready.address.clone();
+            session.reopen = Some(Box::new(move || http_openings(&address, vehicles)));
+        } else {
+            session.open(openings)?;
+        }
+        session.keep(Box::new((self, listening)));
+        Ok(session)
+    }
+
+    /// The trackers' sockets.
+    fn openings(&self) -> Vec<Opening> {
+        let ready = &self.child.ready;
+        let (connections, _) = self.options.packing.of(self.options.world.vehicles);
+        let opening = |connection: u32| {
+            let token = match self.options.packing {
+                Packing::Fleet { .. } => &ready.fleet,
+                Packing::Own { .. } | Packing::Http => &ready.trackers[connection as usize],
+            };
+            Opening {
+                address: ready.address.clone(),
+                request: tracker_upgrade(&ready.address, token).into_bytes(),
+                answer: "101",
+                then: Vec::new(),
+                ear: Box::<AckEar>::default(),
+            }
+        };
+        (0..connections).map(opening).collect()
+    }
+
+    fn feed(&self, what: &Subscription) -> Result<Opening> {
+        let ready = &self.child.ready;
+        let ids = |all: &[String], numbers: &[u32]| -> Vec<String> {
+            numbers.iter().filter_map(|number| all.get(*number as usize)).cloned().collect()
+        };
+        let (topics, filter) = match what {
+            Subscription::AllEvents => (["events"], json!({})),
+            Subscription::EventsOf(fences) => {
+                (["events"], json!({ "geofenceIds": ids(&ready.fences, fences) }))
+            }
+            Subscription::PositionsOf(vehicles) => {
+                (["positions"], json!({ "vehicleIds": ids(&ready.vehicles, vehicles) }))
+            }
+            Subscription::AllPositions | Subscription::Slowly(_) => (["positions"], json!({})),
+        };
+        let subscribe = json!({
+            "type": "subscribe", "id": "b", "topics": topics, "filter": filter, "minIntervalMs": 0,
+        });
+        let mut then = Vec::new();
+        ws::push_text(&subscribe.to_string(), &mut then);
+        let numbers: HashMap<String, u32> = match what {
+            Subscription::PositionsOf(_) => ready.vehicles.iter().cloned().zip(0..).collect(),
+            _ => HashMap::new(),
+        };
+        Ok(Opening {
+            address: ready.address.clone(),
+            request: ws::upgrade(&ready.address, "/v1/ws/live", None, &ready.operator).into_bytes(),
+            answer: "101",
+            then,
+            ear: Box::new(FeedEar { begin_millis: self.begin_millis, what: what.clone(), numbers }),
+        })
+    }
+}
+
+/// A connection per vehicle, with nothing said on it.
+pub(super) fn http_openings(address: &str, vehicles: u32) -> Vec<Opening> {
+    let opening = |_| Opening {
+        address: address.to_owned(),
+        request: Vec::new(),
+        answer: "",
+        then: Vec::new(),
+        ear: Box::<AnswerEar>::default(),
+    };
+    (0..vehicles).map(opening).collect()
+}
+
+pub(super) fn tracker_upgrade(address: &str, token: &str) -> String {
+    ws::upgrade(address, "/v1/ws/tracker", Some("waypost.tracker.v1"), token)
+}
+
+/// A world as the options of a child.
+pub(crate) fn world_arguments(world: &World) -> Vec<String> {
+    vec![
+        format!("--seed={}", world.seed),
+        format!("--vehicles={}", world.vehicles),
+        format!("--fences={}", world.fences),
+        format!("--vertices={}", world.vertices),
+        format!("--mix={}", format!("{:?}", world.mix).to_lowercase()),
+        format!("--motion={}", format!("{:?}", world.motion).to_lowercase()),
+    ]
+}

@@ -1,0 +1,124 @@
+//! The listeners: the server's own, the one of operators, and the room in which requests are told to come back while
+//! the server cannot serve yet.
+
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::dev::{Server, ServerHandle};
+use actix_web::middleware::from_fn;
+use actix_web::{App, HttpServer};
+use tokio::task::JoinHandle;
+
+use super::StartError;
+use crate::config::AdminListen;
+use crate::context::Context;
+use crate::http::{admin, edge, waiting};
+use crate::readiness::Readiness;
+use crate::telemetry::Metrics;
+
+/// Seconds a stopping server waits for requests in progress.
+const SHUTDOWN_SECONDS: u64 = 5;
+/// A start that takes no longer is not told of.
+const ROOM_AFTER: Duration = Duration::from_millis(200);
+
+/// The server itself.
+pub(super) fn serve(
+    listener: TcpListener,
+    workers: Option<usize>,
+    context: &Context,
+) -> Result<Server, StartError> {
+    let shared = context.clone();
+    let mut server = HttpServer::new(move || crate::application!(shared.clone()))
+        .shutdown_timeout(SHUTDOWN_SECONDS)
+        .client_request_timeout(Duration::from_secs(10))
+        .disable_signals();
+    if let Some(workers) = workers {
+        server = server.workers(workers.max(1));
+    }
+    Ok(server.listen(listener).map_err(StartError::Run)?.run())
+}
+
+/// The listener of operators, from the start of the process to its end.
+pub(super) struct Admin {
+    /// Where it is.
+    pub(super) address: SocketAddr,
+    handle: ServerHandle,
+}
+
+impl Admin {
+    /// Listens as the settings say. Without a word of them, a server does without it rather than not start.
+    pub(super) fn start(
+        setting: AdminListen,
+        server: SocketAddr,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Option<Self>, StartError> {
+        let listener = match setting {
+            AdminListen::Off => return Ok(None),
+            AdminListen::At(at) => TcpListener::bind(at).map_err(|error| StartError::Listen(at, error))?,
+            AdminListen::Auto => {
+                // Tests ask the system for any port, and get another one here.
+                let port = if server.port() == 0 { 0 } else { server.port().wrapping_add(1) };
+                match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
+                    Ok(listener) => listener,
+                    Err(error) => {
+                        tracing::warn!(port, %error, "no metrics: their port is taken (another one: --admin-listen)");
+                        return Ok(None);
+                    }
+                }
+            }
+        };
+        let address = listener.local_addr().map_err(StartError::Run)?;
+        let metrics = Arc::clone(metrics);
+        let server = HttpServer::new(move || {
+            let metrics = Arc::clone(&metrics);
+            App::new().configure(move |config| admin::configure(config, metrics)).wrap(from_fn(edge))
+        });
+        let server = server.workers(1).shutdown_timeout(1).disable_signals();
+        let server = server.listen(listener).map_err(StartError::Run)?.run();
+        let handle = server.handle();
+        actix_rt::spawn(server);
+        Ok(Some(Self { address, handle }))
+    }
+
+    pub(super) async fn stop(self) {
+        self.handle.stop(false).await;
+    }
+}
+
+/// Tells requests to come back, on the server's own address, until it is closed.
+pub(super) struct WaitingRoom(JoinHandle<Option<ServerHandle>>);
+
+impl WaitingRoom {
+    /// Opens when the start takes longer than usual.
+    pub(super) fn open(listener: &TcpListener, readiness: Readiness) -> Result<Self, StartError> {
+        let listener = listener.try_clone().map_err(StartError::Run)?;
+        Ok(Self(actix_rt::spawn(async move {
+            tokio::time::sleep(ROOM_AFTER).await;
+            room(listener, readiness)
+                .inspect_err(|error| tracing::warn!(%error, "requests wait until the server serves"))
+                .ok()
+        })))
+    }
+
+    /// Nobody is in it any more, and nobody comes: who asks from now on waits for the server itself.
+    pub(super) async fn close(self) {
+        self.0.abort();
+        if let Ok(Some(room)) = self.0.await {
+            room.stop(true).await;
+        }
+    }
+}
+
+fn room(listener: TcpListener, readiness: Readiness) -> std::io::Result<ServerHandle> {
+    let server = HttpServer::new(move || {
+        let readiness = readiness.clone();
+        App::new().configure(move |config| waiting::configure(config, readiness)).wrap(from_fn(edge))
+    });
+    // Whoever keeps the connection would keep being told to wait.
+    let server = server.workers(1).shutdown_timeout(1).keep_alive(None).disable_signals();
+    let server = server.listen(listener)?.run();
+    let handle = server.handle();
+    actix_rt::spawn(server);
+    Ok(handle)
+}

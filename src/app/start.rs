@@ -1,0 +1,147 @@
+//! From settings to parts that work together: the store, its lock, the live core, what requests share. A store that
+//! is away is waited for; whatever else is wrong ends the start.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use waypost_actors::live::{Live, LiveConfig, LiveParts};
+use waypost_actors::ports::{LiveCache, StoreError, TrackStore};
+
+use super::{StartError, renew_partitions};
+use crate::auth::{AuthError, FirstStart, SetupError};
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::context::{Context, ContextError};
+use crate::mail::{Post, Transport};
+use crate::readiness::Readiness;
+use crate::store::cache::RedisCache;
+use crate::store::lock::{self, ServerLock};
+use crate::store::open::{for_writer, open_and_migrate};
+use crate::store::probe::Probe;
+use crate::store::sql::{Db, is_unavailable};
+use crate::store::track::Track;
+
+/// The first pause after a start that failed; each is twice the one before, up to a second.
+const FIRST_PAUSE: Duration = Duration::from_millis(250);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+/// Attempts between two log lines.
+const LOG_EVERY: u32 = 60;
+/// A live core whose start came to nothing has nothing to finish.
+const STOP_WITHIN: Duration = Duration::from_secs(1);
+
+/// Parts that work together.
+pub(super) struct Started {
+    pub(super) context: Context,
+    pub(super) first_start: FirstStart,
+    /// The track writer's own connection.
+    pub(super) writer: Db,
+    pub(super) probe: Probe,
+    pub(super) lock: ServerLock,
+}
+
+/// What a start is made with.
+pub(super) struct Start {
+    pub(super) settings: Settings,
+    pub(super) clock: Clock,
+    pub(super) mail: Option<Transport>,
+    pub(super) readiness: Readiness,
+    /// What the live core stands on, of the store of live data.
+    pub(super) store: Box<dyn Fn(Arc<Track>) -> Arc<dyn TrackStore>>,
+}
+
+impl Start {
+    /// Tries until the store lets it.
+    pub(super) async fn run(self) -> Result<Started, StartError> {
+        let (mut pause, mut attempts) = (FIRST_PAUSE, 0_u32);
+        loop {
+            let error = match self.attempt().await {
+                Ok(started) => return Ok(started),
+                Err(error) if error.is_passing() => anyhow::Error::from(error),
+                Err(error) => return Err(error),
+            };
+            let why = format!("{error:#}");
+            if attempts % LOG_EVERY == 0 {
+                tracing::warn!(why, "the server cannot start yet; it tries again every second");
+            }
+            attempts += 1;
+            self.readiness.starting(why);
+            sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    async fn attempt(&self) -> Result<Started, StartError> {
+        let options = self.settings.store();
+        let lock = lock::acquire(&options.location, || {
+            tracing::warn!("another server has this store; waiting until it is gone");
+            self.readiness.starting("another server has this store; this one waits until it is gone");
+        })
+        .await?;
+        self.readiness.starting("the server starts");
+        let db = open_and_migrate(&options).await?;
+        renew_partitions(&db, &self.clock).await;
+        let writer = for_writer(&db, &options)?;
+        let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
+        let live = LiveParts {
+            config: live_config(&self.settings),
+            store: (self.store)(Arc::clone(&track)),
+            cache: cache(&self.settings)?,
+            clock: self.clock.shared(),
+        };
+        let live = Live::start(live).await?;
+        match self.share(&db, &live, track).await {
+            Ok((context, first_start)) => {
+                Ok(Started { context, first_start, writer, probe: Probe::new(&options)?, lock })
+            }
+            Err(error) => {
+                live.stop_within(STOP_WITHIN).await;
+                Err(error)
+            }
+        }
+    }
+
+    /// Puts together what requests share.
+    async fn share(
+        &self,
+        db: &Db,
+        live: &Live,
+        track: Arc<Track>,
+    ) -> Result<(Context, FirstStart), StartError> {
+        let (clock, settings) = (self.clock.clone(), self.settings.clone());
+        let mail = Post::new(db.clone(), clock.clone(), &settings, self.mail.clone())?;
+        let readiness = self.readiness.clone();
+        let context =
+            Context::start(db.clone(), live.clone(), track, clock, settings, mail, readiness).await?;
+        let first_start = context.auth.first_start(&context.settings).await?;
+        Ok((context, first_start))
+    }
+}
+
+impl StartError {
+    /// Whether it may pass by itself: the store is away.
+    fn is_passing(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_passing(),
+            Self::Database(error)
+            | Self::Auth(AuthError::Store(error))
+            | Self::Context(ContextError::Auth(AuthError::Store(error)))
+            | Self::Setup(SetupError::Auth(AuthError::Store(error))) => is_unavailable(error),
+            Self::Live(StoreError::Away(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+fn live_config(settings: &Settings) -> LiveConfig {
+    LiveConfig {
+        batch_window: settings.batch_interval,
+        commit_timeout: settings.commit_timeout,
+        ..LiveConfig::default()
+    }
+}
+
+fn cache(settings: &Settings) -> Result<Option<Arc<dyn LiveCache>>, StartError> {
+    let Some(url) = &settings.redis_url else { return Ok(None) };
+    Ok(Some(Arc::new(RedisCache::open(url.reveal())?)))
+}

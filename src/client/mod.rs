@@ -1,0 +1,11 @@
+//! What whoever looks at a server from outside stands on: a client of /v1, CPU time by process, quantiles.
+//!
+//! For `waypost simulate` and the benchmarks. Must know nothing of the server's insides.
+
+mod api;
+mod cpu;
+mod quantiles;
+
+pub use api::Api;
+pub use cpu::CpuMeter;
+pub use quantiles::Quantiles;

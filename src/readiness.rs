@@ -1,0 +1,188 @@
+//! Whether the server can do its work, and why not: told by its start and its stop and by a look at the store once a
+//! second; read by every listener. Knows no HTTP.
+
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::{sleep, timeout};
+use waypost_actors::live::{Health, Live};
+
+use crate::store::probe::{Kept, Probe};
+use crate::store::sql::SqlError;
+
+/// Between two looks at the store.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A store that says nothing for so long is away. Together with the pauses before and after it, whoever asks a
+/// store that hangs is answered within five seconds.
+const ANSWER_WITHIN: Duration = Duration::from_millis(2_500);
+/// What a request may still take once the store is away: what it asks for may be in memory.
+const GRACE: Duration = Duration::from_millis(500);
+/// Looks between two counts of what waits in the store.
+const COUNT_EVERY: u32 = 15;
+
+/// Where the server stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    /// It does not serve yet, and why.
+    Starting(String),
+    /// It serves.
+    Serving,
+    /// It serves what it has in memory: the store is away, and why.
+    Away(String),
+    /// It stops.
+    Stopping,
+}
+
+/// Where the server stands; cheap to clone.
+#[derive(Clone, Debug)]
+pub struct Readiness {
+    standing: watch::Sender<Standing>,
+    kept: watch::Sender<Kept>,
+}
+
+impl Default for Readiness {
+    fn default() -> Self {
+        let standing = Standing::Starting("the server starts".to_owned());
+        Self { standing: watch::Sender::new(standing), kept: watch::Sender::new(Kept::default()) }
+    }
+}
+
+impl Readiness {
+    /// What the start waits for.
+    pub fn starting(&self, why: impl Into<String>) {
+        self.standing.send_replace(Standing::Starting(why.into()));
+    }
+
+    /// The store answers, and requests are served.
+    pub fn serving(&self) {
+        self.standing.send_replace(Standing::Serving);
+    }
+
+    /// The server stops.
+    pub fn stopping(&self) {
+        self.standing.send_replace(Standing::Stopping);
+    }
+
+    /// Why the server cannot do its work, if it cannot.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        match &*self.standing.borrow() {
+            Standing::Serving => None,
+            Standing::Starting(why) | Standing::Away(why) => Some(why.clone()),
+            Standing::Stopping => Some("the server stops".to_owned()),
+        }
+    }
+
+    /// The same, with what the live core knows.
+    #[must_use]
+    pub fn trouble_with(&self, live: &Live) -> Option<String> {
+        match live.health() {
+            Health::Well if live.is_available() => self.trouble(),
+            Health::Well => Some(self.trouble().unwrap_or_else(|| "fixes cannot be stored now".to_owned())),
+            Health::Stalled(what) | Health::Broken(what) => Some(what),
+        }
+    }
+
+    /// Whether the store answered when it was asked last.
+    #[must_use]
+    pub fn is_store_up(&self) -> bool {
+        matches!(*self.standing.borrow(), Standing::Serving)
+    }
+
+    /// What was counted in the store last.
+    #[must_use]
+    pub fn kept(&self) -> Kept {
+        *self.kept.borrow()
+    }
+
+    /// Waits until somebody who asks the store has waited in vain.
+    pub async fn in_vain(&self) {
+        let mut standing = self.standing.subscribe();
+        loop {
+            // The sender lives as long as this.
+            standing.wait_for(|standing| matches!(standing, Standing::Away(_))).await.ok();
+            sleep(GRACE).await;
+            if matches!(*standing.borrow_and_update(), Standing::Away(_)) {
+                return;
+            }
+        }
+    }
+
+    /// Looks once a second whether the store answers, over a connection of its own, for as long as the server
+    /// runs. A store that is away is asked no more often.
+    pub async fn keep_looking(self, probe: Probe) {
+        let mut looks = 0;
+        loop {
+            let counts = looks % COUNT_EVERY == 0;
+            let answer = timeout(ANSWER_WITHIN, look(&probe, counts)).await;
+            self.note(match answer {
+                Ok(Ok(kept)) => Ok(kept),
+                Ok(Err(error)) => Err(format!("the database cannot be used: {error}")),
+                Err(_) => Err("the database does not answer".to_owned()),
+            });
+            looks += 1;
+            sleep(LOOK_EVERY).await;
+        }
+    }
+
+    fn note(&self, answer: Result<Option<Kept>, String>) {
+        if let Ok(Some(kept)) = answer {
+            self.kept.send_replace(kept);
+        }
+        self.standing.send_if_modified(|standing| {
+            let next = match (&*standing, answer) {
+                (Standing::Serving, Err(why)) => {
+                    tracing::error!(why, "the store is away; it is asked once a second");
+                    Standing::Away(why)
+                }
+                (Standing::Away(_), Ok(_)) => {
+                    tracing::info!("the store answers");
+                    Standing::Serving
+                }
+                _ => return false,
+            };
+            *standing = next;
+            true
+        });
+    }
+}
+
+async fn look(probe: &Probe, counts: bool) -> Result<Option<Kept>, SqlError> {
+    probe.look().await?;
+    if counts { probe.count().await.map(Some) } else { Ok(None) }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+
+    #[test]
+    fn only_a_server_that_serves_comes_to_be_away_and_back() {
+        let readiness = Readiness::default();
+        assert_eq!(readiness.trouble().as_deref(), Some("the server starts"));
+        readiness.note(Ok(None));
+        assert!(!readiness.is_store_up(), "the start itself says when it is over");
+        readiness.serving();
+        assert_eq!(readiness.trouble(), None);
+        readiness.note(Err("gone".to_owned()));
+        assert_eq!((readiness.trouble().as_deref(), readiness.is_store_up()), (Some("gone"), false));
+        readiness.note(Ok(None));
+        assert_eq!(readiness.trouble(), None);
+        readiness.stopping();
+        readiness.note(Err("gone".to_owned()));
+        assert_eq!(readiness.trouble().as_deref(), Some("the server stops"));
+    }
+
+    #[actix_rt::test]
+    async fn nobody_waits_in_vain_while_the_store_answers() {
+        let readiness = Readiness::default();
+        readiness.serving();
+        let mut waiting = Box::pin(readiness.in_vain());
+        assert_eq!(waiting.as_mut().now_or_never(), None);
+        readiness.note(Err("gone".to_owned()));
+        assert_eq!(waiting.as_mut().now_or_never(), None, "what is in memory may still be answered");
+        waiting.await;
+    }
+}

@@ -1,0 +1,42 @@
+//! Fixes that are kept apart: the database refuses their row, or the engine fails on them.
+
+use sqlx::types::Json;
+use waypost_actors::ports::{RefusedFix, StoreError};
+
+use super::sql::{Db, Result, SqlError, is_never_taken};
+use super::time::Time;
+
+/// Keeps a refused fix; one that is kept already stays as it is.
+pub(super) async fn insert(db: &Db, refused: &RefusedFix) -> Result<()> {
+    let fix = &refused.fix;
+    db.write()
+        .sql(
+            "insert into refused_fix (vehicle_id, recorded_at, latitude, longitude, received_at, reason, fix) \
+             values ($1, $2, $3, $4, $5, $6, $7) \
+             on conflict (vehicle_id, recorded_at, latitude, longitude) do nothing",
+        )
+        .bind(refused.vehicle_id.0)
+        .bind(Time(fix.recorded_at))
+        .bind(fix.place.latitude)
+        .bind(fix.place.longitude)
+        .bind(Time(fix.received_at))
+        .bind(&refused.reason)
+        .bind(Json(fix))
+        .run()
+        .await?;
+    Ok(())
+}
+
+/// How many are kept.
+pub async fn count(db: &Db) -> Result<i64> {
+    db.read().sql("select count(*) from refused_fix").scalar().await
+}
+
+/// What an error of the store means for the live core.
+pub(super) fn told(error: &SqlError) -> StoreError {
+    if is_never_taken(error) {
+        StoreError::Refused(error.to_string())
+    } else {
+        StoreError::Away(error.to_string())
+    }
+}

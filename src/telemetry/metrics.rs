@@ -1,0 +1,181 @@
+//! THE table of metrics: every name, what it says, and where its value comes from. Read when somebody asks; what is
+//! counted is counted where it happens.
+
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, text};
+use prometheus_client::registry::Registry;
+use waypost_actors::live::Live;
+use waypost_actors::meters::{Figures, Invariant};
+
+use super::page::Page;
+use super::panics;
+use crate::readiness::Readiness;
+use crate::sessions::Sessions;
+
+/// The metrics of a server, from its start on.
+pub struct Metrics {
+    sources: Arc<Sources>,
+    registry: Registry,
+}
+
+struct Sources {
+    readiness: Readiness,
+    /// Once the server serves.
+    serving: OnceLock<(Live, Sessions)>,
+}
+
+impl Metrics {
+    /// Of a server that starts.
+    #[must_use]
+    pub fn new(readiness: Readiness) -> Self {
+        let sources = Arc::new(Sources { readiness, serving: OnceLock::new() });
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Arc::clone(&sources)));
+        Self { sources, registry }
+    }
+
+    /// The server serves: from now on there is something to tell.
+    pub fn serving(&self, live: Live, sessions: Sessions) {
+        // It comes once in a server's life.
+        self.sources.serving.set((live, sessions)).ok();
+    }
+
+    /// Why the server cannot do its work, if it cannot.
+    #[must_use]
+    pub fn trouble(&self) -> Option<String> {
+        self.sources.trouble()
+    }
+
+    /// All of them, as OpenMetrics text.
+    pub fn text(&self) -> Result<String, fmt::Error> {
+        let mut written = String::new();
+        text::encode(&mut written, &self.registry)?;
+        Ok(written)
+    }
+}
+
+impl Sources {
+    fn trouble(&self) -> Option<String> {
+        match self.serving.get() {
+            Some((live, _)) => self.readiness.trouble_with(live),
+            None => self.readiness.trouble(),
+        }
+    }
+
+    fn server(&self, page: &mut Page<'_>) -> fmt::Result {
+        let version = env!("CARGO_PKG_VERSION");
+        page.gauges("waypost_build", "The server's version, as a label", "version", [(version, 1.0)])?;
+        page.gauge("waypost_ready", "Whether /readyz says 200", f64::from(self.trouble().is_none()))?;
+        let store_up = f64::from(self.readiness.is_store_up());
+        page.gauge("waypost_store_up", "Whether the store answered when it was asked last", store_up)?;
+        page.counter("waypost_panics", "Panics anywhere in the process", panics::count())?;
+        let kept = self.readiness.kept();
+        page.gauges(
+            "waypost_mail_outbox",
+            "Letters in the outbox, as counted last",
+            "state",
+            [("waiting", kept.letters_waiting as f64), ("givenUp", kept.letters_given_up as f64)],
+        )?;
+        let refused = kept.refused_fixes as f64;
+        page.gauge("waypost_quarantine_rows", "Fixes in quarantine, as counted last", refused)
+    }
+}
+
+fn sockets(page: &mut Page<'_>, sessions: &Sessions) -> fmt::Result {
+    let open = sessions.counts();
+    let open = [("tracker", open.trackers), ("fleet", open.fleets), ("dispatcher", open.dispatchers)];
+    let open = open.map(|(kind, count)| (kind, count as f64));
+    page.gauges("waypost_sockets", "Open sockets", "kind", open)
+}
+
+fn queues(page: &mut Page<'_>, live: &Live) -> fmt::Result {
+    let of = live.meters();
+    let queues = [
+        ("fixes", &of.fixes),
+        ("writes", &of.writes),
+        ("corrections", &of.corrections),
+        ("watchers", &of.watchers),
+        ("cache", &of.cache),
+    ];
+    let counts =
+        |read: fn(&waypost_actors::meters::QueueMeter) -> u64| queues.map(|(name, of)| (name, read(of)));
+    page.counters("waypost_queue_offered", "What came to a queue", "queue", counts(|of| of.offered.get()))?;
+    page.counters("waypost_queue_accepted", "What got through it", "queue", counts(|of| of.accepted.get()))?;
+    page.counters("waypost_queue_refused", "What it turned away", "queue", counts(|of| of.refused.get()))?;
+    let waited = queues.map(|(name, of)| (name, of.waited.read()));
+    page.spreads("waypost_queue_waiting_seconds", "How long what got through waited", "queue", &waited)?;
+    let (taken, total) = live.on_their_way();
+    page.gauge(
+        "waypost_fixes_on_their_way",
+        "Fixes between their arrival and their commit",
+        f64::from(taken),
+    )?;
+    page.gauge("waypost_fixes_on_their_way_bound", "How many there may be", f64::from(total))
+}
+
+fn commits(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
+    page.spread("waypost_commit_seconds", "What commits take", &of.commit_seconds.read())?;
+    page.spread("waypost_commit_rows", "Rows and records of a commit", &of.commit_rows.read())?;
+    page.counter("waypost_commits_failed", "Commits that failed, or may have", of.failed_commits.get())?;
+    let lag = of.lag_seconds.read();
+    page.spread(
+        "waypost_lag_seconds",
+        "From the arrival of a commit's oldest fix to its acknowledgement",
+        &lag,
+    )?;
+    let newest = of.newest_fix_millis.get() as f64 / 1_000.0;
+    page.gauge(
+        "waypost_newest_fix_timestamp_seconds",
+        "When the newest committed fix arrived; 0: none yet",
+        newest,
+    )?;
+    let waiting = of.corrections_waiting.get() as f64;
+    page.gauge("waypost_corrections_waiting", "Vehicles that await a correction of late data", waiting)
+}
+
+fn actors(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
+    page.gauge("waypost_vehicle_actors", "Vehicle actors alive", of.vehicles_alive.get() as f64)?;
+    page.counter(
+        "waypost_vehicle_restarts",
+        "Vehicle actors started again after a panic",
+        of.restarts.get(),
+    )?;
+    page.counter("waypost_vehicle_rests", "Vehicles refused an actor after too many panics", of.rests.get())?;
+    let stalled = of.stalled_threads.get() as f64;
+    page.gauge("waypost_stalled_threads", "Threads of actors that do not answer", stalled)?;
+    let snapshot = of.fence_snapshot.get() as f64;
+    page.gauge("waypost_fence_snapshot_version", "How often a snapshot of fences was published", snapshot)?;
+    page.counters(
+        "waypost_quarantined_fixes",
+        "Fixes refused for good",
+        "by",
+        [("store", of.refused_by_store.get()), ("engine", of.panicked_on.get())],
+    )?;
+    page.counters(
+        "waypost_invariant_violations",
+        "What can never be, and was: a defect of Waypost",
+        "invariant",
+        Invariant::ALL.map(|which| (which.as_str(), of.violations(which))),
+    )
+}
+
+impl Collector for Sources {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut page = Page::new(encoder);
+        self.server(&mut page)?;
+        let Some((live, sessions)) = self.serving.get() else { return Ok(()) };
+        sockets(&mut page, sessions)?;
+        queues(&mut page, live)?;
+        commits(&mut page, live.meters())?;
+        actors(&mut page, live.meters())
+    }
+}
+
+impl fmt::Debug for Sources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sources")
+    }
+}
