@@ -52,6 +52,7 @@ mod tests {
             phase: Phase::Inside,
             dwelt: false,
             tally: Tally::default(),
+            fuel: None,
         };
         VehicleState { stays: visits.iter().map(stay).collect(), ..VehicleState::default() }
     }
