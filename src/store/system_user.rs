@@ -58,7 +58,7 @@ pub async fn find_sign_in(on: On<'_>, id: Uuid) -> Result<Option<SystemSignIn>> 
 }
 
 /// A system user with a session that goes on; `None` when the session is over.
-pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option<SystemSignIn>> {
+pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Result<Option<SystemSignIn>> {
     db.read()
         .sql(SIGN_IN)
         .push("and s.id = ")
@@ -68,6 +68,8 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option
              and r.revoked_at is null and r.family_id = ",
         )
         .push_bind(family)
+        .push(" and r.ends_at > ")
+        .push_bind(now)
         .push(")")
         .optional()
         .await
@@ -204,8 +206,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: T
 
 /// Makes others that want to change the system user wait for this transaction.
 pub async fn hold(on: On<'_>, id: Uuid) -> Result<()> {
-    on.sql("update system_user set updated_at = updated_at where id = $1").bind(id).run().await?;
-    Ok(())
+    super::hold::hold(on, "system_user", id, |stmt| stmt).await
 }
 
 /// Writes a system user as it is now.

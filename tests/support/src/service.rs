@@ -158,6 +158,11 @@ impl Service {
         send(signal, std::iter::once(self.pid().as_str()));
     }
 
+    /// The process below which the server's processes are.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.watchdog.id()
+    }
+
     /// Waits until it has ended.
     pub(crate) fn wait(&mut self) {
         self.watchdog.wait().expect("the shell is ours to wait for");
