@@ -88,8 +88,7 @@ impl Occupancy {
         }
     }
 
-    /// Sends each watcher its part. One whose channel is full is let go: it finds the channel
-    /// closed and watches anew.
+    /// Sends each watcher its part. One whose channel is full is let go, and watches anew.
     fn publish(
         &mut self,
         vehicles: &[Arc<VehicleUpdate>],
