@@ -19,6 +19,7 @@ use waypost_actors::model::Timestamp;
 use waypost_test_support::{TestStore, eventually, run};
 
 use crate::feed::subscribe;
+use crate::fuel;
 use crate::server::{DEADLINE, Server, settings, text};
 use crate::slice::{bundled, options};
 use crate::wire::Wire;
@@ -107,6 +108,8 @@ impl Move {
             vec![json!({ "recordedAt": 1_000_000_000_000_i64, "latitude": 1.5, "longitude": 2.5 })],
         )
         .await;
+        let (lorry, day) = (fuel::lorry(&fleet, "lorry").await, fuel::day());
+        lorry.report(&server, fuel::items(&day)).await;
         let path = format!("/v1/geofences/{fence}");
         server.put(&path, &fleet.admin, json!({ "name": "Dépôt \"Ω\"", "enabled": false })).await.ok(200);
         server.send("DELETE", &format!("/v1/vehicles/{}", gone.vehicle), &fleet.admin, "").await.ok(204);
@@ -129,6 +132,12 @@ impl Move {
         .await;
         let filled = Filled {
             cursor,
+            fuel: format!(
+                "vehicleId={}&from={}&to={}",
+                lorry.vehicle,
+                day.readings[0].at,
+                day.readings[day.readings.len() - 1].at
+            ),
             events: fleet.events().await,
             dispatcher: fleet.dispatcher.clone(),
             admin: fleet.admin.clone(),
@@ -143,6 +152,8 @@ impl Move {
 /// What a filled store's clients hold.
 struct Filled {
     cursor: Value,
+    /// What asks for the fuel of a lorry's day.
+    fuel: String,
     events: Vec<String>,
     dispatcher: String,
     admin: String,
@@ -219,6 +230,9 @@ async fn answers(settings: Settings, filled: &Filled) -> Answers {
         }
         asking.get("/v1/drivers/search?licenseNumber=B072RRE&country=DE", caller, token).await;
         asking.get("/v1/drivers?search=ruiz&sort=lastName", caller, token).await;
+        for what in ["chart", "consumption", "raw-data"] {
+            asking.get(&format!("/v1/fuel/{what}?{}", filled.fuel), caller, token).await;
+        }
         asking.get("/v1/geofence-events?sort=sequence&limit=200", caller, token).await;
         asking.get("/v1/visits?sort=-enteredAt&minDurationSeconds=10&limit=200", caller, token).await;
     }
@@ -273,7 +287,16 @@ fn nothing_is_lost_and_no_answer_changes() {
             .collect();
         assert_eq!(sums.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), tables);
         // What trackers, dispatchers and administrators left is all there to be compared.
-        for table in ["position", "geofence_event", "visit", "checkpoint", "assignment", "audit"] {
+        for table in [
+            "position",
+            "geofence_event",
+            "visit",
+            "checkpoint",
+            "assignment",
+            "audit",
+            "fuel_log",
+            "fuel_event",
+        ] {
             assert!(sums[table] > 0, "{table} is empty: {told}");
         }
         assert!(sums["position"] >= i64::from(fixes()), "{told}");
