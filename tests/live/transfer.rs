@@ -340,6 +340,13 @@ async fn is_waited_for(target: &Db) -> bool {
     target.read().sql(waiting).scalar().await.unwrap()
 }
 
+/// Whether nobody has the target's lock any more: PostgreSQL gives up that of a program that is gone a moment later.
+async fn is_unlocked(target: &Db) -> bool {
+    let free = "select not exists (select 1 from pg_locks where locktype = 'advisory' \
+        and database = (select oid from pg_database where datname = current_database()))";
+    target.read().sql(free).scalar().await.unwrap()
+}
+
 /// Whether the target's tables are all without rows, but for the writer's own.
 async fn is_empty(target: &Db, tables: &BTreeSet<String>) -> bool {
     for table in tables.iter().filter(|table| table.as_str() != "writer") {
@@ -363,6 +370,7 @@ fn killed_in_the_middle_nothing_is_there_and_it_can_be_done_again() {
         waypost::store::open::migrate(&target).await.unwrap();
         // At the beginning, in the middle, and at the last table.
         for table in ["account", "position", "visit"] {
+            eventually(DEADLINE, || is_unlocked(&target)).await;
             // Nothing can be written to the table, so the program stands still in front of it.
             let mut barrier = pool.begin().await.unwrap();
             let lock = format!("lock table {table} in share mode");
@@ -379,12 +387,15 @@ fn killed_in_the_middle_nothing_is_there_and_it_can_be_done_again() {
             assert!(refused.contains("run `waypost transfer` again"), "{refused}");
             assert!(is_empty(&target, &tables).await, "killed at {table}");
         }
+        eventually(DEADLINE, || is_unlocked(&target)).await;
         let output = moving.transfer().await;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        eventually(DEADLINE, || is_unlocked(&target)).await;
         let again = moving.transfer().await;
         let told = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(!again.status.success() && told.contains("was moved to PostgreSQL"), "{told}");
         std::fs::remove_file(moving.directory.path().join("waypost.moved")).unwrap();
+        eventually(DEADLINE, || is_unlocked(&target)).await;
         let again = moving.transfer().await;
         let told = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(!again.status.success() && told.contains("is not empty"), "{told}");
