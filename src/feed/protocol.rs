@@ -20,6 +20,8 @@ pub enum Heard {
         /// The client's own name for it.
         id: String,
     },
+    /// Asks for a `pong` at once: whether the way there and back still holds, which a browser cannot ask by a ping frame.
+    Ping {},
 }
 
 /// A subscription as asked for.
@@ -140,6 +142,11 @@ pub enum Say<'a> {
     Status {
         /// Whether it is.
         storing: bool,
+    },
+    /// Answers a `ping`.
+    Pong {
+        /// The server's clock.
+        server_time: Timestamp,
     },
     /// What is wrong with what the client said; the socket may close after it.
     Error {

@@ -183,6 +183,7 @@ impl Socket {
                     self.subscriptions.retain(|subscription| subscription.id != id);
                     Ok(())
                 }
+                Ok(Heard::Ping {}) => self.say(&Say::Pong { server_time: self.feed.live.now() }).await,
                 Ok(Heard::Authenticate { .. }) => {
                     self.refuse(None, "alreadyAuthenticated", "the socket is signed in already").await
                 }

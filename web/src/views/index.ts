@@ -5,6 +5,7 @@ import type { FunctionComponent } from "preact";
 import { strings } from "../strings";
 import { may } from "../api/permissions";
 import { LiveView } from "./LiveView";
+import { ReplayView } from "./replay/ReplayView";
 import { DriversView } from "./drivers/DriversView";
 import { FencesView } from "./fences/FencesView";
 import { OrganizationView } from "./organization/OrganizationView";
@@ -24,6 +25,7 @@ export interface View {
 
 export const VIEWS: readonly View[] = [
   { path: "live", title: strings.live.title, isOffered: () => true, component: LiveView },
+  { path: "replay", title: strings.replay.title, isOffered: () => true, component: ReplayView },
   { path: "fences", title: strings.manage.fences.title, isOffered: () => true, component: FencesView },
   { path: "fleet", title: strings.manage.vehicles.title, isOffered: () => true, component: VehiclesView },
   { path: "drivers", title: strings.manage.drivers.title, isOffered: () => true, component: DriversView },
