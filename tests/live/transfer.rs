@@ -19,6 +19,7 @@ use waypost_actors::model::Timestamp;
 use waypost_test_support::{TestStore, eventually, run};
 
 use crate::feed::subscribe;
+use crate::fuel;
 use crate::server::{DEADLINE, Server, settings, text};
 use crate::slice::{bundled, options};
 use crate::wire::Wire;
@@ -107,6 +108,8 @@ impl Move {
             vec![json!({ "recordedAt": 1_000_000_000_000_i64, "latitude": 1.5, "longitude": 2.5 })],
         )
         .await;
+        let (lorry, day) = (fuel::lorry(&fleet, "lorry").await, fuel::day());
+        lorry.report(&server, fuel::items(&day)).await;
         let path = format!("/v1/geofences/{fence}");
         server.put(&path, &fleet.admin, json!({ "name": "Dépôt \"Ω\"", "enabled": false })).await.ok(200);
         server.send("DELETE", &format!("/v1/vehicles/{}", gone.vehicle), &fleet.admin, "").await.ok(204);
@@ -129,6 +132,12 @@ impl Move {
         .await;
         let filled = Filled {
             cursor,
+            fuel: format!(
+                "vehicleId={}&from={}&to={}",
+                lorry.vehicle,
+                day.readings[0].at,
+                day.readings[day.readings.len() - 1].at
+            ),
             events: fleet.events().await,
             dispatcher: fleet.dispatcher.clone(),
             admin: fleet.admin.clone(),
@@ -143,6 +152,8 @@ impl Move {
 /// What a filled store's clients hold.
 struct Filled {
     cursor: Value,
+    /// What asks for the fuel of a lorry's day.
+    fuel: String,
     events: Vec<String>,
     dispatcher: String,
     admin: String,
@@ -219,6 +230,9 @@ async fn answers(settings: Settings, filled: &Filled) -> Answers {
         }
         asking.get("/v1/drivers/search?licenseNumber=B072RRE&country=DE", caller, token).await;
         asking.get("/v1/drivers?search=ruiz&sort=lastName", caller, token).await;
+        for what in ["chart", "consumption", "raw-data"] {
+            asking.get(&format!("/v1/fuel/{what}?{}", filled.fuel), caller, token).await;
+        }
         asking.get("/v1/geofence-events?sort=sequence&limit=200", caller, token).await;
         asking.get("/v1/visits?sort=-enteredAt&minDurationSeconds=10&limit=200", caller, token).await;
     }
@@ -273,7 +287,16 @@ fn nothing_is_lost_and_no_answer_changes() {
             .collect();
         assert_eq!(sums.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), tables);
         // What trackers, dispatchers and administrators left is all there to be compared.
-        for table in ["position", "geofence_event", "visit", "checkpoint", "assignment", "audit"] {
+        for table in [
+            "position",
+            "geofence_event",
+            "visit",
+            "checkpoint",
+            "assignment",
+            "audit",
+            "fuel_log",
+            "fuel_event",
+        ] {
             assert!(sums[table] > 0, "{table} is empty: {told}");
         }
         assert!(sums["position"] >= i64::from(fixes()), "{told}");
@@ -317,6 +340,13 @@ async fn is_waited_for(target: &Db) -> bool {
     target.read().sql(waiting).scalar().await.unwrap()
 }
 
+/// Whether nobody has the target's lock any more: PostgreSQL gives up that of a program that is gone a moment later.
+async fn is_unlocked(target: &Db) -> bool {
+    let free = "select not exists (select 1 from pg_locks where locktype = 'advisory' \
+        and database = (select oid from pg_database where datname = current_database()))";
+    target.read().sql(free).scalar().await.unwrap()
+}
+
 /// Whether the target's tables are all without rows, but for the writer's own.
 async fn is_empty(target: &Db, tables: &BTreeSet<String>) -> bool {
     for table in tables.iter().filter(|table| table.as_str() != "writer") {
@@ -340,6 +370,7 @@ fn killed_in_the_middle_nothing_is_there_and_it_can_be_done_again() {
         waypost::store::open::migrate(&target).await.unwrap();
         // At the beginning, in the middle, and at the last table.
         for table in ["account", "position", "visit"] {
+            eventually(DEADLINE, || is_unlocked(&target)).await;
             // Nothing can be written to the table, so the program stands still in front of it.
             let mut barrier = pool.begin().await.unwrap();
             let lock = format!("lock table {table} in share mode");
@@ -356,12 +387,15 @@ fn killed_in_the_middle_nothing_is_there_and_it_can_be_done_again() {
             assert!(refused.contains("run `waypost transfer` again"), "{refused}");
             assert!(is_empty(&target, &tables).await, "killed at {table}");
         }
+        eventually(DEADLINE, || is_unlocked(&target)).await;
         let output = moving.transfer().await;
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        eventually(DEADLINE, || is_unlocked(&target)).await;
         let again = moving.transfer().await;
         let told = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(!again.status.success() && told.contains("was moved to PostgreSQL"), "{told}");
         std::fs::remove_file(moving.directory.path().join("waypost.moved")).unwrap();
+        eventually(DEADLINE, || is_unlocked(&target)).await;
         let again = moving.transfer().await;
         let told = String::from_utf8_lossy(&again.stderr).into_owned();
         assert!(!again.status.success() && told.contains("is not empty"), "{told}");
