@@ -1,6 +1,6 @@
 // A browser that remembers every request to another host and every error of the page, and takes pictures.
 
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
@@ -73,8 +73,14 @@ export async function isSettled(page) {
   await page.locator("main[aria-busy=false]").waitFor();
 }
 
-/** A picture of the page as it is: target/pages/NAME.png, or in the folder WAYPOST_TEST_PICTURES. */
+/**
+ * A picture of the page: target/pages/NAME.png, or in the folder WAYPOST_TEST_PICTURES. Taken when the map is drawn, which is
+ * when one picture is like the one before; of what always moves, the last of a few.
+ */
 export async function picture(page, name) {
   mkdirSync(PICTURES, { recursive: true });
-  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  let before = Buffer.alloc(0);
+  let now = await page.screenshot();
+  for (let more = 8; more > 0 && !now.equals(before); more -= 1) [before, now] = [now, await page.screenshot()];
+  writeFileSync(join(PICTURES, `${name}.png`), now);
 }
