@@ -7,6 +7,8 @@ import { chromium } from "playwright-core";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PICTURES = resolve(process.env.WAYPOST_TEST_PICTURES ?? join(HERE, "../../../target/pages"));
+/** A map that draws shows nothing new for a while: so many pictures in a row are like the one before. */
+const ALIKE = 3;
 // What a browser would otherwise say to its maker.
 const QUIET = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -75,12 +77,15 @@ export async function isSettled(page) {
 
 /**
  * A picture of the page: target/pages/NAME.png, or in the folder WAYPOST_TEST_PICTURES. Taken when the map is drawn, which is
- * when one picture is like the one before; of what always moves, the last of a few.
+ * when a few pictures are alike; of what always moves, it is the last of some.
  */
 export async function picture(page, name) {
   mkdirSync(PICTURES, { recursive: true });
-  let before = Buffer.alloc(0);
   let now = await page.screenshot();
-  for (let more = 8; more > 0 && !now.equals(before); more -= 1) [before, now] = [now, await page.screenshot()];
+  for (let [alike, more] = [0, 12]; alike < ALIKE && more > 0; more -= 1) {
+    const before = now;
+    now = await page.screenshot();
+    alike = now.equals(before) ? alike + 1 : 0;
+  }
   writeFileSync(join(PICTURES, `${name}.png`), now);
 }

@@ -53,14 +53,15 @@ export async function sample(server, name = "Söder Bussar") {
   return Object.assign(fleet, { depot, buses, driver, people });
 }
 
-/** The last quarter of an hour: the first bus ends in the depot, the others have passed it so many minutes ago. */
-const PASSED_MINUTES_AGO = [0, 6, 9, 4];
+/** The last quarter of an hour: the first bus stops in the depot, the others have passed it so many minutes ago. */
+const PASSED_MINUTES_AGO = [5, 6, 9, 4];
 
 async function drive(buses) {
   for (const [index, bus] of buses.entries()) {
     const items = Array.from({ length: 16 }, (_, minute) => {
-      const way = 15 - minute - PASSED_MINUTES_AGO[index];
-      const isThere = way <= 0 && index === 0;
+      const ahead = 15 - minute - PASSED_MINUTES_AGO[index];
+      const isThere = ahead <= 0 && index === 0;
+      const way = isThere ? 0 : ahead;
       return {
         recordedAt: new Date(Date.now() - (15 - minute) * 60_000).toISOString(),
         latitude: SLUSSEN.latitude + way * 0.0005 * (1 - index), longitude: SLUSSEN.longitude - way * 0.0008 * (2 - index),
