@@ -23,6 +23,11 @@ impl FixKey {
         let (latitude_bits, longitude_bits) = ((latitude + 0.0).to_bits(), (longitude + 0.0).to_bits());
         Self { vehicle, recorded_millis, latitude_bits, longitude_bits }
     }
+
+    /// 0,0: what devices send without a fix, and every server refuses.
+    pub(crate) const fn is_nowhere(&self) -> bool {
+        self.latitude_bits == 0 && self.longitude_bits == 0
+    }
 }
 
 impl fmt::Debug for FixKey {

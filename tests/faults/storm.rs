@@ -54,8 +54,8 @@ async fn run(ground: &mut Ground, count: usize) {
             url: api.socket_url("/v1/ws/tracker"),
             items: 1,
             hello: number % 2 == 0,
-            // So that nobody is through before the restart, nor long after it.
-            pace: Duration::from_secs(1),
+            // So that nobody is through before the restart, and coming back is the load.
+            pace: Duration::from_secs(10),
             away: JITTER,
             patience: Duration::from_secs(30),
         };

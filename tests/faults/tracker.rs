@@ -143,7 +143,8 @@ impl Tracker {
             let is_refused = |number: u64| rejected.iter().any(|item| item["seq"] == number);
             let (mut acked, mut refused) = (Vec::new(), Vec::new());
             for (fix, number) in frame.fixes.iter().zip(first..) {
-                if is_refused(number) { refused.push(*fix) } else { acked.push(*fix) }
+                // A welcome counts what was refused with the rest, and does not name it again.
+                if is_refused(number) || fix.is_nowhere() { refused.push(*fix) } else { acked.push(*fix) }
             }
             self.book.acked(&acked, &refused, frame.sent_at);
         }
