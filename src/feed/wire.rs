@@ -125,3 +125,24 @@ pub(super) fn list<'a>(parts: impl Iterator<Item = &'a str>) -> Box<serde_json::
 pub(super) fn raw(text: String) -> Box<serde_json::value::RawValue> {
     serde_json::value::RawValue::from_string(text).expect("made of JSON")
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_delta_is_json_whatever_is_in_it() {
+        let empty =
+            || Delta { vehicles: Vec::new(), removes: Vec::new(), occupancy: OccupancyOut::default() };
+        let text = r#"{"type":"delta","id":"a\"b","vehicles":[],"occupancy":{"enter":[],"leave":[]}}"#;
+        assert_eq!(delta("a\"b", &empty()), text);
+        let (geofence_id, vehicle_id) = (GeofenceId(Uuid::nil()), VehicleId(Uuid::max()));
+        let mut more = Delta { removes: vec![vehicle_id], ..empty() };
+        more.occupancy.leave.push(LeftOut { geofence_id, vehicle_id });
+        let value: serde_json::Value = serde_json::from_str(&delta("b", &more)).unwrap();
+        assert_eq!(value["removes"], serde_json::json!([vehicle_id]));
+        assert_eq!(value["occupancy"]["leave"][0]["geofenceId"], serde_json::json!(geofence_id));
+    }
+}
