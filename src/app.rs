@@ -19,6 +19,7 @@ use crate::clock::Clock;
 use crate::config::Settings;
 use crate::context::{Context, ContextError};
 use crate::mail::{MailError, Transport};
+use crate::ops::retention::{Gone, enforce};
 use crate::readiness::Readiness;
 use crate::store::cache::CacheError;
 use crate::store::lock::ServerLock;
@@ -36,6 +37,9 @@ const FINISH_WITHIN: Duration = Duration::from_secs(3);
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// Between two looks at what is past retention.
+const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
 /// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
@@ -169,6 +173,7 @@ impl Application {
         let handle = self.server.handle();
         let Context { live, mail, readiness, .. } = self.context.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
+        let retention = actix_rt::spawn(keep_retention(self.context.clone()));
         let looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
         let post = Arc::clone(&mail);
         let post = actix_rt::spawn(async move { post.run().await });
@@ -191,6 +196,7 @@ impl Application {
         let (ended, served) = tokio::join!(stop, self.server);
         served.map_err(StartError::Run)?;
         partitions.abort();
+        retention.abort();
         looking.abort();
         let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
         if post.is_err() {
@@ -236,6 +242,19 @@ async fn keep_partitions(context: Context) {
     loop {
         tokio::time::sleep(PARTITIONS_EVERY).await;
         renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
+/// start.
+async fn keep_retention(context: Context) {
+    loop {
+        match enforce(&context.db, context.clock.now()).await {
+            Ok(gone) if gone == Gone::default() => {}
+            Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
+            Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
     }
 }
 

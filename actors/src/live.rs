@@ -16,7 +16,7 @@ use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
-pub use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
+pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{Audience, Watch};
 use settle::Owed;
 
@@ -180,9 +180,9 @@ impl Live {
         Reporter::new(self.clone())
     }
 
-    /// Makes a vehicle known, or its new name, limits and times out of service. Call after the change is
-    /// committed. One that goes out of service leaves its fences with cause `vehicleDeactivated`;
-    /// returns once that is committed, and goes on by itself after [`LiveError::Unavailable`].
+    /// Makes a vehicle known, or its new name, limits, calibrations and times out of service. Call after the change
+    /// is committed. One that goes out of service leaves its fences with cause `vehicleDeactivated`, one whose
+    /// calibration is dated back has its past put right; returns once that is committed or well on its way, and goes on by itself after [`LiveError::Unavailable`].
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let live = self.clone();
         self.see_through(async move { live.put_and_settle(vehicle).await }).await

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Vehicle, VehicleId};
+use crate::fuel::FuelRecord;
+use crate::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::tracking::{Effects, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
@@ -62,8 +63,18 @@ pub struct Committed {
     /// Its records as they are stored now: numbered, with their revisions, corrections and
     /// retractions too. What was recorded before is not among them.
     pub events: Vec<Event>,
+    /// Its refuels and drains, likewise.
+    pub fuel_events: Vec<FuelRecord>,
     /// Whether the vehicle has a dirty mark after the batch.
     pub is_dirty: bool,
+}
+
+impl Committed {
+    /// The feed numbers its records have, of both kinds.
+    pub fn numbers(&self) -> impl Iterator<Item = i64> {
+        let fuel = self.fuel_events.iter().map(|event| event.sequence);
+        self.events.iter().map(|event| event.sequence).chain(fuel)
+    }
 }
 
 /// A fix that is not stored among the others, for a reason that will not go away.
@@ -100,6 +111,8 @@ pub struct Seeds {
     /// Versions of fences whose records may be missing: a server stopped in between, or they take
     /// effect later.
     pub unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
+    /// Versions of calibrations that may not have marked their vehicle yet, and from when on they count.
+    pub uncalibrated: Vec<(VehicleId, i64, Timestamp)>,
     /// The number of the next event.
     pub next_sequence: i64,
 }
@@ -113,6 +126,8 @@ pub struct Reread {
     pub dirty: Vec<VehicleId>,
     /// Events from the asked number on, in order.
     pub events: Vec<Event>,
+    /// Refuels and drains, likewise.
+    pub fuel_events: Vec<FuelRecord>,
     /// The number of the next event.
     pub next_sequence: i64,
 }
@@ -138,6 +153,9 @@ pub trait TrackStore: Send + Sync + 'static {
     ///   the stored exit alone, which may be of
     ///   a part that stands. Checkpoints of the part are deleted, `checkpoints` are put.
     ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
+    /// - `fuel_rows` are put, each in place of one of the same instant; of a correction also as
+    ///   [`Correction::fuel_rows`](crate::tracking::Correction::fuel_rows) says. `fuel_events` are written as `events`
+    ///   are, with numbers of the same order, and compared by [`compare`](crate::tracking::compare).
     /// - the state of the last write of each vehicle is its newest.
     ///
     /// A later write of the same batch sees what an earlier one left. [`StoreError::Refused`] is sure: nothing of
@@ -162,6 +180,10 @@ pub trait TrackStore: Send + Sync + 'static {
     /// Notes that every record of this version of a fence is committed, or owed by a dirty mark. Other
     /// versions of the fence are settled for themselves.
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>>;
+
+    /// Notes that what a version of a vehicle's calibration, and those before it, change of the past is put right,
+    /// or owed by a dirty mark.
+    fn mark_calibrated(&self, vehicle: VehicleId, version: i64) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
 /// Newest vehicle states for readers outside the process. May lag and may fail: nothing rests on it.
@@ -182,4 +204,12 @@ pub trait EventLog: Send + Sync + 'static {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>>;
+
+    /// Refuels and drains, likewise; their numbers are of one order with the events'.
+    fn fuel_events_from(
+        &self,
+        audience: Audience,
+        sequence: i64,
+        limit: i64,
+    ) -> BoxFuture<'_, Result<Vec<FuelRecord>, StoreError>>;
 }

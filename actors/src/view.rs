@@ -1,7 +1,10 @@
 //! What the live core answers about a vehicle or a fence now. Plain values; knows no actor.
 
+use serde::Serialize;
+
+use crate::fuel::{FuelEvent, FuelNow};
 use crate::model::{Analytics, Cause, Fix, GeofenceId, Motion, Timestamp, VehicleId, VisitId};
-use crate::tracking::Stay;
+use crate::tracking::{Stay, VehicleState};
 
 /// A geofence a vehicle is in.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,6 +39,31 @@ pub struct VehicleView {
     pub geofences: Vec<HeldFence>,
     /// Whether it moves, as of its newest fix.
     pub motion: Motion,
+    /// Its fuel, if it ever reported any.
+    pub fuel: Option<LiveFuel>,
+}
+
+/// What is known of a vehicle's fuel now.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LiveFuel {
+    /// The level and the newest reading.
+    #[serde(flatten)]
+    pub now: FuelNow,
+    /// A refuel or drain that is found but not certain yet: what happens within the next quarter of an hour may
+    /// make it larger, or nothing. A warning, no record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub provisional: Option<FuelEvent>,
+}
+
+impl LiveFuel {
+    /// What a vehicle's state knows.
+    #[must_use]
+    pub fn of(vehicle: VehicleId, state: &VehicleState) -> Option<Self> {
+        let gauge = state.fuel.as_ref()?;
+        Some(Self { now: gauge.now(), provisional: gauge.provisional(vehicle) })
+    }
 }
 
 /// What a vehicle did so far in a fence it is in.

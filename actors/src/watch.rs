@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc;
 
+use crate::fuel::FuelRecord;
 use crate::model::{Event, GeofenceId, OrganizationId, VehicleId, VisitId};
 use crate::tracking::VehicleState;
 use crate::view::HeldFence;
@@ -31,21 +32,21 @@ impl Audience {
 
 /// A committed event, with room for its wire form, so that it is encoded once for all watchers.
 #[derive(Debug)]
-pub struct CommittedEvent {
+pub struct CommittedEvent<E = Event> {
     /// The event, numbered.
-    pub event: Event,
+    pub event: E,
     encoded: OnceLock<Box<str>>,
 }
 
-impl CommittedEvent {
+impl<E> CommittedEvent<E> {
     /// An event just committed or read from the log.
     #[must_use]
-    pub const fn new(event: Event) -> Self {
+    pub const fn new(event: E) -> Self {
         Self { event, encoded: OnceLock::new() }
     }
 
     /// The wire form, made by the first who asks.
-    pub fn encoded(&self, encode: impl FnOnce(&Event) -> String) -> &str {
+    pub fn encoded(&self, encode: impl FnOnce(&E) -> String) -> &str {
         self.encoded.get_or_init(|| encode(&self.event).into_boxed_str())
     }
 }
@@ -102,8 +103,17 @@ pub struct Update {
     pub removed: Vec<VehicleId>,
     /// Events, by number.
     pub events: Vec<Arc<CommittedEvent>>,
+    /// Refuels and drains, by number; one order with `events`.
+    pub fuel_events: Vec<Arc<CommittedEvent<FuelRecord>>>,
     /// The number of the next event of the log.
     pub next_sequence: i64,
+}
+
+impl Update {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { vehicles, removed, events, fuel_events, .. } = self;
+        vehicles.is_empty() && removed.is_empty() && events.is_empty() && fuel_events.is_empty()
+    }
 }
 
 /// A watcher's beginning: everything as it is, and the channel on which each later commit comes.

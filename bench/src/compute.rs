@@ -118,6 +118,7 @@ fn vehicle(number: u32) -> Vehicle {
         name: format!("v{number}"),
         limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
         out_of_service: Vec::new(),
+        calibrations: Vec::new(),
     }
 }
 

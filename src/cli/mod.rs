@@ -7,6 +7,7 @@ mod demo;
 mod serve;
 mod setting_flags;
 pub mod simulate;
+mod transfer;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand};
 
 use crate::store::open::open_and_migrate;
 use setting_flags::{DemoArgs, MigrateArgs, ServeArgs};
+pub use transfer::TransferArgs;
 
 const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
 (WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
@@ -47,6 +49,9 @@ pub enum Command {
     /// Bring the database up to date and stop.
     #[command(after_help = ELSEWHERE)]
     Migrate(MigrateArgs),
+    /// Move an embedded store into an empty PostgreSQL database, check that all of it is there, and stop.
+    #[command(after_help = ELSEWHERE)]
+    Transfer(TransferArgs),
     /// Print every setting with its default, the value in force and where that came from.
     #[command(after_help = ELSEWHERE)]
     Config(ServeArgs),
@@ -60,6 +65,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Serve(args) => serve::serve(args).await,
         Command::Demo(args) => demo::demo(args).await,
         Command::Migrate(args) => migrate(args).await,
+        Command::Transfer(args) => transfer::transfer(args).await,
         Command::Config(args) => config::config(args),
         Command::Openapi => openapi(),
         Command::Simulate(options) => return simulate::main(*options).await,

@@ -31,12 +31,18 @@ pub struct Showing;
 #[derive(Clone, Debug, Default)]
 pub struct Migrating;
 
+/// Transfers: know the embedded store they move.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Transferring;
+
 /// Flags of `serve` and `config`.
 pub(super) type ServeArgs = SettingFlags<Serving>;
 /// Flags of `demo`.
 pub(super) type DemoArgs = SettingFlags<Showing>;
 /// Flags of `migrate`.
 pub(super) type MigrateArgs = SettingFlags<Migrating>;
+/// Flags of `transfer`, beside its own.
+pub(super) type TransferFlags = SettingFlags<Transferring>;
 
 impl Uses for Serving {
     fn uses(_: &str) -> bool {
@@ -54,6 +60,12 @@ impl Uses for Showing {
 impl Uses for Migrating {
     fn uses(setting: &str) -> bool {
         ["data_dir", "database_url", "database_connections", "statement_timeout"].contains(&setting)
+    }
+}
+
+impl Uses for Transferring {
+    fn uses(setting: &str) -> bool {
+        setting == "data_dir"
     }
 }
 
@@ -106,5 +118,6 @@ mod tests {
         assert!(has("serve", "redis-url") && has("config", "redis-url"));
         assert!(has("demo", "listen") && !has("demo", "database-url") && !has("demo", "admin-password"));
         assert!(has("migrate", "database-url") && !has("migrate", "listen"));
+        assert!(has("transfer", "data-dir") && has("transfer", "to") && !has("transfer", "database-url"));
     }
 }

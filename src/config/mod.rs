@@ -76,6 +76,7 @@ settings! {
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
+    web_dir: Option<PathBuf> = "", "Directory to serve the dispatcher's page from instead of the built-in one, for work on it: web/dist";
     allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
     sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
     smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved in the data directory and its links are logged (SMTP_URL works too)";

@@ -100,6 +100,12 @@ impl<'v> Members<'v> {
         self.ask(name)
     }
 
+    /// The pointer to a member, or to what is in it.
+    #[must_use]
+    pub fn place(&self, member: &str) -> String {
+        format!("{}/{member}", self.pointer)
+    }
+
     /// Notes a problem with a member.
     pub fn problem(&mut self, name: &str, code: &'static str, detail: impl Into<String>) {
         self.problems.push(FieldError::new(format!("{}/{name}", self.pointer), code, detail));

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{FuelReading, Timestamp};
+use waypost_actors::model::Timestamp;
 
 use super::words::words;
 
@@ -17,6 +17,24 @@ words!(
         Speed = "speed",
     }
 );
+
+/// What the fuel sensor said, as it came; reports of one fix may have named several units.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PositionFuel {
+    /// Share of the tank, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub percent: Option<f64>,
+    /// Litres.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub liters: Option<f64>,
+    /// The sensor's own unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub raw: Option<f64>,
+    /// Litres burnt since the device's counter began.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cumulative: Option<f64>,
+}
 
 /// A stored fix. Members the tracker did not send are absent.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -50,7 +68,7 @@ pub struct StoredPosition {
     pub ignition: Option<bool>,
     /// What the fuel sensor said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub fuel: Option<FuelReading>,
+    pub fuel: Option<PositionFuel>,
     /// Why it is not evaluated; absent where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub quarantine: Option<QuarantineReason>,

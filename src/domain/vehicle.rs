@@ -3,11 +3,13 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
-use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId, VehicleLimits};
+use waypost_actors::model::{Calibration, OrganizationId, Timestamp, TrackerId, VehicleId, VehicleLimits};
 
 use super::field::FieldError;
 use super::fold::{compact, folded};
 use super::members::{Members, country, id, matching, number, one_of, text, whole};
+use super::vehicle_fuel::read_fuel;
+pub use super::vehicle_fuel::{FuelKind, VehicleFuel};
 use super::words::words;
 
 words!(
@@ -56,28 +58,6 @@ words!(
     }
 );
 
-words!(
-    /// What a vehicle runs on.
-    FuelKind {
-        /// Diesel.
-        Diesel = "diesel",
-        /// Petrol.
-        Petrol = "petrol",
-        /// Liquefied petroleum gas.
-        Lpg = "lpg",
-        /// Compressed natural gas.
-        Cng = "cng",
-        /// Petrol or diesel with an electric motor.
-        Hybrid = "hybrid",
-        /// Electricity.
-        Electric = "electric",
-        /// Hydrogen.
-        Hydrogen = "hydrogen",
-        /// Not known.
-        Unknown = "unknown",
-    }
-);
-
 /// A number plate, unique in its organization (compared without case, spaces and hyphens).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct Plate {
@@ -100,22 +80,6 @@ pub struct VehicleStub {
     /// Its plate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plate: Option<Plate>,
-}
-
-/// A vehicle's tank.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct VehicleFuel {
-    /// What it runs on.
-    pub kind: FuelKind,
-    /// The tank in litres, 1 to 5,000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1, maximum = 5000)]
-    pub tank_capacity_liters: Option<f64>,
-    /// What it should need, litres per 100 km.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 0.1, maximum = 500)]
-    pub norm_liters_per_100_km: Option<f64>,
 }
 
 /// How a vehicle is tracked.
@@ -178,7 +142,7 @@ pub struct VehicleIn {
     /// Whether it is in use.
     #[schema(required = false)]
     pub status: VehicleStatus,
-    /// Its tank.
+    /// Its tank and fuel sensor.
     #[schema(required = false)]
     pub fuel: VehicleFuel,
     /// How it is tracked.
@@ -204,17 +168,20 @@ pub struct Vehicle {
 }
 
 impl Vehicle {
-    /// The vehicle as the live core knows it, with the spans in which it was out of service.
+    /// The vehicle as the live core knows it, with the spans in which it was out of service and the versions of
+    /// its calibration.
     #[must_use]
     pub fn tracked(
         &self,
         out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+        calibrations: Vec<Calibration>,
     ) -> waypost_actors::model::Vehicle {
         waypost_actors::model::Vehicle {
             id: self.id,
             organization_id: self.organization_id,
             name: self.said.name.clone(),
             out_of_service,
+            calibrations,
             limits: VehicleLimits {
                 max_speed_kmh: self.said.tracking.max_speed_kmh,
                 max_accuracy_meters: self.said.tracking.max_accuracy_meters,
@@ -236,11 +203,7 @@ impl Default for VehicleIn {
             color: None,
             category: VehicleCategory::Other,
             status: VehicleStatus::Active,
-            fuel: VehicleFuel {
-                kind: FuelKind::Unknown,
-                tank_capacity_liters: None,
-                norm_liters_per_100_km: None,
-            },
+            fuel: VehicleFuel::default(),
             tracking: Tracking {
                 tracker_id: None,
                 interval_seconds: 10,
@@ -309,13 +272,6 @@ impl VehicleIn {
         let parts = [Some(self.name.clone()), plate, self.vin.clone(), self.make.clone(), self.model.clone()];
         folded(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
-}
-
-fn read_fuel(fuel: &mut Members<'_>) -> Option<VehicleFuel> {
-    let kind = fuel.required("kind", one_of(FuelKind::WORDS));
-    let tank_capacity_liters = fuel.optional("tankCapacityLiters", number(1.0..=5000.0));
-    let norm_liters_per_100_km = fuel.optional("normLitersPer100Km", number(0.1..=500.0));
-    Some(VehicleFuel { kind: kind?, tank_capacity_liters, norm_liters_per_100_km })
 }
 
 fn read_tracking(tracking: &mut Members<'_>) -> Option<Tracking> {

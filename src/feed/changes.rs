@@ -44,7 +44,8 @@ impl Changes {
         if !filter.vehicle(vehicle) {
             return;
         }
-        if topics.contains(&Topic::Positions) {
+        let of_fuel = || topics.contains(&Topic::Fuel) && update.state.fuel.is_some();
+        if topics.contains(&Topic::Positions) || of_fuel() {
             self.add_position(update, filter);
         }
         if topics.contains(&Topic::Occupancy) {

@@ -1,16 +1,17 @@
 //! What a subscription is sent: its snapshot, the events it missed, events as they come, and deltas.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use waypost_actors::model::Event;
+use waypost_actors::ports::StoreError;
 use waypost_actors::watch::{Audience, CommittedEvent, Update};
 
 use super::ending::{Close, Stop, ended};
 use super::filter::Filter;
 use super::protocol::{ResetReason, Say, Subscribe, Topic};
 use super::session::{Socket, Step};
-use super::subscription::Subscription;
+use super::subscription::{Subscription, Told};
 use super::{cursor, wire};
 use crate::sessions::End;
 
@@ -47,22 +48,25 @@ impl Socket {
     pub(super) async fn snapshot(&mut self, index: usize) -> Step {
         let subscription = &mut self.subscriptions[index];
         let vehicles = subscription.take_snapshot();
-        let (positions, occupancy) = (
-            subscription.topics.contains(&Topic::Positions),
-            subscription.topics.contains(&Topic::Occupancy),
-        );
-        if !positions && !occupancy {
+        let occupancy = subscription.wants(Topic::Occupancy);
+        if !subscription.wants(Topic::Positions) && !subscription.wants(Topic::Fuel) && !occupancy {
             return Ok(());
         }
+        let wanted: Vec<bool> =
+            vehicles.iter().map(|(.., state)| subscription.wants_vehicle(state)).collect();
         let id = subscription.id.clone();
         let filter = subscription.filter.clone();
         let parts = vehicles.chunks(SNAPSHOT_PART).count().max(1);
         for part in 0..parts {
             let some = vehicles.chunks(SNAPSHOT_PART).nth(part).unwrap_or_default();
+            let wanted = wanted.chunks(SNAPSHOT_PART).nth(part).unwrap_or_default();
             let shown: Vec<String> = some
                 .iter()
-                .filter(|(.., state)| positions && state.last.is_none_or(|fix| filter.place(fix.place)))
-                .map(|(id, organization, state)| wire::vehicle(*id, *organization, state))
+                .zip(wanted)
+                .filter(|((.., state), wanted)| {
+                    **wanted && state.last.is_none_or(|fix| filter.place(fix.place))
+                })
+                .map(|((id, organization, state), _)| wire::vehicle(*id, *organization, state))
                 .collect();
             let inside: Vec<wire::InsideOut> = some
                 .iter()
@@ -82,25 +86,42 @@ impl Socket {
     /// Sends what the log has between what was sent and what the watch will bring.
     pub(super) async fn catch_up(&mut self, index: usize) -> Step {
         while self.subscriptions[index].is_behind() {
-            let subscription = &self.subscriptions[index];
-            let (from, until) = (subscription.next_sequence, subscription.watch.next_sequence);
-            let page = self.feed.log.events_from(subscription.audience, from, LOG_PAGE).await;
-            let page = page.map_err(|error| Stop::Close(Close(1013, "storeAway", error.to_string())))?;
-            let whole = page.len() < LOG_PAGE as usize;
-            let page: Vec<Event> = page.into_iter().filter(|event| event.sequence < until).collect();
-            let next = match page.last() {
-                Some(last) if !whole => last.sequence + 1,
-                _ => until,
-            };
-            for event in page {
-                if self.subscriptions[index].filter.event(&event) {
-                    self.event(index, &CommittedEvent::new(event)).await?;
-                }
+            let (events, next) = self.logged(index).await?;
+            for event in events {
+                self.event(index, &event).await?;
             }
             let subscription = &mut self.subscriptions[index];
             subscription.next_sequence = subscription.next_sequence.max(next);
         }
         Ok(())
+    }
+
+    /// The next events of the log, by number, and the number up to which that is all of them.
+    async fn logged(&self, index: usize) -> Result<(Vec<Told>, i64), Stop> {
+        let subscription = &self.subscriptions[index];
+        let (audience, from, until) =
+            (subscription.audience, subscription.next_sequence, subscription.watch.next_sequence);
+        let away = |error: StoreError| Stop::Close(Close(1013, "storeAway", error.to_string()));
+        let log = &self.feed.log;
+        let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
+        if subscription.wants(Topic::Events) {
+            events = log.events_from(audience, from, LOG_PAGE).await.map_err(away)?;
+        }
+        if subscription.wants(Topic::Fuel) {
+            fuel_events = log.fuel_events_from(audience, from, LOG_PAGE).await.map_err(away)?;
+        }
+        // A page that is full says nothing of what comes behind its last number.
+        let full = |length: usize| length >= LOG_PAGE as usize;
+        let last = events.last().filter(|_| full(events.len())).map(|event| event.sequence);
+        let last_fuel = fuel_events.last().filter(|_| full(fuel_events.len())).map(|event| event.sequence);
+        let next =
+            last.into_iter().chain(last_fuel).map(|last| last + 1).chain([until]).min().unwrap_or(until);
+        events.retain(|event| event.sequence < next);
+        fuel_events.retain(|event| event.sequence < next);
+        let events: Vec<_> = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
+        let fuel_events: Vec<_> =
+            fuel_events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
+        Ok((subscription.unseen(&events, &fuel_events), next))
     }
 
     pub(super) async fn update(&mut self, index: usize, update: &Update) -> Step {
@@ -110,12 +131,12 @@ impl Socket {
         Ok(())
     }
 
-    pub(super) async fn event(&mut self, index: usize, event: &CommittedEvent) -> Step {
+    pub(super) async fn event(&mut self, index: usize, event: &Told) -> Step {
         let subscription = &self.subscriptions[index];
         let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
-        let cursor = cursor::seal(sealer, subscription.audience, event.event.sequence + 1, now);
+        let cursor = cursor::seal(sealer, subscription.audience, event.sequence() + 1, now);
         let id = wire::json(&subscription.id);
-        let body = event.encoded(wire::event);
+        let body = event.encoded();
         let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
         self.send(text).await
     }
@@ -146,16 +167,8 @@ impl Socket {
             }
             subscription.delta_sent();
             let delta = subscription.changes.take();
-            let id = subscription.id.clone();
-            let vehicles = delta
-                .vehicles
-                .iter()
-                .map(|update| update.encoded(|u| wire::vehicle(u.vehicle_id, u.organization_id, &u.state)));
-            let vehicles = wire::list(vehicles);
-            let occupancy = wire::raw(wire::json(&delta.occupancy));
-            let say =
-                Say::Delta { id: &id, vehicles: &vehicles, removes: &delta.removes, occupancy: &occupancy };
-            self.say(&say).await?;
+            let text = wire::delta(&subscription.id, &delta);
+            self.send(text).await?;
         }
         Ok(())
     }

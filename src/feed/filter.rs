@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use waypost_actors::fuel::FuelRecord;
 use waypost_actors::model::{Event, GeofenceId, Place, VehicleId};
 
 use super::protocol::FilterSpec;
@@ -41,6 +42,12 @@ impl Filter {
 
     pub(super) fn event(&self, event: &Event) -> bool {
         self.vehicle(event.vehicle_id) && self.fence(event.geofence_id)
+    }
+
+    /// A refuel or drain: in any of the fences, where the filter names some.
+    pub(super) fn fuel_event(&self, event: &FuelRecord) -> bool {
+        let in_fence = || event.geofence_ids.iter().any(|fence| self.fence(*fence));
+        self.vehicle(event.vehicle_id) && (self.fences.is_none() || in_fence())
     }
 
     /// Whether positions are narrowed to a box at all.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
+use waypost_actors::fuel::FuelRecord;
 use waypost_actors::live::{Live, LiveError};
 use waypost_actors::model::{OrganizationId, VehicleId};
 use waypost_actors::tracking::VehicleState;
@@ -13,6 +14,30 @@ use waypost_actors::watch::{Audience, CommittedEvent, Update, Watch};
 use super::changes::Changes;
 use super::filter::Filter;
 use super::protocol::{Subscribe, Topic};
+use super::wire;
+
+/// An event of either kind; both are numbered in one order.
+pub(super) enum Told {
+    Geofence(Arc<CommittedEvent>),
+    Fuel(Arc<CommittedEvent<FuelRecord>>),
+}
+
+impl Told {
+    pub(super) fn sequence(&self) -> i64 {
+        match self {
+            Self::Geofence(event) => event.event.sequence,
+            Self::Fuel(event) => event.event.sequence,
+        }
+    }
+
+    /// Its JSON, made once for all who ask.
+    pub(super) fn encoded(&self) -> &str {
+        match self {
+            Self::Geofence(event) => event.encoded(wire::json),
+            Self::Fuel(event) => event.encoded(wire::json),
+        }
+    }
+}
 
 /// What a snapshot is made of.
 pub(super) type SnapshotVehicles = Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>;
@@ -72,32 +97,49 @@ impl Subscription {
 
     /// Whether events between what was sent and what the watch will bring must come from the log.
     pub(super) fn is_behind(&self) -> bool {
-        self.wants_events() && self.next_sequence < self.watch.next_sequence
+        (self.wants(Topic::Events) || self.wants(Topic::Fuel))
+            && self.next_sequence < self.watch.next_sequence
     }
 
-    pub(super) fn wants_events(&self) -> bool {
-        self.topics.contains(&Topic::Events)
+    pub(super) fn wants(&self, topic: Topic) -> bool {
+        self.topics.contains(&topic)
+    }
+
+    /// Whether it is told of vehicles: of all of them, or of those that report fuel.
+    pub(super) fn wants_vehicle(&self, state: &VehicleState) -> bool {
+        self.wants(Topic::Positions) || (self.wants(Topic::Fuel) && state.fuel.is_some())
     }
 
     /// Takes in a commit; answers the events to send.
-    pub(super) fn take(&mut self, update: &Update) -> Vec<Arc<CommittedEvent>> {
+    pub(super) fn take(&mut self, update: &Update) -> Vec<Told> {
         for vehicle in &update.vehicles {
             self.changes.add(vehicle, &self.topics, &self.filter);
         }
-        if self.topics.contains(&Topic::Positions) {
+        if self.wants(Topic::Positions) || self.wants(Topic::Fuel) {
             for vehicle in update.removed.iter().filter(|vehicle| self.filter.vehicle(**vehicle)) {
                 self.changes.remove(*vehicle);
             }
         }
-        let unseen = |event: &&Arc<CommittedEvent>| {
-            event.event.sequence >= self.next_sequence && self.filter.event(&event.event)
-        };
-        let events = match self.wants_events() {
-            true => update.events.iter().filter(unseen).cloned().collect(),
-            false => Vec::new(),
-        };
+        let events = self.unseen(&update.events, &update.fuel_events);
         self.next_sequence = self.next_sequence.max(update.next_sequence);
         events
+    }
+
+    /// Those of some events that it wants and was not sent, by number.
+    pub(super) fn unseen(
+        &self,
+        events: &[Arc<CommittedEvent>],
+        fuel_events: &[Arc<CommittedEvent<FuelRecord>>],
+    ) -> Vec<Told> {
+        let events =
+            events.iter().filter(|event| self.wants(Topic::Events) && self.filter.event(&event.event));
+        let fuel_events = fuel_events
+            .iter()
+            .filter(|event| self.wants(Topic::Fuel) && self.filter.fuel_event(&event.event));
+        let both = events.cloned().map(Told::Geofence).chain(fuel_events.cloned().map(Told::Fuel));
+        let mut unseen: Vec<Told> = both.filter(|told| told.sequence() >= self.next_sequence).collect();
+        unseen.sort_by_key(Told::sequence);
+        unseen
     }
 
     /// When the next delta is due, if there is anything to say.

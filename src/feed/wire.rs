@@ -1,8 +1,14 @@
 //! Vehicles and events as the feed writes them.
 
+use std::sync::Arc;
+
 use serde::Serialize;
-use waypost_actors::model::{Event, Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::live::LiveFuel;
+use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
+use waypost_actors::watch::VehicleUpdate;
+
+use super::changes::Delta;
 
 /// A vehicle as it is now.
 #[derive(Serialize)]
@@ -15,6 +21,9 @@ struct VehicleOut<'a> {
     /// Whether what is said of the vehicle is committed.
     durable: bool,
     geofence_ids: Vec<GeofenceId>,
+    /// Absent for a vehicle that never reported any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fuel: Option<LiveFuel>,
 }
 
 /// A vehicle that is or went inside.
@@ -51,6 +60,7 @@ pub(super) fn vehicle(id: VehicleId, organization: OrganizationId, state: &Vehic
         motion: state.trail.motion,
         durable: true,
         geofence_ids: state.open_stays().map(|stay| stay.geofence_id).collect(),
+        fuel: LiveFuel::of(id, state),
     };
     json(&out)
 }
@@ -65,9 +75,32 @@ pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item 
     })
 }
 
-/// An event's JSON.
-pub(super) fn event(event: &Event) -> String {
-    json(event)
+/// A delta's message. Its vehicles are encoded once for all who watch, and only put together here: most of what
+/// a server says is this.
+pub(super) fn delta(id: &str, delta: &Delta) -> String {
+    let encoded = |update: &Arc<VehicleUpdate>| {
+        update.encoded(|u| vehicle(u.vehicle_id, u.organization_id, &u.state)).len()
+    };
+    let length: usize = delta.vehicles.iter().map(encoded).sum();
+    let mut text = String::with_capacity(length + delta.vehicles.len() + 128);
+    text.push_str(r#"{"type":"delta","id":"#);
+    text.push_str(&json(&id));
+    text.push_str(r#","vehicles":["#);
+    for (number, update) in delta.vehicles.iter().enumerate() {
+        if number > 0 {
+            text.push(',');
+        }
+        text.push_str(update.encoded(|u| vehicle(u.vehicle_id, u.organization_id, &u.state)));
+    }
+    text.push(']');
+    if !delta.removes.is_empty() {
+        text.push_str(r#","removes":"#);
+        text.push_str(&json(&delta.removes));
+    }
+    text.push_str(r#","occupancy":"#);
+    text.push_str(&json(&delta.occupancy));
+    text.push('}');
+    text
 }
 
 /// JSON of our own types.
@@ -91,4 +124,25 @@ pub(super) fn list<'a>(parts: impl Iterator<Item = &'a str>) -> Box<serde_json::
 /// Ready-made JSON.
 pub(super) fn raw(text: String) -> Box<serde_json::value::RawValue> {
     serde_json::value::RawValue::from_string(text).expect("made of JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_delta_is_json_whatever_is_in_it() {
+        let empty =
+            || Delta { vehicles: Vec::new(), removes: Vec::new(), occupancy: OccupancyOut::default() };
+        let text = r#"{"type":"delta","id":"a\"b","vehicles":[],"occupancy":{"enter":[],"leave":[]}}"#;
+        assert_eq!(delta("a\"b", &empty()), text);
+        let (geofence_id, vehicle_id) = (GeofenceId(Uuid::nil()), VehicleId(Uuid::max()));
+        let mut more = Delta { removes: vec![vehicle_id], ..empty() };
+        more.occupancy.leave.push(LeftOut { geofence_id, vehicle_id });
+        let value: serde_json::Value = serde_json::from_str(&delta("b", &more)).unwrap();
+        assert_eq!(value["removes"], serde_json::json!([vehicle_id]));
+        assert_eq!(value["occupancy"]["leave"][0]["geofenceId"], serde_json::json!(geofence_id));
+    }
 }

@@ -80,7 +80,7 @@ codes! {
     MethodNotAllowed "methodNotAllowed" 405 "Method not allowed"
         "The path exists, but not for this method; the Allow header lists those that work.";
     NotAcceptable "notAcceptable" 406 "Nothing acceptable to send"
-        "None of the encodings the client accepts can be sent.";
+        "None of the encodings or media types that the client accepts can be sent; the detail names those that can.";
     SlugTaken "slugTaken" 409 "The slug is taken"
         "Another organization has this slug.";
     EmailTaken "emailTaken" 409 "The e-mail address is taken"
@@ -141,6 +141,8 @@ codes! {
         "Five sign-ins in a row failed for this address. Wait as long as Retry-After says.";
     Internal "internal" 500 "Unexpected error"
         "The server made a mistake. It is in its log under the requestId.";
+    HttpVersion "httpVersion" 505 "HTTP/1.1 or newer is needed"
+        "An answer of unknown length has an end that HTTP/1.0 cannot tell from a broken one. Use HTTP/1.1; in front of a proxy, have it speak 1.1 to the server (nginx: proxy_http_version 1.1).";
     Unavailable "unavailable" 503 "Temporarily not available"
         "The database or the live core cannot be reached, or the server is stopping. Repeat the request after Retry-After seconds.";
     Busy "busy" 503 "Too busy"

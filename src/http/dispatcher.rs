@@ -1,37 +1,155 @@
-//! The dispatcher's page: plain files in the binary, which load nothing from any other host.
+//! The dispatcher's page: the files that `web/` builds, in the binary, which load nothing from any other host.
+//!
+//! Knows which of them may be kept by browsers, not what is in them.
 
-use actix_web::http::header;
-use actix_web::{HttpResponse, web};
+use std::borrow::Cow;
+
+use actix_web::http::header::{self, AcceptEncoding, ContentEncoding, Encoding, Header};
+use actix_web::{HttpRequest, HttpResponse, web};
+use rust_embed::RustEmbed;
 
 use super::answer::Answer;
+use super::code::Code;
 use super::fallback::no_such_path;
+use super::problem::Problem;
+use super::request::Shared;
 
-/// What the page may load and reach: this server only.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
-    connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// What the page may load and reach: this server only. Its map draws in a worker and makes images of its own.
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
+    worker-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// The names of these files follow from their content.
+const ASSETS: &str = "assets";
+const KEPT_FOR_EVER: &str = "public, max-age=31536000, immutable";
+/// The others are asked for again each time, by their ETag.
+const ASKED_AGAIN: &str = "no-cache";
 
-/// Name, media type, content.
-const FILES: &[(&str, &str, &str)] = &[
-    ("app.js", "text/javascript; charset=utf-8", include_str!("../../web/plain/app.js")),
-    ("map.js", "text/javascript; charset=utf-8", include_str!("../../web/plain/map.js")),
-    ("style.css", "text/css; charset=utf-8", include_str!("../../web/plain/style.css")),
+/// Ends the name of a file's twin that is compressed already.
+const COMPRESSED: &str = ".br";
+
+/// Ending of a name, media type: the kinds of files that a build makes.
+const KINDS: &[(&str, &str)] = &[
+    ("html", "text/html; charset=utf-8"),
+    ("js", "text/javascript; charset=utf-8"),
+    ("mjs", "text/javascript; charset=utf-8"),
+    ("css", "text/css; charset=utf-8"),
+    ("json", "application/json"),
+    ("geojson", "application/geo+json"),
+    ("svg", "image/svg+xml"),
+    ("txt", "text/plain; charset=utf-8"),
 ];
 
+#[derive(RustEmbed)]
+#[folder = "web/dist"]
+struct Built;
+
+struct File {
+    content: Cow<'static, [u8]>,
+    etag: Option<String>,
+    is_compressed: bool,
+}
+
 /// The page.
-pub async fn index() -> HttpResponse {
-    page("text/html; charset=utf-8", include_str!("../../web/plain/index.html"))
+pub async fn index(context: Shared, request: HttpRequest) -> Answer {
+    page(&context, &request, "index.html".to_owned()).await
 }
 
-/// A file of the page.
-pub async fn file(name: web::Path<String>) -> Answer {
-    let file = FILES.iter().find(|(known, ..)| *known == *name);
-    let (_, kind, content) = file.ok_or_else(|| no_such_path(&format!("/{name}")))?;
-    Ok(page(kind, content))
+/// A file beside the page.
+pub async fn file(context: Shared, request: HttpRequest, name: web::Path<String>) -> Answer {
+    page(&context, &request, name.into_inner()).await
 }
 
-fn page(kind: &'static str, content: &'static str) -> HttpResponse {
-    HttpResponse::Ok()
+/// A file whose name changes with its content.
+pub async fn asset(context: Shared, request: HttpRequest, name: web::Path<String>) -> Answer {
+    page(&context, &request, format!("{ASSETS}/{name}")).await
+}
+
+async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
+    let known = is_harmless(&name).then(|| kind_of(&name)).flatten();
+    let found = match known {
+        Some(kind) => find(context, request, &name).await?.map(|file| (kind, file)),
+        None => None,
+    };
+    let (kind, file) = found.ok_or_else(|| no_such_path(&format!("/{name}")))?;
+    let is_asset = name.starts_with(ASSETS) && file.etag.is_some();
+    let mut answer = HttpResponse::Ok();
+    answer
         .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
-        .content_type(kind)
-        .body(content)
+        .insert_header((header::CACHE_CONTROL, if is_asset { KEPT_FOR_EVER } else { ASKED_AGAIN }))
+        .content_type(kind);
+    if let Some(etag) = file.etag {
+        answer.insert_header((header::ETAG, etag));
+    }
+    if file.is_compressed {
+        answer.insert_header(ContentEncoding::Brotli).insert_header((header::VARY, "accept-encoding"));
+    }
+    Ok(answer.body(file.content.into_owned()))
+}
+
+/// The file of the directory in the settings, as it is now; without one, of the binary.
+async fn find(context: &Shared, request: &HttpRequest, name: &str) -> Result<Option<File>, Problem> {
+    let Some(directory) = &context.settings.web_dir else {
+        let twin = takes_brotli(request).then(|| built(&format!("{name}{COMPRESSED}"))).flatten();
+        let twin = twin.map(|file| File { is_compressed: true, ..file });
+        return Ok(twin.or_else(|| built(name)));
+    };
+    match tokio::fs::read(directory.join(name)).await {
+        Ok(content) => Ok(Some(File { content: content.into(), etag: None, is_compressed: false })),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => {
+            tracing::error!(%error, name, "a file of webDir cannot be read");
+            Err(Problem::new(Code::Internal))
+        }
+    }
+}
+
+fn built(name: &str) -> Option<File> {
+    let file = Built::get(name)?;
+    let hash = file.metadata.sha256_hash();
+    let etag =
+        hash.iter().take(16).fold(String::from("\""), |text, byte| text + &format!("{byte:02x}")) + "\"";
+    Some(File { content: file.data, etag: Some(etag), is_compressed: false })
+}
+
+fn takes_brotli(request: &HttpRequest) -> bool {
+    let offered = [Encoding::brotli(), Encoding::gzip(), Encoding::identity()];
+    let accepted = AcceptEncoding::parse(request).ok();
+    accepted.and_then(|accepted| accepted.negotiate(offered.iter())) == Some(Encoding::brotli())
+}
+
+/// Whether a name is one below the page's directory, whatever the request made of it.
+fn is_harmless(name: &str) -> bool {
+    let plain = |part: &str| {
+        !part.starts_with('.')
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte))
+    };
+    name.strip_prefix("assets/").map_or_else(|| plain(name), plain)
+}
+
+fn kind_of(name: &str) -> Option<&'static str> {
+    let (_, ending) = name.rsplit_once('.')?;
+    KINDS.iter().find(|(known, _)| *known == ending).map(|(_, kind)| *kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_build_can_be_asked_for() {
+        let names: Vec<_> = Built::iter().collect();
+        assert!(names.iter().any(|name| name == "index.html"));
+        for name in names {
+            let name = name.strip_suffix(COMPRESSED).unwrap_or(&name);
+            assert!(is_harmless(name) && kind_of(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_name_leads_elsewhere() {
+        for name in
+            ["../Cargo.toml", "assets/../../x.js", "..", ".env", "/etc/hosts", "assets/a/b.js", "a\\b.js"]
+        {
+            assert!(!is_harmless(name), "{name}");
+        }
+    }
 }

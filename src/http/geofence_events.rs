@@ -9,7 +9,7 @@ use waypost_actors::model::{
 };
 
 use super::answer::{self, Answer, CursorPagination, SliceOf};
-use super::query::{Query, flag, id, instant, number, word};
+use super::query::{Query, flag, id, instant, known, number, word};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::geofence_events as ops;
@@ -25,20 +25,6 @@ pub struct InsideOut {
     data: Vec<VehicleInside>,
     /// Where the list ends.
     pagination: CursorPagination,
-}
-
-/// Reads a word of the vocabulary.
-fn known<T: Copy>(
-    find: fn(&str) -> Option<T>,
-    all: &'static [T],
-    name: fn(T) -> &'static str,
-) -> impl Fn(&str) -> Result<T, String> {
-    move |text| {
-        find(text).ok_or_else(|| {
-            let words: Vec<&str> = all.iter().map(|value| name(*value)).collect();
-            format!("one of {}", words.join(", "))
-        })
-    }
 }
 
 /// Reads the filters; `vehicleId` only where the path does not name the vehicle.

@@ -213,3 +213,17 @@ pub fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Re
         })
     }
 }
+
+/// Reads a word of the vocabulary.
+pub fn known<T: Copy>(
+    find: fn(&str) -> Option<T>,
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl Fn(&str) -> Result<T, String> {
+    move |text| {
+        find(text).ok_or_else(|| {
+            let words: Vec<&str> = all.iter().map(|value| name(*value)).collect();
+            format!("one of {}", words.join(", "))
+        })
+    }
+}

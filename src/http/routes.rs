@@ -10,9 +10,9 @@ use utoipa::OpenApi;
 
 use super::request::{known_or_stranger, signed_in};
 use super::{
-    assignments, audit, auth, dispatcher, drivers, geofence_events, geofence_import, geofences, health,
-    limit, links, organizations, pages, position_history, positions, sockets, system_users, trackers, users,
-    vehicles, visits,
+    assignments, audit, auth, dispatcher, drivers, fuel, fuel_periods, geofence_events, geofence_import,
+    geofences, health, limit, links, organizations, pages, position_history, positions, sockets,
+    system_users, trackers, users, vehicles, visits,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -142,6 +142,13 @@ routes! {
         SignedIn "PUT"    "/v1/geofences/{id}"      geofences::update_geofence;
         SignedIn "DELETE" "/v1/geofences/{id}"      geofences::delete_geofence;
 
+        SignedIn "GET" "/v1/fuel"             fuel::list_fuel;
+        SignedIn "GET" "/v1/fuel/events"      fuel::list_fuel_events;
+        SignedIn "GET" "/v1/fuel/chart"       fuel_periods::fuel_chart;
+        SignedIn "GET" "/v1/fuel/consumption" fuel_periods::fuel_consumption;
+        SignedIn "GET" "/v1/fuel/raw-data"    fuel_periods::fuel_raw_data;
+        SignedIn "GET" "/v1/fuel/{id}"        fuel::find_fuel;
+
         SignedIn "GET" "/v1/geofence-events"                     geofence_events::list_events;
         SignedIn "GET" "/v1/geofence-events/vehicle/{vehicleId}" geofence_events::list_events_of_vehicle;
         SignedIn "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
@@ -177,6 +184,7 @@ routes! {
         "GET"  "/docs"             pages::docs;
         "GET"  "/docs/{file}"      pages::docs_file;
         "GET"  "/"                 dispatcher::index;
+        "GET"  "/assets/{file}"    dispatcher::asset;
         "GET"  "/{file}"           dispatcher::file;
     }
 }

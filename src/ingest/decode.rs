@@ -156,7 +156,26 @@ struct Wire<'a> {
     accuracy_meters: Option<f64>,
     odometer_km: Option<f64>,
     ignition: Option<bool>,
-    fuel: Option<FuelReading>,
+    fuel: Option<Fuel>,
+}
+
+/// What the fuel sensor said: a level in one unit, a counter, or both.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Fuel {
+    percent: Option<f64>,
+    liters: Option<f64>,
+    raw: Option<f64>,
+    cumulative: Option<f64>,
+}
+
+impl Fuel {
+    /// Of two units the one that [`Fix::merge`](waypost_actors::model::Fix::merge) would keep.
+    fn level(&self) -> Option<FuelReading> {
+        let liters = || self.liters.map(FuelReading::Liters);
+        let raw = || self.raw.map(FuelReading::Raw);
+        self.percent.map(FuelReading::Percent).or_else(liters).or_else(raw)
+    }
 }
 
 impl<'a> From<Wire<'a>> for Item<'a> {
@@ -174,7 +193,8 @@ impl<'a> From<Wire<'a>> for Item<'a> {
                 accuracy_meters: wire.accuracy_meters,
                 odometer_km: wire.odometer_km,
                 ignition: wire.ignition,
-                fuel: wire.fuel,
+                fuel: wire.fuel.as_ref().and_then(Fuel::level),
+                fuel_cumulative: wire.fuel.and_then(|fuel| fuel.cumulative),
             },
         }
     }

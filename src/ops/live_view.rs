@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::live::{HeldFence, VehicleView};
+use waypost_actors::live::{HeldFence, LiveFuel, VehicleView};
 use waypost_actors::model::{Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
 
 use crate::domain::organization_settings::Settings;
@@ -52,6 +52,9 @@ pub struct LiveVehicle {
     pub state: Connection,
     /// Whether it moves, as of its newest fix.
     pub motion: Motion,
+    /// Its fuel; absent for one that never reported any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<LiveFuel>,
 }
 
 impl LiveVehicle {
@@ -69,6 +72,7 @@ impl LiveVehicle {
             received_at: fix.map(|fix| fix.received_at),
             state: fix.map_or(Connection::Offline, |fix| connection(&fix, settings, now)),
             motion: view.motion,
+            fuel: view.fuel,
         }
     }
 }

@@ -15,7 +15,7 @@ use super::error::OpError;
 use crate::auth::OrgScope;
 use crate::context::Context;
 use crate::store::sql::{SqlError, Tx};
-use crate::store::{geofence, out_of_service, vehicle};
+use crate::store::{calibration, geofence, out_of_service, vehicle};
 
 /// Between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -92,8 +92,9 @@ async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Optio
     Ok(match thing {
         Thing::Vehicle(id) => {
             let spans = out_of_service::spans(on, scope, id).await?;
+            let calibrations = calibration::versions(context.db.read(), scope, id).await?;
             Some(match vehicle::find(context.db.read(), scope, id).await? {
-                Some(vehicle) => Stored::Vehicle(vehicle.tracked(spans)),
+                Some(vehicle) => Stored::Vehicle(vehicle.tracked(spans, calibrations)),
                 None => {
                     let since = spans.last().map_or_else(|| context.clock.now(), |(from, _)| *from);
                     Stored::NoVehicle(id, since)

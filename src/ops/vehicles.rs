@@ -21,8 +21,10 @@ use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::unique_id;
-use crate::domain::vehicle::{Vehicle, VehicleIn};
+use crate::domain::vehicle::{Vehicle, VehicleFuel, VehicleIn};
+use crate::domain::vehicle_fuel::lift_tank;
 use crate::store::assignment::{self, Ending, Open};
+use crate::store::calibration::{self, NewCalibration};
 use crate::store::sql::{SqlError, Tx};
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
 use crate::store::{out_of_service, tracker, vehicle};
@@ -31,6 +33,8 @@ use crate::store::{out_of_service, tracker, vehicle};
 const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
 /// Members that the server finds out.
 const DERIVED: &[&str] = &["live", "driver"];
+/// Members that a PUT replaces whole.
+const WHOLE: &[&str] = &["sensor"];
 
 /// A new vehicle, with its new tracker if one was asked for.
 pub struct Created {
@@ -48,7 +52,11 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     let starting = serde_json::to_value(VehicleIn { name: String::new(), ..VehicleIn::default() });
     let mut starting = starting.map_err(|error| OpError::Internal(error.to_string()))?;
     starting["name"] = Value::Null;
-    let said = all_problems(problems, VehicleIn::read(&merged(starting, &body, &[])))?;
+    lift_tank(&mut body);
+    let mut said = all_problems(problems, VehicleIn::read(&merged(starting, &body, WHOLE)))?;
+    // What a new vehicle has it always had, as far as anybody knows.
+    let (fuel, is_calibrated) = said.fuel.dated(&VehicleFuel::default(), None);
+    said.fuel = fuel;
     refuse_tracker_id(None, &said)?;
     if unique_id.is_some() {
         caller.may(Action::WriteTrackers)?;
@@ -73,6 +81,9 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     };
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
     keep_service(&mut tx, &scope, &vehicle).await?;
+    if is_calibrated {
+        keep_calibration(&mut tx, &scope, &vehicle).await?;
+    }
     let created = Created { vehicle, tracker };
     subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
     once::keep_made(&mut tx, &created.shown()).await?;
@@ -172,17 +183,28 @@ pub async fn update_vehicle(
     let mut tx = context.db.begin().await?;
     vehicle::hold(tx.on(), &scope, id).await?;
     let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let (body, problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
-    let said = all_problems(problems, VehicleIn::read(&merged(json!(current.said), &body, &[])))?;
+    let (mut body, problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
+    lift_tank(&mut body);
+    let mut present = json!(current.said);
+    if let Some(fuel) = present["fuel"].as_object_mut() {
+        fuel.remove("effectiveFrom"); // its absence has a meaning
+    }
+    let mut said = all_problems(problems, VehicleIn::read(&merged(present, &body, WHOLE)))?;
+    let now = context.clock.now();
+    let (fuel, is_calibrated) = said.fuel.dated(&current.said.fuel, Some(now));
+    said.fuel = fuel;
     refuse_tracker_id(current.said.tracking.tracker_id, &said)?;
     if said == current.said {
         return Ok((scope, current)); // it is as asked already, whatever the client thinks it was
     }
     if_match.check(&current)?;
-    let vehicle = Vehicle { said, updated_at: context.clock.now(), ..current.clone() };
+    let vehicle = Vehicle { said, updated_at: now, ..current.clone() };
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
     keep_service(&mut tx, &scope, &vehicle).await?;
+    if is_calibrated {
+        keep_calibration(&mut tx, &scope, &vehicle).await?;
+    }
     subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
     Ok((scope, vehicle))
@@ -196,6 +218,13 @@ async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Resul
         false => out_of_service::begin(tx.on(), scope, vehicle.id, now).await?,
     }
     Ok(())
+}
+
+/// Makes a vehicle's tank and sensor a new version of its calibration.
+async fn keep_calibration(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
+    let VehicleFuel { tank_capacity_liters, sensor, effective_from, .. } = vehicle.said.fuel.clone();
+    let new = NewCalibration { effective_from: effective_from.flatten(), tank_capacity_liters, sensor };
+    Ok(calibration::add(tx.on(), scope, vehicle.id, &new, vehicle.updated_at.into()).await?)
 }
 
 /// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.

@@ -16,13 +16,16 @@ use super::sql::{Result, Tx};
 pub(super) struct Drivers(HashMap<(VehicleId, Timestamp), DriverId>);
 
 impl Drivers {
-    /// One statement, whatever the batch holds; none if it holds no record.
+    /// One statement, whatever the batch holds; none if it holds no record and no row of the fuel log.
     pub(super) async fn of_batch(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<Self> {
         let corrected = |write: &VehicleWrite| write.effects.correction.is_some();
         let told = writes.iter().filter(|write| !corrected(write)).flat_map(|write| &write.effects.events);
         let found = writes.iter().filter_map(|write| write.effects.correction.as_ref());
         let events = told.chain(found.flat_map(|correction| &correction.events));
-        let asked: Vec<_> = events.map(|event| (event.vehicle_id, event.occurred_at)).collect();
+        let mut asked: Vec<_> = events.map(|event| (event.vehicle_id, event.occurred_at)).collect();
+        for write in writes {
+            asked.extend(instants_of_fuel(write).map(|at| (write.vehicle_id, at)));
+        }
         if asked.is_empty() {
             return Ok(Self::default());
         }
@@ -35,7 +38,23 @@ impl Drivers {
     pub(super) fn of(&self, event: &Event, stored: Option<&Event>) -> Option<DriverId> {
         match stored.filter(|stored| stored.occurred_at == event.occurred_at) {
             Some(stored) => stored.driver_id,
-            None => self.0.get(&(event.vehicle_id, event.occurred_at)).copied(),
+            None => self.at(event.vehicle_id, event.occurred_at),
         }
     }
+
+    /// Who drove a vehicle at an instant of the batch.
+    pub(super) fn at(&self, vehicle: VehicleId, at: Timestamp) -> Option<DriverId> {
+        self.0.get(&(vehicle, at)).copied()
+    }
+}
+
+/// When somebody may have driven whom a write's rows of the fuel log, refuels and drains name.
+fn instants_of_fuel(write: &VehicleWrite) -> impl Iterator<Item = Timestamp> {
+    let effects = &write.effects;
+    let (rows, records) = match &effects.correction {
+        Some(correction) => (&correction.fuel_rows, &correction.fuel_events),
+        None => (&effects.fuel_rows, &effects.fuel_events),
+    };
+    let rows = rows.iter().map(|row| row.recorded_at);
+    rows.chain(records.iter().map(|record| record.event.started_at))
 }

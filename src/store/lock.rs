@@ -37,7 +37,8 @@ pub async fn acquire(location: &Location, waiting: impl FnOnce()) -> Result<Serv
     }
 }
 
-async fn try_acquire(location: &Location) -> Result<Option<ServerLock>, OpenError> {
+/// The lock, if nobody has it.
+pub(super) async fn try_acquire(location: &Location) -> Result<Option<ServerLock>, OpenError> {
     match location {
         Location::Postgres(url) => {
             let mut conn = connect_postgres(url).await?;

@@ -11,9 +11,13 @@ use sqlx::sqlite::{
 };
 
 use super::sql::{Db, is_unavailable};
+use super::transfer::{has_moved, is_half};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
 static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
+
+/// The embedded database, in its data directory.
+pub(super) const SQLITE_FILE: &str = "waypost.sqlite";
 
 /// How long a connection waits for another's lock.
 const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
@@ -63,6 +67,19 @@ pub enum OpenError {
         "PostgreSQL runs with {0} = off: an acknowledgement would not mean stored. Turn it on (postgresql.conf)"
     )]
     NotDurable(&'static str),
+    /// A transfer into this database was begun and has not gone through.
+    #[error("a transfer into this database has not gone through: run `waypost transfer` again")]
+    HalfTransferred,
+    /// The store was moved away by a transfer.
+    #[error(
+        "the embedded store was {told}: set DATABASE_URL, or delete {mark} to go on without what came since"
+    )]
+    Moved {
+        /// The file that says so.
+        mark: PathBuf,
+        /// What it says.
+        told: String,
+    },
 }
 
 impl OpenError {
@@ -101,8 +118,19 @@ impl Options {
 }
 
 /// Opens the store and brings its tables up to date; several processes may start at once.
+/// Refuses a store that a transfer has moved away, or not moved in yet.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
+    if let Location::Embedded(directory) = &options.location
+        && let Some((mark, told)) = has_moved(directory)
+    {
+        return Err(OpenError::Moved { mark, told });
+    }
     let db = open(options).await?;
+    if let Db::Postgres(pool) = &db
+        && is_half(pool).await?
+    {
+        return Err(OpenError::HalfTransferred);
+    }
     migrate(&db).await?;
     Ok(db)
 }
@@ -165,6 +193,13 @@ fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
     url.parse().map_err(|_| OpenError::Url) // sqlx's error may quote the password
 }
 
+/// A database as people may read it: `host:port/name`, without the password.
+pub(super) fn place(url: &str) -> Result<String, OpenError> {
+    let options = parse(url)?;
+    let name = options.get_database().unwrap_or_else(|| options.get_username());
+    Ok(format!("{}:{}/{name}", options.get_host(), options.get_port()))
+}
+
 /// A connection outside any pool. Its error is the server's own word; a pool's is that time is over.
 pub(super) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
     // A machine that vanished must not keep the lock of its server: its connection ends within half a minute.
@@ -197,7 +232,7 @@ async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
 
 fn sqlite(directory: &Path) -> SqliteConnectOptions {
     SqliteConnectOptions::new()
-        .filename(directory.join("waypost.sqlite"))
+        .filename(directory.join(SQLITE_FILE))
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)

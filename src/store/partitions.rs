@@ -1,4 +1,4 @@
-//! Weekly partitions of the positions, on PostgreSQL, made ahead of their time.
+//! Weekly partitions of the tables that are cut by time, on PostgreSQL, made ahead of their time.
 //!
 //! Engine-specific: SQLite has one table. What falls outside every partition (a fix of 2003) lives
 //! in the default one.
@@ -7,7 +7,7 @@ use sqlx::postgres::PgPool;
 use sqlx::{AssertSqlSafe, Row};
 use waypost_actors::model::Timestamp;
 
-use super::sql::{Db, Result};
+use super::sql::{Db, Result, is_unavailable};
 
 const WEEK_SECONDS: i64 = 7 * 86_400;
 /// 1970-01-05 was a Monday.
@@ -15,23 +15,43 @@ const FIRST_MONDAY_SECONDS: i64 = 4 * 86_400;
 /// Weeks made ahead.
 const WEEKS_AHEAD: i64 = 4;
 
+/// Tables that are partitioned by `recorded_at`.
+const TABLES: [&str; 2] = ["position", "fuel_log"];
+
+/// The week of an instant, counted from the first Monday of 1970.
+pub(super) fn week_of(at: Timestamp) -> i64 {
+    (at.as_millis().div_euclid(1000) - FIRST_MONDAY_SECONDS).div_euclid(WEEK_SECONDS)
+}
+
 /// Makes the partitions of the week before `now`, its own and the next ones; those that exist are
 /// left alone. Nothing to do on SQLite.
 pub async fn make_partitions(db: &Db, now: Timestamp) -> Result<()> {
     let Db::Postgres(pool) = db else { return Ok(()) };
-    let this_week = (now.as_millis().div_euclid(1000) - FIRST_MONDAY_SECONDS).div_euclid(WEEK_SECONDS);
-    for week in this_week - 1..=this_week + WEEKS_AHEAD {
-        make_partition(pool, FIRST_MONDAY_SECONDS + week * WEEK_SECONDS).await?;
+    let this_week = week_of(now);
+    for table in TABLES {
+        make_partitions_of(pool, table, this_week - 1..=this_week + WEEKS_AHEAD).await?;
     }
     Ok(())
 }
 
-/// Fixes of the week that came before it had a partition move out of the default one.
-async fn make_partition(pool: &PgPool, monday: i64) -> Result<()> {
+/// Makes the partitions of some weeks of a table.
+pub(super) async fn make_partitions_of(
+    pool: &PgPool,
+    table: &str,
+    weeks: impl IntoIterator<Item = i64>,
+) -> Result<()> {
+    for week in weeks {
+        make_partition(pool, table, FIRST_MONDAY_SECONDS + week * WEEK_SECONDS).await?;
+    }
+    Ok(())
+}
+
+/// Rows of the week that came before it had a partition move out of the default one.
+async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
     let instant =
         |seconds: i64| Timestamp::from_millis(seconds * 1000).map(|at| at.to_string()).unwrap_or_default();
     let (from, to) = (instant(monday), instant(monday + WEEK_SECONDS));
-    let name = format!("position_{}", from[..10].replace('-', ""));
+    let name = format!("{table}_{}", from[..10].replace('-', ""));
     let mut tx = pool.begin().await?;
     // One server makes partitions at a time; migrations and another server's start wait their turn.
     sqlx::query("select pg_advisory_xact_lock(hashtext('waypost partitions'))").execute(&mut *tx).await?;
@@ -40,15 +60,57 @@ async fn make_partition(pool: &PgPool, monday: i64) -> Result<()> {
         return Ok(());
     }
     let statements = [
-        format!("create table {name} (like position including defaults including constraints)"),
+        format!("create table {name} (like {table} including defaults including constraints)"),
         format!(
-            "with moved as (delete from position_default where recorded_at >= '{from}' and recorded_at < '{to}' \
+            "with moved as (delete from {table}_default where recorded_at >= '{from}' and recorded_at < '{to}' \
              returning *) insert into {name} select * from moved"
         ),
-        format!("alter table position attach partition {name} for values from ('{from}') to ('{to}')"),
+        format!("alter table {table} attach partition {name} for values from ('{from}') to ('{to}')"),
     ];
     for statement in statements {
         sqlx::query(AssertSqlSafe(statement)).execute(&mut *tx).await?;
     }
     tx.commit().await
+}
+
+/// Drops the weeks of positions that end before `before` and hold nothing but what vehicles do not keep; answers how
+/// many. One that cannot be locked at once is left for another time. Nothing to do on SQLite.
+pub async fn drop_partitions(db: &Db, before: Timestamp) -> Result<u64> {
+    let Db::Postgres(pool) = db else { return Ok(0) };
+    let past = "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid \
+        where i.inhparent = 'position'::regclass and c.relname ~ '^position_[0-9]{8}$' order by 1";
+    let names: Vec<String> = sqlx::query_scalar(past).fetch_all(pool).await?;
+    let newest = before.plus_seconds(-(WEEK_SECONDS as f64)).to_string();
+    let newest = format!("position_{}", newest[..10].replace('-', ""));
+    let mut dropped = 0;
+    for name in names.iter().filter(|name| **name <= newest) {
+        match drop_partition(pool, name).await {
+            Ok(true) => dropped += 1,
+            Ok(false) => {}
+            Err(error) if is_unavailable(&error) => {
+                tracing::debug!(%error, name, "a partition could not be locked and is dropped another time");
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(dropped)
+}
+
+async fn drop_partition(pool: &PgPool, name: &str) -> Result<bool> {
+    let mut tx = pool.begin().await?;
+    for patience in ["lock_timeout = '1s'", "statement_timeout = '60s'"] {
+        sqlx::query(AssertSqlSafe(format!("set local {patience}"))).execute(&mut *tx).await?;
+    }
+    // Nothing comes into it between the look and the drop.
+    sqlx::query(AssertSqlSafe(format!("lock table {name} in exclusive mode"))).execute(&mut *tx).await?;
+    let kept = format!(
+        "select exists (select from {name} p where not exists (select from vehicle_state s \
+         where s.vehicle_id = p.vehicle_id and s.kept_from >= p.recorded_at))"
+    );
+    if sqlx::query_scalar(AssertSqlSafe(kept)).fetch_one(&mut *tx).await? {
+        return Ok(false);
+    }
+    sqlx::query(AssertSqlSafe(format!("drop table {name}"))).execute(&mut *tx).await?;
+    tx.commit().await?;
+    Ok(true)
 }

@@ -1,12 +1,12 @@
 //! The fixes of a vehicle, read. The track writer writes them.
 
 use uuid::Uuid;
-use waypost_actors::model::{FuelReading, VehicleId};
+use waypost_actors::model::VehicleId;
 
 use super::sql::{Db, Result, SqlError, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::position::{AfterFix, HistoryRequest, QuarantineReason, StoredPosition};
+use crate::domain::position::{AfterFix, HistoryRequest, PositionFuel, QuarantineReason, StoredPosition};
 
 #[derive(sqlx::FromRow)]
 struct Row {
@@ -23,6 +23,7 @@ struct Row {
     fuel_percent: Option<f64>,
     fuel_liters: Option<f64>,
     fuel_raw: Option<f64>,
+    fuel_cumulative: Option<f64>,
     quarantine: Option<String>,
 }
 
@@ -32,8 +33,12 @@ impl TryFrom<Row> for StoredPosition {
     fn try_from(row: Row) -> Result<Self> {
         let unknown =
             |word: String| SqlError::ColumnDecode { index: "quarantine".to_owned(), source: word.into() };
-        let percent = row.fuel_percent.map(FuelReading::Percent);
-        let liters = row.fuel_liters.map(FuelReading::Liters);
+        let fuel = PositionFuel {
+            percent: row.fuel_percent,
+            liters: row.fuel_liters,
+            raw: row.fuel_raw,
+            cumulative: row.fuel_cumulative,
+        };
         Ok(Self {
             recorded_at: row.recorded_at.into(),
             received_at: row.received_at.into(),
@@ -45,7 +50,7 @@ impl TryFrom<Row> for StoredPosition {
             accuracy_meters: row.accuracy_meters,
             odometer_km: row.odometer_km,
             ignition: row.ignition,
-            fuel: percent.or(liters).or(row.fuel_raw.map(FuelReading::Raw)),
+            fuel: (fuel != PositionFuel::default()).then_some(fuel),
             quarantine: row.quarantine.map(QuarantineReason::try_from).transpose().map_err(unknown)?,
         })
     }
@@ -65,7 +70,7 @@ pub async fn list(
         .sql(
             "select p.recorded_at, p.received_at, p.latitude, p.longitude, p.speed_kmh, p.heading_degrees, \
              p.altitude_meters, p.accuracy_meters, p.odometer_km, p.ignition, p.fuel_percent, p.fuel_liters, \
-             p.fuel_raw, p.quarantine from position p join vehicle v on v.id = p.vehicle_id \
+             p.fuel_raw, p.fuel_cumulative, p.quarantine from position p join vehicle v on v.id = p.vehicle_id \
              where v.organization_id = ",
         )
         .push_bind(Uuid::from(scope.organization_id()))

@@ -37,6 +37,8 @@ struct Report {
     vehicle: VehicleId,
     fix: Fix,
     quarantine: Option<Quarantine>,
+    /// What it adds to the stored fix beside speed, heading and accuracy may change the vehicle's fuel log.
+    may_touch_fuel: bool,
 }
 
 impl Report {
@@ -86,7 +88,7 @@ fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
     Insert {
         into: "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
             heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
-            fuel_liters, fuel_raw, quarantine)",
+            fuel_liters, fuel_raw, fuel_cumulative, quarantine)",
         columns: vec![
             Column::Uuid(rows.iter().map(|report| report.vehicle.0).collect()),
             column!(Time, fix => Time(fix.recorded_at)),
@@ -102,6 +104,7 @@ fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
             column!(MaybeFloat, fix => percent(fix)),
             column!(MaybeFloat, fix => liters(fix)),
             column!(MaybeFloat, fix => raw(fix)),
+            column!(MaybeFloat, fix => fix.fuel_cumulative),
             Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
         ],
         after,
@@ -130,13 +133,21 @@ pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Res
     let (mut fresh, mut recheck) = (Vec::new(), Vec::new());
     for (index, write) in writes.iter().enumerate() {
         for row in &write.effects.rows {
-            let report = Report { vehicle: write.vehicle_id, fix: row.fix, quarantine: row.quarantine };
+            let known = write.state.fuel.is_some() || row.fix.recorded_at <= write.state.corrected_to;
+            let may_touch_fuel = row.standing != Standing::Repeat && (known || row.fix.has_fuel());
+            let report = Report {
+                vehicle: write.vehicle_id,
+                fix: row.fix,
+                quarantine: row.quarantine,
+                may_touch_fuel,
+            };
             match row.standing {
                 Standing::Fresh => {
                     stored.counts[index].stored += 1;
                     fresh.push(report);
                 }
                 Standing::Recheck { late } => recheck.push((index, report, late)),
+                Standing::Repeat => recheck.push((index, report, false)),
             }
         }
     }
@@ -165,14 +176,20 @@ async fn recheck_positions(tx: &mut Tx, rows: &[(usize, Report, bool)], stored: 
         stored.counts[*write].duplicates += 1;
         let (last, known) = repeated.entry(report.key()).or_insert((*write, *report));
         known.fix.merge(&report.fix);
+        known.may_touch_fuel |= report.may_touch_fuel;
         if report.may_be_judged() {
             known.quarantine = report.quarantine;
         }
         *last = *write;
     }
     let reports: Vec<Report> = repeated.values().map(|(_, report)| *report).collect();
-    for key in merge(tx, &reports).await? {
+    for key in insert(&reports, JUDGED).returning::<Key>(tx).await? {
         if let Some((write, report)) = repeated.get(&key.bits()) {
+            stored.mark(*write, &report.fix);
+        }
+    }
+    for key in insert(&reports, UNJUDGED).returning::<Key>(tx).await? {
+        if let Some((write, report)) = repeated.get(&key.bits()).filter(|(_, report)| report.may_touch_fuel) {
             stored.mark(*write, &report.fix);
         }
     }
@@ -206,7 +223,7 @@ macro_rules! merge_if {
              case when position.received_at <= excluded.received_at then position.received_at \
              else excluded.received_at end",
             smaller!("speed_kmh", "heading_degrees", "altitude_meters", "accuracy_meters", "odometer_km"),
-            smaller!("ignition", "fuel_percent", "fuel_liters", "fuel_raw"),
+            smaller!("ignition", "fuel_percent", "fuel_liters", "fuel_raw", "fuel_cumulative"),
             " where ",
             $condition,
         )
@@ -224,19 +241,15 @@ const JUDGED: &str = concat!(
     " returning vehicle_id, recorded_at, latitude, longitude"
 );
 
-/// Something else changes.
-const UNJUDGED: &str = merge_if!(concat!(
-    "excluded.received_at < position.received_at",
-    changes!("altitude_meters", "odometer_km", "ignition", "fuel_percent", "fuel_liters", "fuel_raw")
-));
-
-/// Makes one of a stored fix and another report of it; only rows that change are written. Answers those
-/// from which on records await a correction.
-async fn merge(tx: &mut Tx, reports: &[Report]) -> Result<Vec<Key>> {
-    let judged = insert(reports, JUDGED).returning(tx).await?;
-    insert(reports, UNJUDGED).run(tx).await?;
-    Ok(judged)
-}
+/// Something else changes: of a vehicle that reports fuel that may change its log.
+const UNJUDGED: &str = concat!(
+    merge_if!(concat!(
+        "excluded.received_at < position.received_at",
+        changes!("altitude_meters", "odometer_km", "ignition"),
+        changes!("fuel_percent", "fuel_liters", "fuel_raw", "fuel_cumulative")
+    )),
+    " returning vehicle_id, recorded_at, latitude, longitude"
+);
 
 /// Writes which fixes are quarantined otherwise than when they came: a later one confirmed them, or a
 /// correction found so. Of several findings the last one stands; a fix ahead of the clock never counts.
@@ -246,7 +259,7 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
         let corrected = write.effects.correction.iter().flat_map(|correction| &correction.quarantines);
         let confirmed = write.effects.confirmed.iter().map(|fix| (*fix, None));
         for (fix, quarantine) in confirmed.chain(corrected.copied()) {
-            let report = Report { vehicle: write.vehicle_id, fix, quarantine };
+            let report = Report { vehicle: write.vehicle_id, fix, quarantine, may_touch_fuel: false };
             found.insert(report.key(), report);
         }
     }
@@ -260,7 +273,7 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
 /// What every read of fixes selects.
 pub(super) const SELECT_FIXES: &str = "select recorded_at, latitude, longitude, received_at, speed_kmh, \
     heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, fuel_liters, \
-    fuel_raw, quarantine from position";
+    fuel_raw, fuel_cumulative, quarantine from position";
 
 /// A row of [`SELECT_FIXES`].
 #[derive(sqlx::FromRow)]
@@ -278,6 +291,7 @@ pub(super) struct FixRow {
     fuel_percent: Option<f64>,
     fuel_liters: Option<f64>,
     fuel_raw: Option<f64>,
+    fuel_cumulative: Option<f64>,
     quarantine: Option<String>,
 }
 
@@ -300,6 +314,7 @@ impl TryFrom<FixRow> for StoredFix {
                 odometer_km: row.odometer_km,
                 ignition: row.ignition,
                 fuel: fuel.or(row.fuel_raw.map(FuelReading::Raw)),
+                fuel_cumulative: row.fuel_cumulative,
             },
             quarantine: row.quarantine.map(known).transpose()?,
         })

@@ -30,6 +30,8 @@ pub enum Column<'a> {
     MaybeFloat(Vec<Option<f64>>),
     /// bigint
     Int(Vec<i64>),
+    /// bigint or null
+    MaybeInt(Vec<Option<i64>>),
     /// boolean
     Bool(Vec<bool>),
     /// boolean or null
@@ -54,6 +56,7 @@ macro_rules! each_kind {
             Column::Float($values) => $body,
             Column::MaybeFloat($values) => $body,
             Column::Int($values) => $body,
+            Column::MaybeInt($values) => $body,
             Column::Bool($values) => $body,
             Column::MaybeBool($values) => $body,
             Column::Text($values) => $body,
@@ -83,7 +86,7 @@ impl Column<'_> {
             Self::Uuid(_) | Self::MaybeUuid(_) => "::uuid[]",
             Self::Time(_) | Self::MaybeTime(_) => "::timestamptz[]",
             Self::Float(_) | Self::MaybeFloat(_) => "::float8[]",
-            Self::Int(_) => "::int8[]",
+            Self::Int(_) | Self::MaybeInt(_) => "::int8[]",
             Self::Bool(_) | Self::MaybeBool(_) => "::bool[]",
             Self::Text(_) | Self::MaybeText(_) => "::text[]",
             Self::Json(_) | Self::MaybeJson(_) => "::text[]::jsonb[]",
@@ -107,6 +110,7 @@ impl Column<'_> {
             Self::Float(values) => args.add(values[row]),
             Self::MaybeFloat(values) => args.add(values[row]),
             Self::Int(values) => args.add(values[row]),
+            Self::MaybeInt(values) => args.add(values[row]),
             Self::Bool(values) => args.add(values[row]),
             Self::MaybeBool(values) => args.add(values[row]),
         }

@@ -4,12 +4,15 @@ use std::collections::HashMap;
 
 use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleLimits};
+use waypost_actors::model::{
+    Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId, VehicleLimits,
+};
 use waypost_actors::ports::VehicleSeed;
 use waypost_actors::tracking::VehicleState;
 
+use super::calibration;
 use super::fence_row::{self, FenceRow};
-use super::sql::{Db, Result};
+use super::sql::{Db, Result, Tx};
 use super::time::Time;
 
 /// Spans in which a vehicle was out of service, oldest first.
@@ -20,6 +23,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
     type Row =
         (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>, Option<Time>, Option<Time>);
     let mut spans = read_spans(db).await?;
+    let mut calibrations = calibration::read_all(db).await?;
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
         from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
         where v.deleted_at is null or s.dirty_from is not null \
@@ -32,6 +36,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
             name,
             limits,
             out_of_service: spans.remove(&id).unwrap_or_default(),
+            calibrations: calibrations.remove(&id).unwrap_or_default(),
         },
         state: state.map(|Json(state)| state).unwrap_or_default(),
         is_removed: deleted_at.is_some(),
@@ -50,12 +55,38 @@ async fn read_spans(db: &Db) -> Result<HashMap<Uuid, Spans>> {
     Ok(spans)
 }
 
+/// One vehicle, in use or not.
+pub(super) async fn read_vehicle(tx: &mut Tx, vehicle: VehicleId) -> Result<Vehicle> {
+    let select = "select organization_id, name, tracking from vehicle where id = $1";
+    let (organization, name, Json(limits)): (Uuid, String, Json<VehicleLimits>) =
+        tx.on().sql(select).bind(vehicle.0).one().await?;
+    let select = "select began_at, ended_at from out_of_service where vehicle_id = $1 order by began_at";
+    let spans: Vec<(Time, Option<Time>)> = tx.on().sql(select).bind(vehicle.0).all().await?;
+    let calibrations = calibration::read_of(tx, vehicle).await?;
+    Ok(Vehicle {
+        id: vehicle,
+        organization_id: organization.into(),
+        name,
+        limits,
+        out_of_service: spans.into_iter().map(|(from, to)| (from.into(), to.map(Into::into))).collect(),
+        calibrations,
+    })
+}
+
+const SELECT_FENCES: &str = "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, \
+    v.active, v.deleted, v.shape, v.rules from geofence g join geofence_version v on v.geofence_id = g.id";
+
 /// Every fence with all its versions, deleted ones too.
 pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
-    let select = "select g.id, g.organization_id, g.name, v.version, v.effective_from, v.changed_at, \
-        v.active, v.deleted, v.shape, v.rules from geofence g \
-        join geofence_version v on v.geofence_id = g.id order by g.id, v.version";
-    let rows: Vec<FenceRow> = db.read().sql(select).all().await?;
+    let stmt = db.read().sql(SELECT_FENCES).push(" order by g.id, v.version");
+    let rows: Vec<FenceRow> = stmt.all().await?;
+    Ok(fence_row::fences(rows))
+}
+
+/// Every fence of an organization with all its versions, deleted ones too.
+pub(super) async fn read_fences_of(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
+    let stmt = db.read().sql(SELECT_FENCES).push(" where g.organization_id = ").push_bind(organization.0);
+    let rows: Vec<FenceRow> = stmt.push(" order by g.id, v.version").all().await?;
     Ok(fence_row::fences(rows))
 }
 

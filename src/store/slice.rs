@@ -19,7 +19,11 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId) -> Result<Option<Sli
     let mark: Option<MarkRow> = tx.on().sql(select).bind(vehicle.0).optional().await?;
     let Some(mark) = mark else { return Ok(None) };
     let mark = mark.mark()?;
-    let checkpoint = checkpoint_before(&mut tx, vehicle, mark.from).await?;
+    let kept = "select kept_from from vehicle_state where vehicle_id = $1";
+    let kept: Option<Time> = tx.on().sql(kept).bind(vehicle.0).scalar().await?;
+    // What is past retention stands as it was found: there is nothing left to find it anew from.
+    let begin = kept.map_or(mark.from, |kept| mark.from.max(just_after(kept.into())));
+    let checkpoint = checkpoint_before(&mut tx, vehicle, begin).await?;
     let after = checkpoint.as_ref().map(|checkpoint| checkpoint.at);
     let (fixes, is_last) = fixes_behind(&mut tx, vehicle, after).await?;
     let until = fixes.last().filter(|_| !is_last).map(|stored| stored.fix.recorded_at);
@@ -33,7 +37,12 @@ fn checkpoint((at, Json(state)): CheckpointRow) -> Checkpoint {
     Checkpoint { at: at.into(), state }
 }
 
-async fn checkpoint_before(
+/// The first instant that is not `instant` or before it.
+pub(super) fn just_after(instant: Timestamp) -> Timestamp {
+    Timestamp::from_micros(instant.as_micros().saturating_add(1))
+}
+
+pub(super) async fn checkpoint_before(
     tx: &mut Tx,
     vehicle: VehicleId,
     instant: Timestamp,
@@ -64,7 +73,7 @@ async fn checkpoints_in(
 }
 
 /// The next fixes that count, by instant, and whether they are the last ones.
-async fn fixes_behind(
+pub(super) async fn fixes_behind(
     tx: &mut Tx,
     vehicle: VehicleId,
     after: Option<Timestamp>,

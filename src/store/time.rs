@@ -9,7 +9,7 @@ use sqlx::{Decode, Encode, Postgres, Sqlite, Type};
 use waypost_actors::model::Timestamp;
 
 /// 2000-01-01T00:00:00Z in microseconds since 1970: where PostgreSQL counts from.
-const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
+pub(super) const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
 
 /// An instant as a column or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

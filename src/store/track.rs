@@ -8,15 +8,19 @@ use std::collections::{HashMap, HashSet};
 use futures_util::future::BoxFuture;
 use sqlx::types::Json;
 use uuid::Uuid;
+use waypost_actors::fuel::FuelRecord;
 use waypost_actors::model::{Event, GeofenceId, VehicleId};
 use waypost_actors::ports::{
-    Batch, Committed, EventLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore,
+    Batch, Committed, EventLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
 };
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::Audience;
 
+use super::calibration;
 use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS};
+use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
+use super::fuel_records::store_fuel;
 use super::position_row::{store_positions, store_quarantines};
 use super::records::store_timelines;
 use super::refused_fix;
@@ -45,7 +49,8 @@ impl Track {
     async fn commit_batch(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
         let writes = &batch.writes;
         let mut tx = self.writer.begin().await?;
-        let expected: usize = writes.iter().map(|write| write.effects.events.len()).sum();
+        let records = |write: &VehicleWrite| write.effects.events.len() + write.effects.fuel_events.len();
+        let expected: usize = writes.iter().map(records).sum();
         let Some((first, anybody_drove)) = self.take_numbers(&mut tx, expected as i64).await? else {
             return Ok(None);
         };
@@ -57,13 +62,16 @@ impl Track {
         let drivers =
             if anybody_drove { Drivers::of_batch(&mut tx, writes).await? } else { Drivers::default() };
         let told = store_timelines(&mut tx, writes, &drivers, &mut next).await?;
+        let fuel = store_fuel(&mut tx, writes, &drivers, &mut next).await?;
         if next != first + expected as i64 {
             self.put_next_number(&mut tx, next).await?;
         }
         tx.commit().await?;
         let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
-        let answers = is_dirty.zip(stored.counts).zip(told);
-        Ok(Some(answers.map(|((is_dirty, counts), events)| Committed { counts, events, is_dirty }).collect()))
+        let answers = is_dirty.zip(stored.counts).zip(told.into_iter().zip(fuel));
+        let committed =
+            |((is_dirty, counts), (events, fuel_events))| Committed { counts, events, fuel_events, is_dirty };
+        Ok(Some(answers.map(committed).collect()))
     }
 
     /// Locks the row of numbers and takes as many as there should be new records; answers the first, and
@@ -95,6 +103,7 @@ impl Track {
             vehicles: read_vehicles(&self.db).await?,
             fences: read_fences(&self.db).await?,
             unsettled: read_unsettled(&self.db).await?,
+            uncalibrated: calibration::read_unsettled(&self.db).await?,
             next_sequence: self.is_writer().await?.ok_or(sqlx::Error::RowNotFound)?,
         })
     }
@@ -119,6 +128,7 @@ impl Track {
         }
         let limit = (next_sequence - sequence).max(0);
         reread.events = read_events(&self.db, Audience::Everyone, sequence, limit).await?;
+        reread.fuel_events = read_fuel_events(&self.db, Audience::Everyone, sequence, limit).await?;
         Ok(Some(reread))
     }
 
@@ -137,6 +147,16 @@ async fn read_events(db: &Db, audience: Audience, from: i64, limit: i64) -> Resu
     }
     let rows: Vec<EventRow> = stmt.push(" order by e.sequence limit ").push_bind(limit).all().await?;
     rows.into_iter().map(Event::try_from).collect()
+}
+
+/// Refuels and drains, likewise.
+async fn read_fuel_events(db: &Db, audience: Audience, from: i64, limit: i64) -> Result<Vec<FuelRecord>> {
+    let mut stmt = db.read().sql(SELECT_FUEL_EVENTS).push(" where f.sequence >= ").push_bind(from);
+    if let Audience::Organization(organization) = audience {
+        stmt = stmt.push(" and f.organization_id = ").push_bind(organization.0);
+    }
+    let rows: Vec<FuelEventRow> = stmt.push(" order by f.sequence limit ").push_bind(limit).all().await?;
+    rows.into_iter().map(FuelRecord::try_from).collect()
 }
 
 fn away(error: sqlx::Error) -> StoreError {
@@ -188,6 +208,14 @@ impl TrackStore for Track {
     ) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
         Box::pin(async move { self.settled(fence, version).await.map_err(away) })
     }
+
+    fn mark_calibrated(
+        &self,
+        vehicle: VehicleId,
+        version: i64,
+    ) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
+        Box::pin(async move { calibration::settle(&self.db, vehicle, version).await.map_err(away) })
+    }
 }
 
 impl EventLog for Track {
@@ -198,5 +226,14 @@ impl EventLog for Track {
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Event>, StoreError>> {
         Box::pin(async move { read_events(&self.db, audience, sequence, limit).await.map_err(away) })
+    }
+
+    fn fuel_events_from(
+        &self,
+        audience: Audience,
+        sequence: i64,
+        limit: i64,
+    ) -> BoxFuture<'_, std::result::Result<Vec<FuelRecord>, StoreError>> {
+        Box::pin(async move { read_fuel_events(&self.db, audience, sequence, limit).await.map_err(away) })
     }
 }

@@ -144,6 +144,10 @@ async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> S
     if line.path.ends_with("/drivers/search") {
         path.push_str("&licenseNumber=L1");
     }
+    if ["/fuel/chart", "/fuel/consumption", "/fuel/raw-data"].iter().any(|end| line.path.ends_with(end)) {
+        let vehicle = &world.owned["vehicles"];
+        path.push_str(&format!("&vehicleId={vehicle}&from=2026-05-01T00:00:00Z&to=2026-05-02T00:00:00Z"));
+    }
     let mut body = json!({});
     if in_body {
         body["organizationId"] = json!(world.organization);
@@ -211,6 +215,7 @@ async fn world(app: &App, name: &str) -> World {
         ("system-users", system_user(app, &org.id, "[]").await.0),
         ("users", made("/v1/users", person).await),
         ("drivers", made("/v1/drivers", json!({ "firstName": "Ana", "lastName": "Ruiz" })).await),
+        ("fuel", entry(app, &org.id, &vehicle).await),
         ("visits", visit(app, &org.id, &vehicle, &geofence, &event).await),
         ("geofence-events", event),
         ("vehicles", vehicle),
@@ -255,6 +260,11 @@ async fn event(app: &App, organization: &str, vehicle: &str, geofence: &str) -> 
         .await
         .unwrap();
     id.to_string()
+}
+
+/// An entry of the fuel log.
+async fn entry(app: &App, organization: &str, vehicle: &str) -> String {
+    crate::fuel::log(app, organization, vehicle, &[(0, 40.0)]).await.remove(0)
 }
 
 /// The stay that an event begins; one id for both.

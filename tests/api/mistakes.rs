@@ -1,4 +1,4 @@
-//! Thirty mistakes that are made again and again: each answer names the place, the reason and the next step.
+//! Some forty mistakes that are made again and again: each answer names the place, the reason and the next step.
 
 use serde_json::{Value, json};
 
@@ -224,6 +224,52 @@ fn mistakes_with_positions() {
         assert_eq!(code, "nullIsland");
         let bare = app.post("/v1/positions", &token, json!([{ "recordedAt": now }])).await;
         told(&bare, 422, "validationFailed", Some("/items"), &["items is missing"]);
+        app
+    });
+}
+
+#[test]
+fn mistakes_with_fuel() {
+    with_app(async |app| {
+        let Made { org, vehicle, .. } = made(&app).await;
+        let bus = text(&vehicle["id"]);
+        let get = async |path: &str| app.get(&format!("/v1/fuel/{path}"), &org.viewer).await;
+        let said = get("raw-data").await;
+        told(&said, 422, "validationFailed", Some("?vehicleId"), &["is required", "?from", "?to"]);
+        let quarter = format!("raw-data?vehicleId={bus}&from=2026-01-01T00:00:00Z&to=2026-04-01T00:00:00Z");
+        told(&get(&quarter).await, 422, "validationFailed", Some("?to"), &["at most 31 days after from"]);
+        let day = format!("vehicleId={bus}&from=2026-01-01T00:00:00Z&to=2026-01-02T00:00:00Z");
+        let said = get(&format!("raw-data?{day}&format=xlsx")).await;
+        told(&said, 400, "invalidParameter", Some("?format"), &["one of json, ndjson, csv"]);
+        let bearer = format!("Bearer {}", org.viewer);
+        let headers = [("authorization", bearer.as_str()), ("accept", "application/vnd.ms-excel")];
+        let said = app.send("GET", &format!("/v1/fuel/raw-data?{day}"), &headers, "").await;
+        told(&said, 406, "notAcceptable", None, &["text/csv", "application/x-ndjson"]);
+        let said = get(&format!("raw-data?{day}&limit=10")).await;
+        told(&said, 400, "unknownParameter", Some("?limit"), &["is not known here"]);
+        let said = get(&format!("chart?{day}&format=chart.js")).await;
+        told(
+            &said,
+            400,
+            "invalidParameter",
+            Some("?format"),
+            &["one of chartjs, apexcharts, echarts, columns"],
+        );
+        let said = get(&format!("chart?{day}&points=100000")).await;
+        told(&said, 400, "invalidParameter", Some("?points"), &["from 4 to 5000"]);
+        let said = get(&format!("chart?{day}&maxPoints=100")).await;
+        told(&said, 400, "unknownParameter", Some("?maxPoints"), &["did you mean points?"]);
+        let said = app.get("/v1/fuel?quality=error", &org.viewer).await;
+        told(&said, 400, "invalidParameter", Some("?quality"), &["one of ok, outOfRange, sensorError"]);
+        told(
+            &get("events?type=theft").await,
+            400,
+            "invalidParameter",
+            Some("?type"),
+            &["one of refuel, drain"],
+        );
+        let said = get(&format!("consumption?vehicleId={bus}&from=2026-01-01&to=2026-02-01")).await;
+        told(&said, 400, "invalidParameter", Some("?from"), &["RFC 3339"]);
         app
     });
 }

@@ -43,6 +43,13 @@ impl Child {
         child
     }
 
+    /// How much memory it has, in bytes.
+    pub(crate) fn resident_bytes(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
+    }
+
     /// `kill -9`, and waits until it is gone.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();

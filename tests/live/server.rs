@@ -50,6 +50,8 @@ pub(crate) struct Server {
 pub(crate) struct Said {
     pub(crate) status: u16,
     pub(crate) body: Value,
+    /// As it came.
+    pub(crate) bytes: Vec<u8>,
 }
 
 impl Said {
@@ -92,14 +94,29 @@ impl Server {
     pub(crate) async fn start_with(store: &TestStore, set: impl FnOnce(&mut Settings)) -> Self {
         let mut settings = settings(store);
         set(&mut settings);
+        Self::start_on(settings).await
+    }
+
+    pub(crate) async fn start_on(settings: Settings) -> Self {
         let ahead_micros = Arc::new(AtomicI64::new(0));
         let ahead = Arc::clone(&ahead_micros);
         let system = Clock::system();
         let clock = Clock::from_fn(move || {
             Timestamp::from_micros(system.now().as_micros() + ahead.load(Ordering::Relaxed))
         });
+        let mut server = Self::start_by(settings, clock, ahead_micros).await;
+        server.root = server.login(ROOT, PASSWORD).await.0;
+        server
+    }
+
+    /// At one instant, for as long as it runs. Nobody signs in.
+    pub(crate) async fn start_at(settings: Settings, now: Timestamp) -> Self {
+        Self::start_by(settings, Clock::from_fn(move || now), Arc::default()).await
+    }
+
+    async fn start_by(settings: Settings, clock: Clock, ahead_micros: Arc<AtomicI64>) -> Self {
         let application = Application::build(settings, clock).await.unwrap();
-        let mut server = Self {
+        let server = Self {
             context: application.context.clone(),
             url: format!("http://{}", application.address),
             root: String::new(),
@@ -115,7 +132,6 @@ impl Server {
             application.run(asked).await.unwrap()
         });
         server.running.replace(Some((stop, running)));
-        server.root = server.login(ROOT, PASSWORD).await.0;
         server
     }
 
@@ -171,7 +187,8 @@ impl Server {
         }
         let mut answer = request.send_body(body).await.unwrap();
         let bytes = answer.body().limit(64 << 20).await.unwrap();
-        Said { status: answer.status().as_u16(), body: serde_json::from_slice(&bytes).unwrap_or_default() }
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        Said { status: answer.status().as_u16(), body, bytes: bytes.to_vec() }
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> Said {

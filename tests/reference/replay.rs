@@ -37,6 +37,7 @@ pub(crate) fn replay(data: &Data, rules: Rules, limits: VehicleLimits) -> Replay
             name: name.clone(),
             limits,
             out_of_service: Vec::new(),
+            calibrations: vec![],
         };
         let (mut state, mut effects) = (VehicleState::default(), Effects::default());
         for (_, fix) in of_vehicle {

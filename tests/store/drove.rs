@@ -15,10 +15,11 @@ for_each_engine!(
     a_record_that_holds_again_on_the_live_path_keeps_its_driver,
 );
 
-const FIRST: DriverId = DriverId(Uuid::from_u128(201));
+pub(crate) const FIRST: DriverId = DriverId(Uuid::from_u128(201));
 const SECOND: DriverId = DriverId(Uuid::from_u128(202));
 
-async fn hire(store: &TestStore) {
+/// Two drivers.
+pub(crate) async fn hire(store: &TestStore) {
     for driver in [FIRST, SECOND] {
         let insert = "insert into driver (id, creator_organization_id, first_name, last_name, search_key, documents, \
              status, created_at, updated_at) values ($1, $2, 'a', 'b', 'a b', '[]', 'active', $3, $3)";
@@ -27,7 +28,8 @@ async fn hire(store: &TestStore) {
     }
 }
 
-async fn assign(store: &TestStore, driver: DriverId, from: i64, to: Option<i64>) {
+/// Who drives the one vehicle.
+pub(crate) async fn assign(store: &TestStore, driver: DriverId, from: i64, to: Option<i64>) {
     let insert = "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, ended_at, \
          assigned_by, end_reason, created_at, updated_at) values ($1, $2, $3, $4, $5, $6, $2, $7, $5, $5)";
     let insert = store.db.write().sql(insert).bind(Uuid::now_v7()).bind(ORGANIZATION.0).bind(driver.0);

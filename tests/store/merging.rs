@@ -1,8 +1,9 @@
 //! Several reports of one fix are made one, whichever came first; only what changes is written.
 
+use waypost_actors::fuel::Gauge;
 use waypost_actors::model::{Fix, FuelReading};
 use waypost_actors::ports::{Counts, TrackStore};
-use waypost_actors::tracking::{PositionRow, Quarantine, Standing};
+use waypost_actors::tracking::{PositionRow, Quarantine, Standing, VehicleState};
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
 use crate::fleet::{VEHICLE, at, batch, correcting, correction, fix, mark, marked, row, stand, write};
@@ -11,6 +12,7 @@ for_each_engine!(
     the_outcome_does_not_depend_on_the_order,
     only_what_changes_is_written,
     what_changes_the_judgement_marks_the_vehicle,
+    what_changes_the_fuel_log_marks_the_vehicle,
     a_fix_ahead_of_the_clock_never_counts,
     a_fix_that_was_inaccurate_is_no_better_for_not_saying_so_again,
 );
@@ -116,15 +118,37 @@ async fn what_changes_the_judgement_marks_the_vehicle(store: TestStore) {
     let track = stand(&store).await;
     let fresh = [0, 10, 20].map(|second| row(fix(second), Standing::Fresh)).to_vec();
     track.commit(&batch(vec![write(fresh)])).await.expect("committed");
-    let unjudged =
-        Fix { odometer_km: Some(3.0), fuel: Some(FuelReading::Percent(5.0)), ignition: Some(true), ..fix(0) };
+    let unjudged = Fix { odometer_km: Some(3.0), ignition: Some(true), ..fix(0) };
     let committed = track.commit(&batch(vec![write(vec![row(unjudged, RECHECK)])])).await.expect("committed");
     assert_eq!((committed[0].is_dirty, marked(&store).await), (false, None));
+    let fueled = Fix { fuel: Some(FuelReading::Percent(5.0)), ..fix(0) };
+    // The engine says that it has judged what this adds.
+    let judged = write(vec![row(fueled, Standing::Repeat)]);
+    let committed = track.commit(&batch(vec![judged])).await.expect("committed");
+    assert_eq!((committed[0].is_dirty, committed[0].counts.duplicates), (false, 1));
     let filled = |second| row(Fix { accuracy_meters: Some(12.0), ..fix(second) }, RECHECK);
     let writes = vec![write(vec![filled(20)]), write(vec![filled(10), filled(10)])];
     let committed = track.commit(&batch(writes)).await.expect("committed");
     assert!(committed.iter().all(|write| write.is_dirty));
     assert_eq!(marked(&store).await, Some(mark(10, 20)));
+}
+
+async fn what_changes_the_fuel_log_marks_the_vehicle(store: TestStore) {
+    let track = stand(&store).await;
+    let fresh = [0, 10, 20].map(|second| row(fix(second), Standing::Fresh)).to_vec();
+    track.commit(&batch(vec![write(fresh)])).await.expect("committed");
+    let fueled = Fix { fuel_cumulative: Some(5.0), ..fix(10) };
+    let committed = track.commit(&batch(vec![write(vec![row(fueled, RECHECK)])])).await.expect("committed");
+    assert_eq!((committed[0].is_dirty, marked(&store).await), (true, Some(mark(10, 10))));
+    // Of a vehicle that reports fuel, what is read with it counts too.
+    let (gauge, _) = Gauge::begin(&fueled, &[], VEHICLE).expect("it says something");
+    let mut ignited = write(vec![row(Fix { ignition: Some(true), ..fix(20) }, RECHECK)]);
+    ignited.state = VehicleState { fuel: Some(Box::new(gauge)), ..(*ignited.state).clone() }.into();
+    track.commit(&batch(vec![ignited])).await.expect("committed");
+    assert_eq!(marked(&store).await, Some(mark(10, 20)));
+    let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
+    let fixes: Vec<_> = slice.fixes.iter().map(|stored| stored.fix.fuel_cumulative).collect();
+    assert_eq!(fixes, [None, Some(5.0), None]);
 }
 
 async fn a_fix_ahead_of_the_clock_never_counts(store: TestStore) {

@@ -104,6 +104,7 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         name: "V".into(),
         limits: VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) },
         out_of_service: Vec::new(),
+        calibrations: vec![],
     };
     let mut inside = 0_u64;
     let [near, covering, engine] = nanoseconds([

@@ -14,7 +14,6 @@ use crate::live::LiveError;
 use crate::meters::Invariant;
 use crate::model::{Timestamp, VehicleId};
 use crate::ports::{Batch, Committed, VehicleWrite};
-use crate::tracking::Effects;
 
 /// What a commit owes the sender of a write.
 pub(super) struct Owed {
@@ -42,7 +41,7 @@ pub(super) struct Piece {
 impl Piece {
     /// What it weighs: rows and records.
     pub(super) fn weight(&self) -> usize {
-        self.batch.writes.iter().map(|write| weight(&write.effects)).sum()
+        self.batch.writes.iter().map(|write| write.effects.weight()).sum()
     }
 
     /// When its newest fix arrived.
@@ -91,7 +90,7 @@ pub(super) struct Waiting {
 impl Waiting {
     pub(super) fn push(&mut self, write: Write) {
         self.taken += 1;
-        self.rows += weight(&write.effects);
+        self.rows += write.effects.weight();
         self.writes.push_back((write, Instant::now()));
     }
 
@@ -125,7 +124,7 @@ impl Waiting {
         let mut piece = Piece::default();
         let mut rows = 0;
         while let Some((write, _)) = self.writes.front() {
-            let more = weight(&write.effects);
+            let more = write.effects.weight();
             if rows > 0 && rows + more > max_rows {
                 break;
             }
@@ -207,13 +206,6 @@ pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
     }
 }
 
-/// What a write weighs in a batch: its rows and its records.
-fn weight(effects: &Effects) -> usize {
-    let correction = effects.correction.as_ref();
-    let corrected = correction.map_or(0, |part| part.events.len() + part.quarantines.len());
-    effects.rows.len() + effects.events.len() + corrected + 1
-}
-
 /// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
 pub(super) fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
     let writes = batch.writes.iter().zip(committed);
@@ -234,8 +226,7 @@ pub(super) fn broken_invariant(
         let what = format!("a commit of {} writes does not account for their fixes", owed.len());
         return Some((Invariant::Accounts, what));
     }
-    let mut numbers: Vec<i64> =
-        committed.iter().flat_map(|committed| &committed.events).map(|event| event.sequence).collect();
+    let mut numbers: Vec<i64> = committed.iter().flat_map(Committed::numbers).collect();
     numbers.sort_unstable();
     let is_whole = numbers.iter().zip(next..).all(|(number, expected)| *number == expected);
     let what =

@@ -7,12 +7,13 @@ use std::sync::Arc;
 use actix::prelude::*;
 use tokio::sync::mpsc;
 
+use crate::fuel::FuelRecord;
 use crate::geofence::FenceTimeline;
 use crate::meters::Meters;
 use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Stay, VehicleState};
-use crate::view::{HeldFence, InsideView, RunningVisit, VehicleView};
+use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{Audience, CommittedEvent, Update, VehicleUpdate, Watch};
 
 /// Over a longer time than this nobody asks how far a vehicle can have come. Seconds.
@@ -94,6 +95,7 @@ impl Occupancy {
         vehicles: &[Arc<VehicleUpdate>],
         removed: Option<(VehicleId, OrganizationId)>,
         events: &[Arc<CommittedEvent>],
+        fuel_events: &[Arc<CommittedEvent<FuelRecord>>],
     ) {
         let (next_sequence, meter) = (self.next_sequence, &self.meters.watchers);
         let mut parts: HashMap<Option<OrganizationId>, Arc<Update>> = HashMap::new();
@@ -112,10 +114,15 @@ impl Occupancy {
                         .map(|(vehicle, _)| *vehicle)
                         .collect(),
                     events: events.iter().filter(|e| sees(e.event.organization_id)).cloned().collect(),
+                    fuel_events: fuel_events
+                        .iter()
+                        .filter(|e| sees(e.event.organization_id))
+                        .cloned()
+                        .collect(),
                     next_sequence,
                 })
             });
-            if part.vehicles.is_empty() && part.removed.is_empty() && part.events.is_empty() {
+            if part.is_empty() {
                 return !watcher.updates.is_closed();
             }
             meter.offer(1);
@@ -132,7 +139,7 @@ impl Occupancy {
     fn apply(
         &mut self,
         states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
-        events: Vec<Event>,
+        (events, fuel_events): (Vec<Event>, Vec<FuelRecord>),
         next_sequence: i64,
     ) {
         // A vehicle may come more than once in a commit: only its last state counts. One that was
@@ -149,7 +156,9 @@ impl Occupancy {
             .collect();
         self.next_sequence = next_sequence;
         let events: Vec<_> = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        self.publish(&vehicles, None, &events);
+        let fuel_events: Vec<_> =
+            fuel_events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
+        self.publish(&vehicles, None, &events, &fuel_events);
     }
 }
 
@@ -170,6 +179,7 @@ pub(crate) struct CommittedVehicle {
 pub(crate) struct Committed {
     pub(crate) vehicles: Vec<CommittedVehicle>,
     pub(crate) events: Vec<Event>,
+    pub(crate) fuel_events: Vec<FuelRecord>,
     pub(crate) next_sequence: i64,
 }
 
@@ -178,7 +188,7 @@ impl Handler<Committed> for Occupancy {
 
     fn handle(&mut self, committed: Committed, _: &mut Context<Self>) {
         let states = committed.vehicles.into_iter().map(|v| (v.vehicle_id, v.organization_id, v.state));
-        self.apply(states, committed.events, committed.next_sequence);
+        self.apply(states, (committed.events, committed.fuel_events), committed.next_sequence);
     }
 }
 
@@ -197,7 +207,7 @@ impl Handler<Replace> for Occupancy {
             .into_iter()
             .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))))
             .collect();
-        self.apply(states, reread.events, reread.next_sequence);
+        self.apply(states, (reread.events, reread.fuel_events), reread.next_sequence);
     }
 }
 
@@ -226,7 +236,8 @@ impl Handler<View> for Occupancy {
         let known = self.vehicles.get(&vehicle)?;
         let mut geofences: Vec<HeldFence> = known.state.open_stays().map(HeldFence::from).collect();
         geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
-        Some(VehicleView { fix: known.state.last, geofences, motion: known.state.trail.motion })
+        let fuel = LiveFuel::of(vehicle, &known.state);
+        Some(VehicleView { fix: known.state.last, geofences, motion: known.state.trail.motion, fuel })
     }
 }
 
@@ -337,7 +348,7 @@ impl Handler<Introduce> for Occupancy {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let state = Arc::new(VehicleState::default());
             let update = Arc::new(self.put(new.vehicle_id, new.organization_id, state));
-            self.publish(&[update], None, &[]);
+            self.publish(&[update], None, &[], &[]);
         }
     }
 }
@@ -358,7 +369,7 @@ impl Handler<Forget> for Occupancy {
             if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
                 fleet.remove(&vehicle);
             }
-            self.publish(&[], Some((vehicle, known.organization_id)), &[]);
+            self.publish(&[], Some((vehicle, known.organization_id)), &[], &[]);
         }
     }
 }

@@ -22,7 +22,7 @@ use super::permits::{Permit, Permits};
 use super::vehicle::{Done, Outcome};
 use crate::live::{Health, LiveConfig, LiveError};
 use crate::meters::{Invariant, Meters};
-use crate::model::{Event, OrganizationId, VehicleId};
+use crate::model::{OrganizationId, VehicleId};
 use crate::ports::{Batch, Committed, Counts, Reread, StoreError, TrackStore, VehicleWrite};
 use crate::tracking::{Effects, VehicleState};
 
@@ -328,9 +328,13 @@ async fn tell(
     committed: &mut [Committed],
     next_sequence: i64,
 ) -> (i64, Newest) {
-    let events: Vec<Event> =
-        committed.iter_mut().flat_map(|committed| std::mem::take(&mut committed.events)).collect();
-    let next_sequence = events.iter().map(|event| event.sequence + 1).max().unwrap_or(next_sequence);
+    let next_sequence =
+        committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
+    let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
+    for committed in committed {
+        events.append(&mut committed.events);
+        fuel_events.append(&mut committed.fuel_events);
+    }
     let committed = |write: VehicleWrite| CommittedVehicle {
         vehicle_id: write.vehicle_id,
         organization_id: write.organization_id,
@@ -338,7 +342,7 @@ async fn tell(
     };
     let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
     let newest = vehicles.iter().map(|v| (v.organization_id, v.vehicle_id, Arc::clone(&v.state))).collect();
-    occupancy.send(occupancy::Committed { vehicles, events, next_sequence }).await.ok();
+    occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
     (next_sequence, newest)
 }
 

@@ -325,7 +325,7 @@ fn unread(error: &StoreError) -> LiveError {
 
 /// What these effects may mark dirty when they are stored: only the store knows what it had before.
 fn may_be_late(effects: &Effects) -> Option<Mark> {
-    let rechecked = effects.rows.iter().filter(|row| row.standing != Standing::Fresh);
+    let rechecked = effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
     rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late).reduce(Mark::merge)
 }
 

@@ -44,6 +44,8 @@ pub struct Measured {
     pub counter_liters: Option<f64>,
     /// How far the vehicle moved since the reading before, in metres; `None` if nobody knows.
     pub distance_meters: Option<f64>,
+    /// The version of the sensor's configuration its level is of.
+    pub version: Option<i64>,
 }
 
 /// What a vehicle burnt in a period.
@@ -78,6 +80,9 @@ pub struct Meter {
     level: Track,
     counter: Track,
     burnt_liters: f64,
+    /// The version of the newest level, and what the level has changed by from version to version.
+    version: Option<i64>,
+    recalibrated_liters: f64,
 }
 
 /// One of the two sources: where it began, where it is, and how much of the time it tells of.
@@ -95,7 +100,16 @@ impl Meter {
     #[must_use]
     pub fn new(from: Timestamp, to: Timestamp) -> Self {
         let track = Track { meters: Some(0.0), ..Track::default() };
-        Self { from, to, meters: 0.0, level: track, counter: track, burnt_liters: 0.0 }
+        Self {
+            from,
+            to,
+            meters: 0.0,
+            level: track,
+            counter: track,
+            burnt_liters: 0.0,
+            version: None,
+            recalibrated_liters: 0.0,
+        }
     }
 
     /// Takes the next reading, in the order of time. Begin with the newest one before the period, if there is
@@ -110,6 +124,7 @@ impl Meter {
         self.level.proceed(measured.distance_meters);
         self.counter.proceed(measured.distance_meters);
         if let Some(liters) = measured.level_liters {
+            self.note_version(measured, liters);
             let hides_a_drive = !self.level.meters.is_some_and(|meters| meters < SAME_PLACE_METERS);
             self.level.take(measured.at, liters, self.from, !hides_a_drive);
         }
@@ -140,7 +155,7 @@ impl Meter {
             opened.zip(closed).filter(|(opened, closed)| opened.0 < closed.0).map(|(opened, closed)| {
                 let start = plateau(opened, events, tank);
                 let end = plateau(closed, events, tank);
-                start - end + refueled_liters - drained_liters
+                start - end + self.recalibrated_liters + refueled_liters - drained_liters
             });
         let (source, balance, track) = match (by_counter, by_level) {
             (Some(liters), _) => (Some(Source::Counter), Some(liters), &self.counter),
@@ -164,6 +179,17 @@ impl Meter {
             coverage,
             inconsistent,
         }
+    }
+
+    /// The same fuel reads differently by another calibration: that is neither burnt nor refuelled.
+    fn note_version(&mut self, measured: &Measured, liters: f64) {
+        if let Some((_, before)) = self.level.newest
+            && measured.version != self.version
+            && measured.at >= self.from
+        {
+            self.recalibrated_liters += liters - before;
+        }
+        self.version = measured.version;
     }
 
     fn any(&self) -> bool {
@@ -225,6 +251,8 @@ mod tests {
     const START: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
     const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
     const HOUR: f64 = 3600.0;
+    /// When a drive's sensor gets its second calibration: after whatever the other tests look at.
+    const NEW_CALIBRATION: f64 = 10.0 * HOUR;
 
     fn at(seconds: f64) -> Timestamp {
         START.plus_seconds(seconds)
@@ -246,6 +274,7 @@ mod tests {
                 level_liters,
                 counter_liters,
                 distance_meters: Some(70_000.0 / 60.0),
+                version: Some(if seconds < NEW_CALIBRATION { 1 } else { 2 }),
             });
         }
     }
@@ -301,6 +330,22 @@ mod tests {
         let found = meter.finish(&events, &TANK);
         assert!((found.liters.unwrap() - 42.0).abs() < 0.01, "{found:?}");
         assert_eq!((found.refueled_liters, found.drained_liters), (100.0, 30.0));
+    }
+
+    #[test]
+    fn a_new_calibration_is_neither_burnt_nor_refuelled() {
+        let level = |seconds: f64| {
+            let shift = if seconds < NEW_CALIBRATION { 0.0 } else { 35.0 };
+            burning(400.0)(seconds).map(|liters| liters + shift)
+        };
+        let mut meter = Meter::new(at(9.0 * HOUR), at(11.0 * HOUR + 1.0));
+        drive(&mut meter, 8.5 * HOUR, 11.0 * HOUR, level, none);
+        let found = meter.finish(&[], &TANK);
+        // What was burnt in the minute between the two versions is not known.
+        assert!((found.liters.unwrap() - 42.0).abs() < 0.71, "{found:?}");
+        let mut after = Meter::new(at(NEW_CALIBRATION), at(11.0 * HOUR + 1.0));
+        drive(&mut after, NEW_CALIBRATION - 60.0, 11.0 * HOUR, level, none);
+        assert!((after.finish(&[], &TANK).liters.unwrap() - 21.0).abs() < 0.71);
     }
 
     #[test]
@@ -363,6 +408,7 @@ mod tests {
             level_liters: Some(level),
             counter_liters: None,
             distance_meters: Some(0.0),
+            version: Some(1),
         };
         let mut leak = Meter::new(at(0.0), at(8.0 * HOUR + 1.0));
         leak.observe(&parked(200.0, 0.0));

@@ -32,13 +32,29 @@ pub fn step(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: Vehi
         certain.extend(state.held.take());
         state.restart(tank.version);
     }
-    if let Some(cell) = state.take(reading) {
-        state.push(cell, tank);
-        judge(state, tank, &mut certain);
-        release(state, tank, &mut certain);
-        forget(state, tank);
+    if state.proceed(reading) {
+        take(state, reading, tank, &mut certain);
     }
     certain.iter().filter_map(|candidate| candidate.event(vehicle)).collect()
+}
+
+/// Takes the level of the newest reading, which [`step`] knew without one: another message told it. The
+/// outcome is that of one step with the level.
+pub fn fill(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: VehicleId) -> Vec<FuelEvent> {
+    let mut certain = Vec::new();
+    if state.version == Some(tank.version) && state.newest() == Some(reading.at) {
+        take(state, reading, tank, &mut certain);
+    }
+    certain.iter().filter_map(|candidate| candidate.event(vehicle)).collect()
+}
+
+fn take(state: &mut FuelState, reading: &Reading, tank: &Tank, certain: &mut Vec<Candidate>) {
+    if let Some(cell) = state.take(reading) {
+        state.push(cell, tank);
+        judge(state, tank, certain);
+        release(state, tank, certain);
+        forget(state, tank);
+    }
 }
 
 /// Judges every edge that has a full window behind it.

@@ -12,8 +12,18 @@ const POINTS_IN_BUCKET: usize = 4;
 pub struct ChartPoint {
     /// When.
     pub at: Timestamp,
-    /// Litres; `None` in the middle of a gap.
+    /// Litres as read; `None` in the middle of a gap.
     pub liters: Option<f64>,
+    /// The smoothed level at that reading, in litres.
+    pub smoothed_liters: Option<f64>,
+}
+
+/// A reading: what was read decides whether it stays, what was smoothed goes with it.
+#[derive(Clone, Copy, Debug)]
+struct Sample {
+    at: Timestamp,
+    liters: f64,
+    smoothed_liters: Option<f64>,
 }
 
 /// Takes a series point by point, in the order of time, and keeps no more than it gives out.
@@ -26,9 +36,9 @@ pub struct Downsampler {
     /// Instants that are kept whatever lies around them.
     edges: BTreeSet<Timestamp>,
     /// Everything, while that is few.
-    all: Vec<(Timestamp, f64)>,
+    all: Vec<Sample>,
     buckets: Vec<Option<Bucket>>,
-    kept: Vec<(Timestamp, f64)>,
+    kept: Vec<Sample>,
     /// The middle of each gap, and how many seconds it is long.
     breaks: Vec<(Timestamp, f64)>,
     newest: Option<Timestamp>,
@@ -36,10 +46,10 @@ pub struct Downsampler {
 
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
-    first: (Timestamp, f64),
-    lowest: (Timestamp, f64),
-    highest: (Timestamp, f64),
-    last: (Timestamp, f64),
+    first: Sample,
+    lowest: Sample,
+    highest: Sample,
+    last: Sample,
 }
 
 impl Downsampler {
@@ -68,17 +78,18 @@ impl Downsampler {
         }
     }
 
-    /// Takes the next point.
-    pub fn push(&mut self, at: Timestamp, liters: f64) {
+    /// Takes the next reading, with the smoothed level at it.
+    pub fn push(&mut self, at: Timestamp, liters: f64, smoothed_liters: Option<f64>) {
         self.note_gap(at);
         self.newest = Some(at);
+        let sample = Sample { at, liters, smoothed_liters };
         if self.buckets.is_empty() {
-            self.all.push((at, liters));
+            self.all.push(sample);
             if self.all.len() > self.limit {
                 self.begin_buckets();
             }
         } else {
-            self.fold((at, liters));
+            self.fold(sample);
         }
     }
 
@@ -88,8 +99,13 @@ impl Downsampler {
         let corners = |bucket: Bucket| [bucket.first, bucket.lowest, bucket.highest, bucket.last];
         let of_buckets = self.buckets.into_iter().flatten().flat_map(corners);
         let values = self.all.into_iter().chain(of_buckets).chain(self.kept);
-        let values = values.map(|(at, liters)| ChartPoint { at, liters: Some(liters) });
-        let breaks = self.breaks.into_iter().map(|(at, _)| ChartPoint { at, liters: None });
+        let values = values.map(|Sample { at, liters, smoothed_liters }| ChartPoint {
+            at,
+            liters: Some(liters),
+            smoothed_liters,
+        });
+        let breaks = self.breaks.into_iter();
+        let breaks = breaks.map(|(at, _)| ChartPoint { at, liters: None, smoothed_liters: None });
         let mut points: Vec<ChartPoint> = values.chain(breaks).collect();
         points.sort_by_key(|point| point.at);
         points.dedup_by_key(|point| point.at);
@@ -120,11 +136,11 @@ impl Downsampler {
         }
     }
 
-    fn fold(&mut self, point: (Timestamp, f64)) {
-        if self.edges.contains(&point.0) {
+    fn fold(&mut self, point: Sample) {
+        if self.edges.contains(&point.at) {
             self.kept.push(point);
         }
-        let index = point.0.seconds_since(self.from).max(0.0) / self.bucket_seconds();
+        let index = point.at.seconds_since(self.from).max(0.0) / self.bucket_seconds();
         let index = (index as usize).min(self.buckets.len() - 1);
         let bucket = &mut self.buckets[index];
         *bucket = Some(bucket.map_or_else(|| Bucket::of(point), |bucket| bucket.with(point)));
@@ -132,15 +148,15 @@ impl Downsampler {
 }
 
 impl Bucket {
-    const fn of(point: (Timestamp, f64)) -> Self {
+    const fn of(point: Sample) -> Self {
         Self { first: point, lowest: point, highest: point, last: point }
     }
 
-    fn with(self, point: (Timestamp, f64)) -> Self {
+    fn with(self, point: Sample) -> Self {
         Self {
             first: self.first,
-            lowest: if point.1 < self.lowest.1 { point } else { self.lowest },
-            highest: if point.1 > self.highest.1 { point } else { self.highest },
+            lowest: if point.liters < self.lowest.liters { point } else { self.lowest },
+            highest: if point.liters > self.highest.liters { point } else { self.highest },
             last: point,
         }
     }
@@ -162,7 +178,7 @@ mod tests {
         edges: &[Timestamp],
     ) -> Vec<ChartPoint> {
         let mut sampler = Downsampler::new(START, at(100_000), limit, 600.0, edges.iter().copied());
-        series.for_each(|(seconds, liters)| sampler.push(at(seconds), liters));
+        series.for_each(|(seconds, liters)| sampler.push(at(seconds), liters, Some(60.0)));
         sampler.finish()
     }
 
@@ -171,7 +187,11 @@ mod tests {
         let series = (0..10_000).map(|step| (step * 10, if step == 6_543 { 12.0 } else { 60.0 }));
         let points = sampled(series, 50, &[]);
         assert!(points.len() <= 50, "{}", points.len());
-        assert!(points.contains(&ChartPoint { at: at(65_430), liters: Some(12.0) }));
+        assert!(points.contains(&ChartPoint {
+            at: at(65_430),
+            liters: Some(12.0),
+            smoothed_liters: Some(60.0)
+        }));
         assert_eq!(points.first().map(|point| point.at), Some(START));
         assert_eq!(points.last().map(|point| point.at), Some(at(99_990)));
         assert!(points.is_sorted_by_key(|point| point.at));

@@ -70,11 +70,13 @@ impl FuelMotion {
 /// A refuel or a drain. It is final as far as the readings up to it go; only a reading that came late
 /// changes it, by a replay that finds another.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FuelEvent {
     /// The hash of vehicle, kind and `started_at`: a replay finds the same id again.
     pub id: EventId,
     /// What happened.
+    #[serde(rename = "type")]
     pub kind: FuelEventKind,
     /// The last reading of the level before. Also what the id hangs on.
     pub started_at: Timestamp,
@@ -87,6 +89,7 @@ pub struct FuelEvent {
     /// Litres that came in or went out; above 0.
     pub volume_liters: f64,
     /// Where, if any reading of it had a place.
+    #[serde(rename = "location", default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
     /// What the vehicle did.
     pub motion: FuelMotion,

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::sensor::{CalibrationPoint, OVERFILL_SHARE, Sensor, SensorKind};
-use crate::model::FuelReading;
+use super::sensor::OVERFILL_SHARE;
+use crate::model::{CalibrationPoint, FuelReading, Sensor, SensorKind};
 
 /// Beyond the ends of a calibration, so much of its span is still the end (a float at its stop
 /// wobbles); farther out is another number altogether.

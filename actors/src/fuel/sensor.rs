@@ -1,6 +1,6 @@
-//! The configuration of a vehicle's fuel sensor, and what is wrong with one.
+//! What is wrong with the configuration of a fuel sensor.
 
-use serde::{Deserialize, Serialize};
+use crate::model::{CalibrationPoint, Sensor, SensorKind};
 
 /// Litres; a rail tank car holds less.
 const MAX_CAPACITY_LITERS: f64 = 100_000.0;
@@ -15,64 +15,6 @@ const MIN_WINDOW_SECONDS: f64 = 60.0;
 /// Seconds: longer, and the live level lags behind the tank by a quarter of an hour.
 const MAX_WINDOW_SECONDS: f64 = 1800.0;
 
-/// What the sensor's number is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum SensorKind {
-    /// Share of the tank in percent.
-    Percent,
-    /// Litres in the tank.
-    Liters,
-    /// The sensor's own unit; only a calibration makes litres of it.
-    Raw,
-    /// Litres burnt since the counter began. It says nothing of the tank.
-    Cumulative,
-}
-
-/// A point of the calibration: so much in the tank when the sensor says `raw`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct CalibrationPoint {
-    /// In the sensor's unit.
-    pub raw: f64,
-    /// Litres in the tank.
-    pub liters: f64,
-}
-
-/// A vehicle's fuel sensor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Sensor {
-    /// What its number is.
-    pub kind: SensorKind,
-    /// What the tank holds, in litres.
-    pub tank_capacity_liters: f64,
-    /// 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
-    /// sensor). Between two points the level is on the straight line.
-    #[serde(default)]
-    pub calibration: Vec<CalibrationPoint>,
-    /// The sensor's number is invalid below this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub min_valid: Option<f64>,
-    /// The sensor's number is invalid above this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub max_valid: Option<f64>,
-    /// Numbers with which the sensor says that it is broken.
-    #[serde(default)]
-    pub error_codes: Vec<f64>,
-    /// Over how many seconds levels are smoothed, 60 to 1800.
-    #[serde(default = "default_window_seconds")]
-    pub window_seconds: f64,
-}
-
-/// Seconds: longer than waves in a tank live, shorter than any consumption shows.
-const fn default_window_seconds() -> f64 {
-    300.0
-}
-
 /// One thing that is wrong with a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
@@ -83,20 +25,6 @@ pub struct Problem {
 }
 
 impl Sensor {
-    /// A sensor without calibration, limits or codes of errors, smoothed over five minutes.
-    #[must_use]
-    pub const fn new(kind: SensorKind, tank_capacity_liters: f64) -> Self {
-        Self {
-            kind,
-            tank_capacity_liters,
-            calibration: Vec::new(),
-            min_valid: None,
-            max_valid: None,
-            error_codes: Vec::new(),
-            window_seconds: default_window_seconds(),
-        }
-    }
-
     /// Everything that is wrong with it; nothing if it can be used.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {

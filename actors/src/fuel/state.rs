@@ -7,10 +7,9 @@ use super::cell::{Cell, OpenCell, Way};
 use super::edges::Run;
 use super::event::FuelEvent;
 use super::reading::Reading;
-use super::sensor::Sensor;
 use super::smoothing::robust;
 use super::wander::Wander;
-use crate::model::{Timestamp, VehicleId};
+use crate::model::{Sensor, Timestamp, VehicleId};
 
 /// The tank the readings are of.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,6 +68,12 @@ impl FuelState {
         self.last.map(|last| last.at)
     }
 
+    /// The version of the configuration its levels are of.
+    #[must_use]
+    pub const fn version(&self) -> Option<i64> {
+        self.version
+    }
+
     /// The level now, smoothed over what was read within the window up to the newest reading, in litres.
     #[must_use]
     pub fn level_liters(&self, tank: &Tank) -> Option<f64> {
@@ -99,17 +104,22 @@ impl FuelState {
         self.cells.push(cell);
     }
 
-    /// Takes a reading in. Returns the cell that it closes, and that it was taken at all.
-    pub(super) fn take(&mut self, reading: &Reading) -> Option<Cell> {
+    /// Goes on to a reading that is newer than all before; `false` if it is not.
+    pub(super) fn proceed(&mut self, reading: &Reading) -> bool {
         let seconds = self.last.map_or(0.0, |last| reading.at.seconds_since(last.at));
         if self.last.is_some() && seconds <= 0.0 {
-            return None;
+            return false;
         }
         let moving = reading.moving(seconds);
         let before = self.last.map_or(moving, |last| last.moving);
         let meters = if self.last.is_none() { Some(0.0) } else { reading.distance_meters };
         self.way.proceed(before, moving, seconds, meters);
         self.last = Some(Last { at: reading.at, moving });
+        true
+    }
+
+    /// Takes the level of the newest reading in, if it has one. Returns the cell that it closes.
+    pub(super) fn take(&mut self, reading: &Reading) -> Option<Cell> {
         let liters = reading.level_liters.filter(|liters| liters.is_finite())?;
         let way = std::mem::take(&mut self.way);
         match &mut self.open {

@@ -31,6 +31,7 @@ pub(super) struct Owed {
     removed: Vec<(VehicleId, Option<Timestamp>)>,
     /// Out of service, and not yet by their state.
     out: Vec<(VehicleId, Timestamp)>,
+    calibrations: Vec<(VehicleId, i64, Timestamp)>,
 }
 
 impl Owed {
@@ -42,7 +43,8 @@ impl Owed {
             let is_known = seed.state.last.is_none() || seed.state.out_since == Some(from);
             (!is_known).then_some((seed.vehicle.id, from))
         });
-        Self { fences: seeds.unsettled.clone(), removed, out: out.collect() }
+        let (fences, calibrations) = (seeds.unsettled.clone(), seeds.uncalibrated.clone());
+        Self { fences, removed, out: out.collect(), calibrations }
     }
 }
 
@@ -55,8 +57,13 @@ impl Live {
             }
         }
         for (vehicle, from) in owed.out {
-            if let Err(error) = self.settle_service(vehicle, from).await {
+            if let Err(error) = self.settle_vehicle(vehicle, from, None).await {
                 tracing::error!(vehicle.id = %vehicle, %error, "a vehicle could not be put out of service yet");
+            }
+        }
+        for (vehicle, version, from) in owed.calibrations {
+            if let Err(error) = self.settle_vehicle(vehicle, from, Some(version)).await {
+                tracing::error!(vehicle.id = %vehicle, %error, "a calibration could not be settled yet");
             }
         }
         for (vehicle, from) in owed.removed {
@@ -166,28 +173,54 @@ impl Live {
         }
     }
 
-    /// Puts a vehicle, and settles a change of its times out of service.
+    /// Puts a vehicle, and settles a change of its times out of service and of its calibration.
     pub(super) async fn put_and_settle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let id = vehicle.id;
         let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
         self.core.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
         let now = vehicle.clone();
         let before = self.desk().directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        match before.and_then(|before| now.service_differs_from(&before)) {
-            Some(from) => self.settle_service(id, from).await,
+        let Some(before) = before else { return Ok(()) };
+        let service = now.service_differs_from(&before);
+        let calibration = now.calibration_differs_from(&before);
+        let version = now.calibrations.iter().map(|known| known.version).max();
+        match service.into_iter().chain(calibration).min() {
+            Some(from) => self.settle_vehicle(id, from, version.filter(|_| calibration.is_some())).await,
             None => Ok(()),
         }
     }
 
-    async fn settle_service(&self, vehicle: VehicleId, from: Timestamp) -> Result<(), LiveError> {
-        let settled = self.ask_to_settle(vehicle, from, false).await;
+    /// What a vehicle is judged by changed from an instant on; `calibrated`: by this version of its calibration.
+    async fn settle_vehicle(
+        &self,
+        vehicle: VehicleId,
+        from: Timestamp,
+        calibrated: Option<i64>,
+    ) -> Result<(), LiveError> {
+        let settled = self.ask_vehicle(vehicle, from, calibrated).await;
         if matches!(settled, Err(LiveError::Unavailable)) {
-            self.again(move |live| async move { live.ask_to_settle(vehicle, from, false).await.map(|_| ()) });
+            self.again(
+                move |live| async move { live.ask_vehicle(vehicle, from, calibrated).await.map(|_| ()) },
+            );
         }
         if settled?.is_dirty {
             self.wait_for_corrections(vec![vehicle]).await;
         }
         Ok(())
+    }
+
+    async fn ask_vehicle(
+        &self,
+        vehicle: VehicleId,
+        from: Timestamp,
+        calibrated: Option<i64>,
+    ) -> Result<Outcome, LiveError> {
+        let outcome = self.ask_to_settle(vehicle, from, false).await?;
+        if let Some(version) = calibrated {
+            let noted = self.core.store.mark_calibrated(vehicle, version).await;
+            noted.map_err(|_| LiveError::Unavailable)?;
+        }
+        Ok(outcome)
     }
 
     pub(super) async fn remove_for_sure(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {

@@ -71,6 +71,9 @@ pub struct Fix {
     /// What the fuel sensor said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<FuelReading>,
+    /// Litres burnt since the device's counter began; beside a level or without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel_cumulative: Option<f64>,
 }
 
 impl Fix {
@@ -88,7 +91,14 @@ impl Fix {
             odometer_km: None,
             ignition: None,
             fuel: None,
+            fuel_cumulative: None,
         }
+    }
+
+    /// Whether it says anything of fuel.
+    #[must_use]
+    pub const fn has_fuel(&self) -> bool {
+        self.fuel.is_some() || self.fuel_cumulative.is_some()
     }
 
     /// Makes one of two reports of the same fix, whichever came first: a member one of them lacks is
@@ -104,6 +114,7 @@ impl Fix {
         smaller(&mut self.odometer_km, other.odometer_km, f64::total_cmp);
         smaller(&mut self.ignition, other.ignition, bool::cmp);
         smaller(&mut self.fuel, other.fuel, FuelReading::total_cmp);
+        smaller(&mut self.fuel_cumulative, other.fuel_cumulative, f64::total_cmp);
         if self.judged() != before.judged() {
             Merged::Judged
         } else if *self != before {

@@ -8,6 +8,7 @@ mod event;
 mod fence;
 mod fix;
 mod ids;
+mod sensor;
 mod time;
 mod vehicle;
 
@@ -16,5 +17,6 @@ pub use event::{Cause, Event, EventFix, EventKind, EventStatus, Origin};
 pub use fence::{Circle, Fence, FenceVersion, MultiPolygon, Polygon, Ring, Rules, ShapeSpec};
 pub use fix::{Fix, FuelReading, Merged, Place};
 pub use ids::{DriverId, EventId, GeofenceId, OrganizationId, TrackerId, VehicleId, VisitId};
+pub use sensor::{Calibration, CalibrationPoint, Sensor, SensorKind};
 pub use time::{InvalidTimestamp, Timestamp};
 pub use vehicle::{Vehicle, VehicleLimits};

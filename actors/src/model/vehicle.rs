@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{OrganizationId, Timestamp, VehicleId};
+use super::{Calibration, OrganizationId, Timestamp, VehicleId};
 
 /// A vehicle as the live core knows it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,6 +18,8 @@ pub struct Vehicle {
     /// When it was out of service (deleted, inactive or decommissioned): from an instant on, and until
     /// before another one, or still. By instant, without overlaps.
     pub out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
+    /// Its tank and fuel sensor, through all versions.
+    pub calibrations: Vec<Calibration>,
 }
 
 impl Vehicle {
@@ -45,6 +47,14 @@ impl Vehicle {
             }
             (span, other) => span.into_iter().chain(other).map(|(from, _)| *from).min(),
         }
+    }
+
+    /// The earliest instant from which a version of its calibration that is not known there may count.
+    #[must_use]
+    pub fn calibration_differs_from(&self, other: &Self) -> Option<Timestamp> {
+        let is_new = |version: &&Calibration| !other.calibrations.contains(*version);
+        let new = self.calibrations.iter().filter(is_new);
+        new.map(|version| version.effective_from.unwrap_or(Timestamp::FIRST)).min()
     }
 
     /// Whether it was out of service at an instant.

@@ -29,6 +29,8 @@ pub struct Reported {
     pub ignition: Option<bool>,
     /// What the fuel sensor said.
     pub fuel: Option<FuelReading>,
+    /// Litres burnt since the device's counter began; below 0 means unknown.
+    pub fuel_cumulative: Option<f64>,
 }
 
 /// Why a fix is refused. Its batch goes on without it.
@@ -99,6 +101,7 @@ pub fn accept(
         odometer_km: known("odometerKm", reported.odometer_km)?,
         ignition: reported.ignition,
         fuel: reported.fuel.map(finite_fuel).transpose()?,
+        fuel_cumulative: known("fuel.cumulative", reported.fuel_cumulative)?,
     })
 }
 

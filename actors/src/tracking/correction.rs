@@ -23,7 +23,8 @@ pub struct StoredFix {
 pub struct Slice {
     /// The vehicle's dirty mark.
     pub mark: Mark,
-    /// The newest checkpoint with `at < mark.from`; `None`: the evaluation starts with the beginning.
+    /// The newest checkpoint with `at < mark.from`; `None`: the evaluation starts with the beginning. Where
+    /// the beginning is gone by retention, the checkpoint of then, though the mark may be earlier.
     pub checkpoint: Option<Checkpoint>,
     /// The fixes behind the checkpoint, by instant, without those quarantined as `future`: about
     /// [`Slice::MAX_FIXES`], and all of an instant or none.
@@ -101,6 +102,26 @@ pub fn correct(slice: &Slice, meanwhile: &Meanwhile, context: &Context<'_>) -> C
     catch_up(&mut evaluation.state, context, &mut evaluation.effects);
     let present = evaluation.present();
     evaluation.end(None, meanwhile.late, Some(present))
+}
+
+/// The state at an instant, evaluated from a checkpoint before it and the stored fixes in between: a
+/// checkpoint to begin at when what is before it is gone. What it records on the way is stored already.
+#[must_use]
+pub fn checkpoint_at(
+    at: Timestamp,
+    from: Option<&Checkpoint>,
+    fixes: &[StoredFix],
+    context: &Context<'_>,
+) -> Checkpoint {
+    let state = from.map(|checkpoint| checkpoint.state.clone()).unwrap_or_default();
+    let mut state = VehicleState { corrected_to: Timestamp::MIN, ..state };
+    let mut effects = Effects::default();
+    for fix in one_of_each(fixes.iter().map(|stored| stored.fix).collect()) {
+        apply(&mut state, fix, context, &mut effects);
+    }
+    advance(&mut state, at, context, &mut effects);
+    state.unsaved = 0;
+    Checkpoint { at, state }
 }
 
 /// Fixes in the order of the timeline; of several reports of one fix a single one.
@@ -209,6 +230,7 @@ impl<'a> Evaluation<'a> {
 
     fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
+        let undecided = self.state.suspect.map(|suspect| suspect.recorded_at);
         let Self { slice, context, effects, .. } = self;
         let correction = Correction {
             after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
@@ -217,6 +239,9 @@ impl<'a> Evaluation<'a> {
             detected_at: context.detected_at,
             events: effects.events,
             visits: effects.visits,
+            fuel_rows: effects.fuel_rows,
+            undecided,
+            fuel_events: effects.fuel_events,
             quarantines,
             checkpoints: effects.checkpoints,
             dirty,

@@ -4,7 +4,33 @@
 use std::collections::{HashMap, HashSet};
 
 use super::effects::Correction;
-use crate::model::{Event, EventId, EventStatus, VisitId};
+use crate::fuel::FuelRecord;
+use crate::model::{Event, EventId, EventStatus, Timestamp, VisitId};
+
+/// A record that corrections put right: of a geofence, or of fuel.
+pub trait Record: Clone {
+    /// Derived from what it records.
+    fn id(&self) -> EventId;
+    /// Whether it holds.
+    fn status(&self) -> EventStatus;
+    /// One more with each correction.
+    fn revision(&self) -> i64;
+    /// When it happened.
+    fn happened_at(&self) -> Timestamp;
+    /// Its number.
+    fn sequence(&self) -> i64;
+    /// The instant of the timeline that made it.
+    fn confirmed_at(&self) -> Timestamp;
+    /// The same, made at another instant.
+    #[must_use]
+    fn made_at(&self, confirmed_at: Timestamp) -> Self;
+    /// The same as a correction found it.
+    #[must_use]
+    fn found_by(&self, correction: &Correction, revision: i64, status: EventStatus) -> Self;
+    /// Whether this one, which is stored, holds and says what another one says. When and how a record was
+    /// found, its number, its driver and names are no values.
+    fn tells_the_same(&self, found: &Self) -> bool;
+}
 
 /// What is to be done to stored records.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,58 +50,119 @@ pub struct Difference {
 
 /// Compares a correction with what is stored. `stored`: the active records of its part, and every
 /// record with an id among its events; each once.
-///
-/// The same id with the same values stays. Other values are one revision on, and so is a record that
-/// was retracted and holds again. What is not among the events any more is retracted. When and how a
-/// record was found, its number, its driver and names are no values.
 #[must_use]
 pub fn diff(stored: &[Event], correction: &Correction) -> Difference {
-    let known: HashMap<EventId, &Event> = stored.iter().map(|event| (event.id, event)).collect();
-    let holds: HashSet<EventId> = correction.events.iter().map(|event| event.id).collect();
-    let mut difference = Difference::default();
-    for event in stored {
-        let in_part = event.status == EventStatus::Active && correction.covers(event.confirmed_at);
-        if in_part && !holds.contains(&event.id) {
-            difference.undone.push(event.visit_id);
-            difference.told.push(found_by(event, correction, event.revision + 1, EventStatus::Retracted));
-        }
-    }
-    difference.told.sort_by_key(|event| (event.occurred_at, event.sequence));
-    for event in &correction.events {
-        match known.get(&event.id) {
-            None => difference.told.push(found_by(event, correction, 1, EventStatus::Active)),
-            Some(stored) if !tells_the_same(stored, event) => {
-                if stored.visit_id != event.visit_id {
-                    difference.undone.push(stored.visit_id);
-                }
-                difference.told.push(found_by(event, correction, stored.revision + 1, EventStatus::Active));
+    let (told, moved) = compare(stored, &correction.events, correction);
+    let visits: HashMap<EventId, VisitId> = stored.iter().map(|event| (event.id, event.visit_id)).collect();
+    let undone = told.iter().filter_map(|event| {
+        let was = visits.get(&event.id).copied()?;
+        (event.status == EventStatus::Retracted || was != event.visit_id).then_some(was)
+    });
+    Difference { undone: undone.collect(), told, moved }
+}
+
+/// What to write in place of what is stored and to tell (retractions first, then what is new or says something else,
+/// in its order), and what only was made at another point of the timeline. `stored` as in [`diff`].
+///
+/// The same id with the same values stays. Other values are one revision on, and so is a record that
+/// was retracted and holds again. What is not found any more is retracted.
+#[must_use]
+pub fn compare<R: Record>(stored: &[R], found: &[R], correction: &Correction) -> (Vec<R>, Vec<R>) {
+    let known: HashMap<EventId, &R> = stored.iter().map(|record| (record.id(), record)).collect();
+    let holds: HashSet<EventId> = found.iter().map(Record::id).collect();
+    let is_gone = |record: &&R| {
+        let in_part = record.status() == EventStatus::Active && correction.covers(record.confirmed_at());
+        in_part && !holds.contains(&record.id())
+    };
+    let mut gone: Vec<&R> = stored.iter().filter(is_gone).collect();
+    gone.sort_by_key(|record| (record.happened_at(), record.sequence()));
+    let retracted = |record: &R| record.found_by(correction, record.revision() + 1, EventStatus::Retracted);
+    let mut told: Vec<R> = gone.into_iter().map(retracted).collect();
+    let mut moved = Vec::new();
+    for record in found {
+        match known.get(&record.id()) {
+            None => told.push(record.found_by(correction, 1, EventStatus::Active)),
+            Some(stored) if !stored.tells_the_same(record) => {
+                told.push(record.found_by(correction, stored.revision() + 1, EventStatus::Active));
             }
-            Some(stored) if stored.confirmed_at != event.confirmed_at => {
-                difference.moved.push(Event { confirmed_at: event.confirmed_at, ..(*stored).clone() });
+            Some(stored) if stored.confirmed_at() != record.confirmed_at() => {
+                moved.push(stored.made_at(record.confirmed_at()));
             }
             Some(_) => {}
         }
     }
-    difference
+    (told, moved)
 }
 
-fn found_by(event: &Event, correction: &Correction, revision: i64, status: EventStatus) -> Event {
-    let Correction { origin, detected_at, .. } = *correction;
-    Event { revision, status, origin, detected_at, ..event.clone() }
-}
-
-/// Whether a stored record holds, and says what the evaluation says.
-fn tells_the_same(stored: &Event, event: &Event) -> bool {
-    let as_stored = Event {
-        sequence: stored.sequence,
-        revision: stored.revision,
-        detected_at: stored.detected_at,
-        origin: stored.origin,
-        driver_id: stored.driver_id,
-        vehicle_name: stored.vehicle_name.clone(),
-        geofence_name: stored.geofence_name.clone(),
-        confirmed_at: stored.confirmed_at,
-        ..event.clone()
+/// The accessors both kinds have alike.
+macro_rules! accessors {
+    ($($id:ident).+) => {
+        fn id(&self) -> EventId {
+            self.$($id).+
+        }
+        fn status(&self) -> EventStatus {
+            self.status
+        }
+        fn revision(&self) -> i64 {
+            self.revision
+        }
+        fn sequence(&self) -> i64 {
+            self.sequence
+        }
+        fn confirmed_at(&self) -> Timestamp {
+            self.confirmed_at
+        }
+        fn made_at(&self, confirmed_at: Timestamp) -> Self {
+            Self { confirmed_at, ..self.clone() }
+        }
+        fn found_by(&self, correction: &Correction, revision: i64, status: EventStatus) -> Self {
+            let Correction { origin, detected_at, .. } = *correction;
+            Self { revision, status, origin, detected_at, ..self.clone() }
+        }
     };
-    as_stored == *stored
+}
+
+impl Record for Event {
+    accessors!(id);
+
+    fn happened_at(&self) -> Timestamp {
+        self.occurred_at
+    }
+
+    fn tells_the_same(&self, found: &Self) -> bool {
+        let as_stored = Self {
+            sequence: self.sequence,
+            revision: self.revision,
+            detected_at: self.detected_at,
+            origin: self.origin,
+            driver_id: self.driver_id,
+            vehicle_name: self.vehicle_name.clone(),
+            geofence_name: self.geofence_name.clone(),
+            confirmed_at: self.confirmed_at,
+            ..found.clone()
+        };
+        as_stored == *self
+    }
+}
+
+impl Record for FuelRecord {
+    accessors!(event.id);
+
+    fn happened_at(&self) -> Timestamp {
+        self.event.started_at
+    }
+
+    fn tells_the_same(&self, found: &Self) -> bool {
+        let as_stored = Self {
+            sequence: self.sequence,
+            revision: self.revision,
+            detected_at: self.detected_at,
+            origin: self.origin,
+            driver_id: self.driver_id,
+            vehicle_name: self.vehicle_name.clone(),
+            confirmed_at: self.confirmed_at,
+            ..found.clone()
+        };
+        as_stored == *self
+    }
 }

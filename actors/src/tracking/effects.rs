@@ -1,6 +1,7 @@
 //! What a step of the engine leaves for the store: rows, visits and events.
 
 use super::VehicleState;
+use crate::fuel::{FuelRecord, FuelRow};
 use crate::model::{Event, EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
 
 /// Why a stored fix was not evaluated.
@@ -49,6 +50,9 @@ pub enum Standing {
         /// If it was not stored before, events from its instant on await a correction.
         late: bool,
     },
+    /// The newest fix reported again: it is stored, and what this report adds judges nothing, or is judged
+    /// already. The two are made one, and nothing awaits a correction.
+    Repeat,
 }
 
 /// A fix to store.
@@ -140,6 +144,13 @@ pub struct Correction {
     pub events: Vec<Event>,
     /// Stays begun or ended in it, in order.
     pub visits: Vec<VisitRow>,
+    /// Every row of the fuel log of the part, and of a fix that waited when it began. What the store holds of the
+    /// part and is not here goes, and so does the row of a fix whose quarantine begins now.
+    pub fuel_rows: Vec<FuelRow>,
+    /// A fix that still waits for the next one at the end of the part: its row is left alone.
+    pub undecided: Option<Timestamp>,
+    /// Refuels and drains, as `events`.
+    pub fuel_events: Vec<FuelRecord>,
     /// Stored fixes whose quarantine is another one now.
     pub quarantines: Vec<(Fix, Option<Quarantine>)>,
     /// They replace all checkpoints of the part.
@@ -167,6 +178,10 @@ pub struct Effects {
     pub events: Vec<Event>,
     /// Stays begun or ended.
     pub visits: Vec<VisitRow>,
+    /// Rows of the fuel log, each in place of one of the same instant.
+    pub fuel_rows: Vec<FuelRow>,
+    /// Refuels and drains, unnumbered, as `events`.
+    pub fuel_events: Vec<FuelRecord>,
     /// Fixes known to be stored already, with nothing new in them.
     pub duplicates: u64,
     /// States to keep, each in place of one of the same instant.
@@ -178,6 +193,16 @@ pub struct Effects {
 }
 
 impl Effects {
+    /// What it weighs in a transaction: its rows and its records, and one.
+    #[must_use]
+    pub fn weight(&self) -> usize {
+        let rows = self.rows.len() + self.fuel_rows.len() + self.events.len();
+        let corrected = self.correction.as_ref();
+        let corrected =
+            corrected.map_or(0, |part| part.events.len() + part.fuel_rows.len() + part.quarantines.len());
+        rows + corrected + 1
+    }
+
     /// Whether there is nothing to commit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -185,6 +210,8 @@ impl Effects {
             && self.confirmed.is_empty()
             && self.events.is_empty()
             && self.visits.is_empty()
+            && self.fuel_rows.is_empty()
+            && self.fuel_events.is_empty()
             && self.checkpoints.is_empty()
             && self.late.is_none()
             && self.correction.is_none()

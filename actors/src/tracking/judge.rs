@@ -6,6 +6,7 @@ use super::Context;
 use super::analytics::{Piece, Tally};
 use super::change::{self, settle};
 use super::effects::{Effects, VisitRow};
+use super::fuel;
 use super::identity::{Anchor, event_id, visit_id};
 use super::motion::Leg;
 use super::passage::{Followed, infer_passages, is_plausible};
@@ -32,6 +33,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     }
     enter(state, way.as_ref(), &fix, first_event, context, effects);
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
+    fuel::take(state, way.as_ref(), &fix, context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
     state.newest_entry = fix.recorded_at;

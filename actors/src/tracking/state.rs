@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analytics::Tally;
 use super::motion::Trail;
+use crate::fuel::Gauge;
 use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
 
 /// Where and when a boundary was crossed.
@@ -147,6 +148,9 @@ pub struct VehicleState {
     /// Fixes evaluated since the state was kept last.
     #[serde(default)]
     pub unsaved: u32,
+    /// Its fuel, once it reported any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<Box<Gauge>>,
 }
 
 impl Default for VehicleState {
@@ -163,6 +167,7 @@ impl Default for VehicleState {
             jumped_at: Timestamp::MIN,
             corrected_to: Timestamp::MIN,
             unsaved: 0,
+            fuel: None,
         }
     }
 }

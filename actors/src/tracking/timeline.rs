@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 
 use super::change::advance;
 use super::effects::{Checkpoint, Effects, PositionRow, Quarantine, Standing};
+use super::fuel;
 use super::judge::{in_order, judge};
 use super::motion::Trail;
 use super::state::Waypoint;
@@ -20,7 +21,7 @@ pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects:
     if let Some(quarantine) = doubtful(&fix, context) {
         store(state, fix, Some(quarantine), false, effects);
     } else if at_same_instant(state, &fix).is_some() {
-        repeat(state, fix, effects);
+        repeat(state, fix, context, effects);
     } else if fix.recorded_at < state.newest() || fix.recorded_at <= state.corrected_to {
         store(state, fix, None, true, effects);
     } else {
@@ -63,16 +64,22 @@ fn at_same_instant<'a>(state: &'a mut VehicleState, fix: &Fix) -> Option<&'a mut
 
 /// Another report of an instant that counts: the same fix again, or another place. Which of two
 /// places counts never depends on which came first, so a better one that comes second is a late fix.
-fn repeat(state: &mut VehicleState, fix: Fix, effects: &mut Effects) {
+fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     let Some(known) = at_same_instant(state, &fix) else { return };
     if known.place != fix.place {
         let late = by_rank(&fix, known).is_lt();
-        store(state, fix, None, late, effects);
-    } else if known.merge(&fix) == Merged::Same {
-        effects.duplicates += 1;
-    } else {
+        return store(state, fix, None, late, effects);
+    }
+    let before = *known;
+    let merged = known.merge(&fix);
+    let whole = *known;
+    match merged {
+        Merged::Same => effects.duplicates += 1,
+        Merged::Unjudged if fuel::repeat(state, &before, &whole, context, effects) => {
+            effects.rows.push(PositionRow { fix, quarantine: None, standing: Standing::Repeat });
+        }
         // The store makes the same one of both, and marks the vehicle if that changes a record.
-        store(state, fix, None, false, effects);
+        Merged::Unjudged | Merged::Judged => store(state, fix, None, false, effects),
     }
 }
 
@@ -83,7 +90,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     // Changes come first, and against the last fix that counts: as if each had been settled when it
     // was made, whether or not a waiting fix is believed afterwards.
     advance(state, fix.recorded_at, context, effects);
-    let own = effects.events.len();
+    let (own, own_fuel) = (effects.events.len(), effects.fuel_events.len());
     if state.out_since.take().is_some() {
         (state.last, state.suspect) = (None, None);
         state.trail = Trail::default();
@@ -111,6 +118,9 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     }
     for event in &mut effects.events[own..] {
         event.confirmed_at = fix.recorded_at;
+    }
+    for record in &mut effects.fuel_events[own_fuel..] {
+        record.confirmed_at = fix.recorded_at;
     }
     in_order(&mut effects.events[first..]);
 }

@@ -58,6 +58,7 @@ pub(crate) fn known_vehicle(number: u128, organization: u128) -> Vehicle {
         name: format!("V{number}"),
         limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
         out_of_service: vec![],
+        calibrations: vec![],
     }
 }
 

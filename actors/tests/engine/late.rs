@@ -7,7 +7,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
-    EventKind, Fence, FenceVersion, Fix, Origin, Place, Rules, Timestamp, Vehicle, VehicleId, VehicleLimits,
+    Calibration, EventKind, Fence, FenceVersion, Fix, Origin, Place, Rules, Timestamp, Vehicle, VehicleId,
+    VehicleLimits,
 };
 use waypost_actors::tracking::{
     Context, Effects, Mark, Meanwhile, Slice, Standing, VehicleState, apply, by_rank, catch_up, correct,
@@ -21,22 +22,24 @@ use crate::script::at;
 use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, drawn, schedule};
 
 /// A vehicle, its fences, and what is stored of it.
-struct Life {
-    vehicle: Vehicle,
+pub(crate) struct Life {
+    pub(crate) vehicle: Vehicle,
     fences: Vec<Fence>,
     set: FenceSet,
     now: Timestamp,
     state: VehicleState,
-    ledger: Ledger,
+    pub(crate) ledger: Ledger,
     next_sequence: i64,
     /// The state is kept after so many writes.
     keeps: usize,
     writes: usize,
+    /// Corrections in the end read so many fixes at once.
+    pub(crate) slice: usize,
     correcting: Option<(Slice, Meanwhile, usize)>,
 }
 
 impl Life {
-    fn new(fences: &[Fence], max_speed_kmh: Option<f64>, keeps: usize) -> Self {
+    pub(crate) fn new(fences: &[Fence], max_speed_kmh: Option<f64>, keeps: usize) -> Self {
         let fences = fences.to_vec();
         let vehicle = Vehicle {
             id: VehicleId(uuid::Uuid::from_u128(2)),
@@ -44,6 +47,7 @@ impl Life {
             name: "V".into(),
             limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
             out_of_service: vec![],
+            calibrations: vec![Calibration::new(1, None, Some(60.0), None)],
         };
         Self {
             vehicle,
@@ -55,6 +59,7 @@ impl Life {
             next_sequence: 1,
             keeps,
             writes: 0,
+            slice: 3,
             correcting: None,
         }
     }
@@ -68,7 +73,8 @@ impl Life {
         let (mut state, mut effects) = (self.state.clone(), Effects::default());
         step(&mut state, &self.context(), &mut effects);
         if let Some((_, meanwhile, _)) = &mut self.correcting {
-            let rechecked = effects.rows.iter().filter(|row| row.standing != Standing::Fresh);
+            let rechecked =
+                effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
             let marks = rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late);
             meanwhile.late = marks.chain(meanwhile.late).reduce(Mark::merge);
         }
@@ -81,11 +87,12 @@ impl Life {
         self.writes += 1;
         let is_newer = self.state.newest() > self.state.corrected_to;
         if self.writes.is_multiple_of(self.keeps) && effects.correction.is_none() && is_newer {
+            self.state.unsaved = 0;
             self.ledger.checkpoints.insert(self.state.newest(), self.state.clone());
         }
     }
 
-    fn through(&mut self, schedule: &[(f64, Step)]) {
+    pub(crate) fn through(&mut self, schedule: &[(f64, Step)]) {
         for (seconds, step) in schedule {
             self.now = at(*seconds);
             self.step(step);
@@ -101,7 +108,7 @@ impl Life {
         self.run(catch_up);
         let mut steps = 0;
         while self.ledger.mark.is_some() {
-            self.begin_correction(3, 0);
+            self.begin_correction(self.slice, 0);
             self.end_correction();
             steps += 1;
             assert!(steps < 1_000, "no end of corrections: {:?}", self.ledger.mark);
@@ -124,6 +131,12 @@ impl Life {
                 });
             }
             Step::Change { .. } => self.change(step),
+            Step::Calibrate { liters, dated } => {
+                let (number, from) = (self.vehicle.calibrations.len() as i64 + 1, self.dated(*dated));
+                let tank = Calibration::new(number, from, Some(f64::from(*liters)), None);
+                self.vehicle.calibrations.push(tank);
+                self.settle(from.unwrap_or(Timestamp::FIRST));
+            }
             Step::TakesEffect(from) => self.settle(*from),
             Step::Out => {
                 if self.vehicle.out_since().is_none() {
@@ -151,17 +164,12 @@ impl Life {
 
     fn change(&mut self, change: &Step) {
         let Step::Change { fence, shape, active, deleted, rules, dated } = change else { return };
+        let effective_from = self.dated(*dated);
         let number = fence % self.fences.len();
         let fence = &mut self.fences[number];
         if fence.versions.iter().any(|version| version.deleted) {
             return;
         }
-        let effective_from = match dated {
-            Dated::Always => None,
-            Dated::Back(by) => Some(self.now.plus_seconds(-f64::from(*by))),
-            Dated::Now => Some(self.now),
-            Dated::Ahead(by) => Some(self.now.plus_seconds(f64::from(*by))),
-        };
         fence.versions.push(FenceVersion {
             version: fence.versions.len() as i64 + 1,
             effective_from,
@@ -173,6 +181,15 @@ impl Life {
         });
         self.set = prepared(&self.fences);
         self.settle(effective_from.unwrap_or(Timestamp::FIRST));
+    }
+
+    fn dated(&self, dated: Dated) -> Option<Timestamp> {
+        match dated {
+            Dated::Always => None,
+            Dated::Back(by) => Some(self.now.plus_seconds(-f64::from(by))),
+            Dated::Now => Some(self.now),
+            Dated::Ahead(by) => Some(self.now.plus_seconds(f64::from(by))),
+        }
     }
 
     fn settle(&mut self, from: Timestamp) {
@@ -191,7 +208,7 @@ impl Life {
         self.write(&effects);
     }
 
-    fn keeps_the_law(&self) {
+    pub(crate) fn keeps_the_law(&self) {
         let effects = self.ledger.keeps_the_law(&self.context());
         assert!(self.state.agrees_with(&self.ledger.state));
         let inside = told(&effects.events);

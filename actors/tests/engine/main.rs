@@ -3,6 +3,7 @@
 mod analytics;
 mod changes;
 mod fences;
+mod fuel;
 mod jitter;
 mod late;
 #[path = "../ledger/mod.rs"]
@@ -11,4 +12,7 @@ mod passages;
 mod properties;
 mod rules;
 mod script;
+#[expect(dead_code, reason = "the detector's own tests use the rest")]
+#[path = "../fuel/tank.rs"]
+mod tank;
 mod timelines;

@@ -77,6 +77,7 @@ impl Life {
             name: "V".into(),
             limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
             out_of_service: vec![],
+            calibrations: vec![],
         };
         let (state, set) = (VehicleState::default(), prepared(fences));
         Self {

@@ -108,7 +108,7 @@ fn duplicates_and_members_that_come_later() {
     let mut with_more = Fix::new(at(0.0), script.now, Place::new(0.005, 0.005));
     with_more.ignition = Some(true);
     script.fix(with_more);
-    assert_eq!(script.standings()[1], (None, Standing::Recheck { late: false }));
+    assert_eq!(script.standings()[1], (None, Standing::Repeat));
     assert_eq!(script.state.last.unwrap().ignition, Some(true));
     assert_eq!(script.events().len(), 1);
 }

@@ -57,6 +57,7 @@ impl Script {
                 name: "V".into(),
                 limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
                 out_of_service: vec![],
+                calibrations: vec![],
             },
             fences: vec![Fence {
                 id: GeofenceId(uuid::Uuid::from_u128(3)),

@@ -3,7 +3,7 @@
 
 use proptest::collection::vec;
 use proptest::prelude::*;
-use waypost_actors::model::{Fix, Rules, ShapeSpec, Timestamp};
+use waypost_actors::model::{Fix, FuelReading, Rules, ShapeSpec, Timestamp};
 
 use crate::fences::{any_rules, grid, shapes};
 use crate::script::at;
@@ -27,6 +27,32 @@ pub(crate) struct Told {
     pub(crate) accuracy: Option<f64>,
     pub(crate) speed: Option<f64>,
     pub(crate) heading: Option<f64>,
+    pub(crate) also: Also,
+}
+
+/// What no record of a geofence depends on: fuel, and what is read with it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Also {
+    fuel: Option<FuelReading>,
+    cumulative: Option<f64>,
+    odometer: Option<f64>,
+    ignition: Option<bool>,
+}
+
+fn also() -> impl Strategy<Value = Also> {
+    let fuel = prop_oneof![
+        3 => Just(None),
+        2 => (0_u32..110).prop_map(|percent| Some(FuelReading::Percent(f64::from(percent)))),
+        1 => (0_u32..80).prop_map(|liters| Some(FuelReading::Liters(f64::from(liters)))),
+        1 => Just(Some(FuelReading::Raw(7.0))),
+    ];
+    let cumulative = prop_oneof![4 => Just(None), 1 => (0_u32..9).prop_map(|liters| Some(f64::from(liters)))];
+    let odometer = prop_oneof![3 => Just(None), 1 => (0_u32..9).prop_map(|km| Some(f64::from(km)))];
+    let ignition = prop_oneof![3 => Just(None), 1 => Just(Some(false)), 1 => Just(Some(true))];
+    let plain = Also { fuel: None, cumulative: None, odometer: None, ignition: None };
+    let some = (fuel, cumulative, odometer, ignition)
+        .prop_map(|(fuel, cumulative, odometer, ignition)| Also { fuel, cumulative, odometer, ignition });
+    prop_oneof![1 => Just(plain), 2 => some]
 }
 
 /// From when a version is in force, seen from when it is made.
@@ -47,6 +73,11 @@ pub(crate) enum Step {
         active: bool,
         deleted: bool,
         rules: Rules,
+        dated: Dated,
+    },
+    /// Another tank.
+    Calibrate {
+        liters: u32,
         dated: Dated,
     },
     /// A version dated ahead takes effect.
@@ -78,11 +109,12 @@ fn told(late: impl Strategy<Value = u32>) -> impl Strategy<Value = Told> {
         1 => Just(Some(130.0)),
     ];
     let heading = prop_oneof![4 => Just(None), 1 => Just(Some(90.0)), 1 => Just(Some(270.0))];
-    (late, accuracy, speed, heading).prop_map(|(late, accuracy, speed, heading)| Told {
+    (late, accuracy, speed, heading, also()).prop_map(|(late, accuracy, speed, heading, also)| Told {
         late,
         accuracy,
         speed,
         heading,
+        also,
     })
 }
 
@@ -102,13 +134,15 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 pub(crate) fn changes() -> impl Strategy<Value = Vec<(u32, Step)>> {
-    let dated = prop_oneof![
-        1 => Just(Dated::Always),
-        2 => (0_u32..800).prop_map(Dated::Back),
-        3 => Just(Dated::Now),
-        1 => (1_u32..500).prop_map(Dated::Ahead),
-    ];
-    let change = (0_usize..4, shapes(), any::<bool>(), 0..8, any_rules(), dated).prop_map(
+    let dated = || {
+        prop_oneof![
+            1 => Just(Dated::Always),
+            2 => (0_u32..800).prop_map(Dated::Back),
+            3 => Just(Dated::Now),
+            1 => (1_u32..500).prop_map(Dated::Ahead),
+        ]
+    };
+    let change = (0_usize..4, shapes(), any::<bool>(), 0..8, any_rules(), dated()).prop_map(
         |(fence, shape, active, deleted, rules, dated)| Step::Change {
             fence,
             shape,
@@ -120,7 +154,8 @@ pub(crate) fn changes() -> impl Strategy<Value = Vec<(u32, Step)>> {
     );
     let step = (1_usize..9, 0_usize..6).prop_map(|(fixes, waits)| Step::Correct { fixes, waits });
     let out = prop_oneof![Just(Step::Out), Just(Step::Back)];
-    vec((0_u32..2500, prop_oneof![3 => change, 4 => step, 1 => out]), 0..25)
+    let calibrate = (40_u32..90, dated()).prop_map(|(liters, dated)| Step::Calibrate { liters, dated });
+    vec((0_u32..2500, prop_oneof![3 => change, 4 => step, 1 => out, 1 => calibrate]), 0..25)
 }
 
 /// Everything that happens, by the server's clock.
@@ -135,6 +170,8 @@ pub(crate) fn schedule(track: &[Drawn], changes: &[(u32, Step)], together: usize
             let mut fix = Fix::new(at(seconds), at(THE_END), grid(place.0, place.1));
             (fix.accuracy_meters, fix.speed_kmh, fix.heading_degrees) =
                 (told.accuracy, told.speed, told.heading);
+            (fix.fuel, fix.fuel_cumulative) = (told.also.fuel, told.also.cumulative);
+            (fix.odometer_km, fix.ignition) = (told.also.odometer, told.also.ignition);
             reports.push((seconds + f64::from(told.late), fix));
         }
     }

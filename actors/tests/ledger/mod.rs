@@ -1,7 +1,10 @@
 //! What a store holds of one vehicle, in memory, by the rules of `TrackStore::commit`.
 
+mod fuel;
+
 use std::collections::BTreeMap;
 
+use waypost_actors::fuel::{FuelRecord, FuelRow};
 use waypost_actors::model::{
     Event, EventId, EventKind, EventStatus, Fix, Merged, Origin, Timestamp, VisitId,
 };
@@ -27,6 +30,8 @@ pub(crate) struct Ledger {
     pub(crate) checkpoints: BTreeMap<Timestamp, VehicleState>,
     pub(crate) mark: Option<Mark>,
     pub(crate) state: VehicleState,
+    pub(crate) fuel_rows: BTreeMap<Timestamp, FuelRow>,
+    pub(crate) fuel_events: BTreeMap<EventId, FuelRecord>,
     /// What must never happen.
     pub(crate) wrong: Vec<String>,
 }
@@ -41,7 +46,7 @@ impl Ledger {
     ) -> Committed {
         let mut counts = Counts::default();
         for row in &effects.rows {
-            self.write_row(row, &mut counts);
+            self.write_row(row, state, &mut counts);
         }
         for fix in &effects.confirmed {
             self.set_quarantine(fix, None);
@@ -63,14 +68,21 @@ impl Ledger {
             *next_sequence += 1;
             self.events.insert(event.id, event.clone());
         }
+        let fuel_events = self.write_fuel(effects, next_sequence);
         self.state = state.clone();
-        Committed { counts, events: told, is_dirty: self.mark.is_some() }
+        Committed { counts, events: told, fuel_events, is_dirty: self.mark.is_some() }
     }
 
-    fn write_row(&mut self, row: &PositionRow, counts: &mut Counts) {
+    fn write_row(&mut self, row: &PositionRow, state: &VehicleState, counts: &mut Counts) {
         let late = row.standing == Standing::Recheck { late: true };
         let mark = Mark::of_fix(row.fix.recorded_at);
+        let has_fuel =
+            state.fuel.is_some() || row.fix.has_fuel() || row.fix.recorded_at <= state.corrected_to;
+        let may_touch_fuel = has_fuel && row.standing != Standing::Repeat;
         let Some(stored) = self.fixes.get_mut(&key(&row.fix)) else {
+            if row.standing == Standing::Repeat {
+                self.wrong.push(format!("called a repetition and is not stored: {row:?}"));
+            }
             self.fixes.insert(key(&row.fix), StoredFix { fix: row.fix, quarantine: row.quarantine });
             counts.stored += 1;
             if late {
@@ -84,7 +96,12 @@ impl Ledger {
         }
         let doubtful = matches!(stored.quarantine, Some(Quarantine::Future | Quarantine::Accuracy));
         let not_so_now = doubtful && matches!(row.quarantine, None | Some(Quarantine::Speed));
-        if stored.fix.merge(&row.fix) == Merged::Judged || not_so_now {
+        let changes = match stored.fix.merge(&row.fix) {
+            Merged::Same => false,
+            Merged::Unjudged => may_touch_fuel,
+            Merged::Judged => true,
+        };
+        if changes || not_so_now {
             self.dirty(mark);
         }
     }
@@ -205,6 +222,7 @@ impl Ledger {
         quarantines.extend(effects.confirmed.iter().map(|fix| (key(fix), None)));
         let stored = self.fixes.iter().map(|(key, stored)| (*key, stored.quarantine)).collect();
         assert_eq!(quarantines, stored);
+        self.keeps_the_law_of_fuel(&effects);
         effects
     }
 }

@@ -33,7 +33,7 @@ impl NullStore {
             event.sequence = self.next_sequence.fetch_add(1, Ordering::Relaxed);
         }
         let counts = Counts { stored: write.effects.rows.len() as u64, duplicates: 0 };
-        Committed { counts, events, is_dirty: false }
+        Committed { counts, events, ..Committed::default() }
     }
 }
 
@@ -53,6 +53,7 @@ fn idle_vehicle(number: u32) -> VehicleSeed {
         name: format!("idle {number}"),
         limits: VehicleLimits::default(),
         out_of_service: Vec::new(),
+        calibrations: Vec::new(),
     };
     VehicleSeed { vehicle, state, is_removed: false, is_dirty: false }
 }
@@ -93,5 +94,9 @@ impl TrackStore for NullStore {
 
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
         self.master.mark_settled(fence, version)
+    }
+
+    fn mark_calibrated(&self, vehicle: VehicleId, version: i64) -> BoxFuture<'_, Result<(), StoreError>> {
+        self.master.mark_calibrated(vehicle, version)
     }
 }

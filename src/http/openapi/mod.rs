@@ -5,10 +5,13 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
+use super::fuel_periods::{DEFAULT_POINTS, MAX_POINTS, MIN_POINTS};
 use super::problem::ProblemBody;
 use super::query::MAX_PAGE;
 use super::routes::{self, Access, Route};
 use crate::domain::assignment::AssignmentState;
+use crate::domain::fuel::RawFormat;
+use crate::domain::fuel_chart::ChartFormat;
 use crate::domain::organization_settings::Usage;
 use crate::domain::paging::DEFAULT_LIMIT;
 
@@ -30,7 +33,7 @@ pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
 
 /// Schemas that no handler's body leads to.
 #[derive(OpenApi)]
-#[openapi(components(schemas(ProblemBody, AssignmentState, Usage)))]
+#[openapi(components(schemas(ProblemBody, AssignmentState, Usage, ChartFormat, RawFormat)))]
 struct Shared;
 
 /// The description.
@@ -137,16 +140,16 @@ fn bound(parameter: &mut Value) {
         Some("near") => json!({ "type": "string", "pattern": numbers(3) }),
         Some("sort") => match (sort_keys(parameter), parameter["description"].as_str()) {
             (Some(pattern), _) => json!({ "type": "string", "pattern": pattern }),
-            (None, Some(words)) if words.contains("sequence") => {
-                json!({ "type": "string", "enum": ["-occurredAt", "occurredAt", "sequence"] })
-            }
             (None, words) => {
-                let words: Vec<&str> = words.unwrap_or_default().split(" (default) or ").collect();
-                json!({ "type": "string", "enum": words })
+                let words = words.unwrap_or_default().replace(" (default)", "").replace(" or ", ", ");
+                json!({ "type": "string", "enum": words.split(", ").collect::<Vec<_>>() })
             }
         },
         Some("licenseNumber") => json!({ "type": "string", "maxLength": 32, "pattern": "[A-Za-z0-9]" }),
         Some("country") => json!({ "type": "string", "pattern": "^[A-Za-z]{2}$" }),
+        Some("points") => {
+            json!({ "type": "integer", "minimum": MIN_POINTS, "maximum": MAX_POINTS, "default": DEFAULT_POINTS })
+        }
         Some("limit") => {
             json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": DEFAULT_LIMIT })
         }

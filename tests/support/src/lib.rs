@@ -23,7 +23,7 @@ mod service;
 mod store;
 
 pub use eventually::{Attempt, eventually};
-pub use postgres::{PrivatePostgres, postgres};
+pub use postgres::{PrivatePostgres, Shutdown, postgres};
 pub use redis::{PrivateRedis, redis};
 pub use store::{TestStore, run};
 pub use waypost::store::sql::Engine;

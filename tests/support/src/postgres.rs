@@ -1,14 +1,15 @@
-//! One private PostgreSQL per test binary, durable as in production, with a migrated template database.
+//! One private PostgreSQL per test binary, durable as in production, with a migrated template database;
+//! and others for tests that break theirs.
 
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use waypost::store::open::{Location, Options, open_and_migrate};
 
 use crate::programs::{postgres_folder, version_of};
 use crate::report;
-use crate::service::{Nest, Service, free_port, random_hex};
+use crate::service::{Launch, Nest, Service, free_port, random_hex};
 
 /// The database that each test's own is copied from.
 pub(crate) const TEMPLATE: &str = "waypost_template";
@@ -23,7 +24,74 @@ pub struct PrivatePostgres {
     service: Service,
 }
 
+/// How a PostgreSQL is shut down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shutdown {
+    /// As for maintenance: connections are ended, everything is written.
+    Fast,
+    /// Without writing anything: the next start recovers.
+    Immediate,
+}
+
 impl PrivatePostgres {
+    /// A PostgreSQL of the caller's own, to break; `None` where it is not installed. Ends when dropped.
+    ///
+    /// # Panics
+    /// It is installed and does not start.
+    #[must_use]
+    pub fn own() -> Option<Self> {
+        let programs = installed()?;
+        Some(start_or_panic(&programs))
+    }
+
+    /// Makes a database, empty or as a copy of another to which nobody is connected.
+    pub async fn create_database(&self, name: &str, template: Option<&str>) {
+        let template = template.map(|template| format!(" template {template}")).unwrap_or_default();
+        let text = format!("create database {name}{template}");
+        crate::store::administer(&self.url("postgres"), &text).await;
+    }
+
+    /// Drops a database, whoever is connected to it.
+    pub async fn drop_database(&self, name: &str) {
+        let text = format!("drop database if exists {name} with (force)");
+        crate::store::administer(&self.url("postgres"), &text).await;
+    }
+
+    /// `kill -9` of all its processes.
+    pub fn kill(&mut self) {
+        self.service.signal_all("KILL");
+        self.service.wait();
+    }
+
+    /// Shuts it down.
+    pub fn shut_down(&mut self, how: Shutdown) {
+        self.service.signal(match how {
+            Shutdown::Fast => "INT",
+            Shutdown::Immediate => "QUIT",
+        });
+        self.service.wait();
+    }
+
+    /// Stops all its processes where they are: connections stay, nobody answers.
+    pub fn freeze(&self) {
+        self.service.signal_all("STOP");
+    }
+
+    /// Lets its processes go on.
+    pub fn thaw(&self) {
+        self.service.signal_all("CONT");
+    }
+
+    /// Starts it after it ended, on the same port; does nothing while it runs.
+    ///
+    /// # Panics
+    /// It does not start.
+    pub fn start_again(&mut self) {
+        if self.service.has_ended() {
+            let started = self.service.start_again();
+            started.unwrap_or_else(|log| panic!("PostgreSQL does not start again:\n{log}"));
+        }
+    }
     /// The URL of one of its databases.
     #[must_use]
     pub fn url(&self, database: &str) -> String {
@@ -52,17 +120,26 @@ pub fn postgres() -> Option<&'static PrivatePostgres> {
     RUNNING.get_or_init(start).as_ref()
 }
 
-fn start() -> Option<PrivatePostgres> {
-    let Some(programs) = postgres_folder() else {
+fn installed() -> Option<PathBuf> {
+    let programs = postgres_folder();
+    if programs.is_none() {
         report::missing("postgresql");
-        return None;
-    };
+    }
+    programs
+}
+
+fn start_or_panic(programs: &Path) -> PrivatePostgres {
     // A second try for the case that somebody took the free port in between.
-    let server = start_in(&programs, &[]).or_else(|_| start_in(&programs, &[]));
+    let server = start_in(programs, &[]).or_else(|_| start_in(programs, &[]));
     let server = server.unwrap_or_else(|log| panic!("PostgreSQL does not start:\n{log}"));
-    migrate_template(&server);
     let version = version_of(&programs.join("postgres"));
     report::say(&format!("postgresql {version}, private, on port {}", server.port));
+    server
+}
+
+fn start() -> Option<PrivatePostgres> {
+    let server = start_or_panic(&installed()?);
+    migrate_template(&server);
     Some(server)
 }
 
@@ -73,11 +150,12 @@ fn start_in(programs: &Path, further: &[&str]) -> Result<PrivatePostgres, String
     let port = free_port();
     let (data, postgres) = (nest.path.join("data"), programs.join("postgres"));
     let (port_text, sockets) = (port.to_string(), nest.path.clone());
-    let mut command = vec![postgres.as_os_str(), OsStr::new("-D"), data.as_os_str()];
-    command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k"].map(OsStr::new));
-    command.push(sockets.as_os_str());
-    command.extend(SETTINGS.iter().chain(further).flat_map(|setting| ["-c", setting]).map(OsStr::new));
-    let service = Service::start(nest, "INT", &command, "ready to accept connections")?;
+    let mut command = vec![postgres.into_os_string(), "-D".into(), data.into_os_string()];
+    command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k"].map(OsString::from));
+    command.push(sockets.into_os_string());
+    command.extend(SETTINGS.iter().chain(further).flat_map(|setting| ["-c", setting]).map(OsString::from));
+    let launch = Launch { stop: "INT", command, ready: "ready to accept connections" };
+    let service = Service::start(nest, launch)?;
     Ok(PrivatePostgres { port, password, service })
 }
 

@@ -1,6 +1,6 @@
-//! One private Redis per test binary.
+//! One private Redis per test binary, and others for tests that break theirs.
 
-use std::ffi::OsStr;
+use std::ffi::OsString;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::programs::{redis_server, version_of};
 use crate::report;
-use crate::service::{Nest, Service, free_port, random_hex};
+use crate::service::{Launch, Nest, Service, free_port, random_hex};
 
 /// Databases of the server: each test takes the next, and there are more of them than tests.
 const DATABASES: &str = "4096";
@@ -21,10 +21,54 @@ pub struct PrivateRedis {
     port: u16,
     password: String,
     next: AtomicU32,
-    _service: Service,
+    service: Service,
 }
 
 impl PrivateRedis {
+    /// A Redis of the caller's own, to break; `None` where it is not installed. Ends when dropped.
+    ///
+    /// # Panics
+    /// It is installed and does not start.
+    #[must_use]
+    pub fn own() -> Option<Self> {
+        start()
+    }
+
+    /// `kill -9`.
+    pub fn kill(&mut self) {
+        self.service.signal("KILL");
+        self.service.wait();
+    }
+
+    /// Stops it where it is: connections stay, nobody answers.
+    pub fn freeze(&self) {
+        self.service.signal("STOP");
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&self) {
+        self.service.signal("CONT");
+    }
+
+    /// Starts it after it ended, empty, on the same port; does nothing while it runs.
+    ///
+    /// # Panics
+    /// It does not start.
+    pub fn start_again(&mut self) {
+        if self.service.has_ended() {
+            let started = self.service.start_again();
+            started.unwrap_or_else(|log| panic!("Redis does not start again:\n{log}"));
+        }
+    }
+
+    /// Forgets everything in all its databases.
+    ///
+    /// # Panics
+    /// It does not answer.
+    pub fn flush(&self) {
+        tell(&self.service.nest.path, &self.password, "FLUSHALL\r\nQUIT").expect("Redis answers");
+    }
+
     /// The URL of a database that no other test was given.
     #[must_use]
     pub fn url(&self) -> String {
@@ -57,22 +101,29 @@ fn start_in(program: &Path) -> Result<PrivateRedis, String> {
     let nest = Nest::new("redis").map_err(|error| format!("no directory for it: {error}"))?;
     let (port, password) = (free_port(), random_hex());
     let (port_text, socket) = (port.to_string(), nest.path.join(SOCKET));
-    let mut command = vec![program.as_os_str()];
+    let mut command = vec![program.as_os_str().to_owned()];
     command.extend(
-        ["--bind", "127.0.0.1", "--port", port_text.as_str(), "--databases", DATABASES].map(OsStr::new),
+        ["--bind", "127.0.0.1", "--port", port_text.as_str(), "--databases", DATABASES].map(OsString::from),
     );
-    command.extend(["--save", "", "--appendonly", "no", "--requirepass", password.as_str()].map(OsStr::new));
-    command.extend([OsStr::new("--unixsocket"), socket.as_os_str()]);
+    let settings = ["--save", "", "--appendonly", "no", "--requirepass", password.as_str(), "--unixsocket"];
+    command.extend(settings.map(OsString::from));
+    command.push(socket.into_os_string());
     nest.write("password", &password).map_err(|error| error.to_string())?;
-    let service = Service::start(nest, "TERM", &command, "eady to accept connections")?;
-    Ok(PrivateRedis { port, password, next: AtomicU32::new(0), _service: service })
+    let launch = Launch { stop: "TERM", command, ready: "eady to accept connections" };
+    let service = Service::start(nest, launch)?;
+    Ok(PrivateRedis { port, password, next: AtomicU32::new(0), service })
 }
 
 /// Ends the Redis, if one still listens, of a directory that a killed run left.
 pub(crate) fn shut_down(directory: &Path) {
-    let Ok(mut socket) = UnixStream::connect(directory.join(SOCKET)) else { return };
     let password = std::fs::read_to_string(directory.join("password")).unwrap_or_default();
-    let asked = write!(socket, "AUTH {password}\r\nSHUTDOWN NOSAVE\r\n");
-    // It answers by closing the connection; one that is gone already is as good.
-    let _ = asked.and_then(|()| socket.read_to_end(&mut Vec::new()));
+    // One that is gone already is as good.
+    let _ = tell(directory, &password, "SHUTDOWN NOSAVE");
+}
+
+/// Says something after which Redis closes the connection.
+fn tell(directory: &Path, password: &str, what: &str) -> std::io::Result<()> {
+    let mut socket = UnixStream::connect(directory.join(SOCKET))?;
+    write!(socket, "AUTH {password}\r\n{what}\r\n")?;
+    socket.read_to_end(&mut Vec::new()).map(|_| ())
 }

@@ -4,7 +4,7 @@
 //! process ends, `kill -9` too, the pipe closes, and the shell stops the server and removes its directory.
 //! Should the shell be killed as well, the next run finds the directory's lock free and clears it away.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
@@ -20,16 +20,24 @@ use crate::programs::{User, unprivileged_user};
 const PREFIX: &str = "waypost-tests-";
 /// How long a server may take to start on a busy machine.
 const START_DEADLINE: Duration = Duration::from_secs(60);
-/// Directory, signal, then the server's own command line.
+/// Directory, signal, then the server's own command line. Whoever was frozen is thawed to hear the signal.
 const WATCHDOG: &str = r#"
 directory=$1 signal=$2
 shift 2
 exec 3<&0
 "$@" >"$directory/log" 2>&1 </dev/null 3<&- &
 server=$!
-(read -r _ <&3; : >"$directory/stopping"; kill -s "$signal" "$server") &
+echo "$server" >"$directory/pid"
+(
+    read -r _ <&3
+    : >"$directory/stopping"
+    kill -s "$signal" "$server"
+    kill -s CONT "$server" $(cat "/proc/$server/task/$server/children" 2>/dev/null)
+) 2>/dev/null &
+reader=$!
 exec 3<&-
 wait "$server"
+[ -e "$directory/stopping" ] || kill "$reader"
 [ ! -e "$directory/stopping" ] || rm -rf "$directory"
 "#;
 
@@ -41,9 +49,19 @@ pub(crate) struct Nest {
     _lock: File,
 }
 
-/// A running server. Ends with the process.
+/// How a server is started, the first time and again.
+pub(crate) struct Launch {
+    /// The name of the signal that ends it.
+    pub(crate) stop: &'static str,
+    pub(crate) command: Vec<OsString>,
+    /// What its log says once it is ready.
+    pub(crate) ready: &'static str,
+}
+
+/// A running server. Ends with the process, or when dropped.
 pub(crate) struct Service {
     pub(crate) nest: Nest,
+    launch: Launch,
     watchdog: Child,
 }
 
@@ -91,26 +109,58 @@ impl Nest {
 }
 
 impl Service {
-    /// Starts a server that ends by `stop` (a signal's name) and waits until its log says `ready`.
+    /// Starts a server and waits until its log says that it is ready.
     ///
     /// Answers the log of a server that ended instead.
-    pub(crate) fn start(nest: Nest, stop: &str, command: &[&OsStr], ready: &str) -> Result<Self, String> {
-        let spawned = nest
-            .command("sh")
-            .args(["-c", WATCHDOG, "watchdog"])
-            .args([nest.path.as_os_str(), OsStr::new(stop)])
-            .args(command)
-            // A pipe of ours: closed when we are gone.
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            // Out of reach of the terminal's Ctrl-C, so that it can clean up after us.
-            .process_group(0)
-            .spawn();
-        let watchdog = spawned.map_err(|error| format!("no shell: {error}"))?;
-        let mut service = Self { nest, watchdog };
-        service.wait_until(ready)?;
+    pub(crate) fn start(nest: Nest, launch: Launch) -> Result<Self, String> {
+        let watchdog = watch_over(&nest, &launch)?;
+        let mut service = Self { nest, launch, watchdog };
+        service.wait_until_ready().inspect_err(|_| {
+            drop(service.watchdog.stdin.take());
+            let _ = fs::remove_dir_all(&service.nest.path);
+        })?;
         Ok(service)
+    }
+
+    /// Starts it once more where it was, after it has ended.
+    pub(crate) fn start_again(&mut self) -> Result<(), String> {
+        // With its server gone nothing keeps the shell from ending.
+        self.watchdog.wait().map_err(|error| error.to_string())?;
+        let log = self.nest.path.join("log");
+        // What it said before would pass for what it says now.
+        fs::remove_file(&log).map_err(|error| error.to_string())?;
+        self.watchdog = watch_over(&self.nest, &self.launch)?;
+        self.wait_until_ready()
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn has_ended(&mut self) -> bool {
+        self.watchdog.try_wait().is_ok_and(|status| status.is_some())
+    }
+
+    /// Sends a signal, by its name, to the server and to the processes it has started.
+    pub(crate) fn signal_all(&self, signal: &str) {
+        let server = self.pid();
+        let children = fs::read_to_string(format!("/proc/{server}/task/{server}/children"));
+        let children = children.unwrap_or_default();
+        // The server first: it must not notice what becomes of its children.
+        let all = std::iter::once(server.as_str()).chain(children.split_whitespace());
+        send(signal, all);
+    }
+
+    /// Sends a signal, by its name, to the server alone.
+    pub(crate) fn signal(&self, signal: &str) {
+        send(signal, std::iter::once(self.pid().as_str()));
+    }
+
+    /// Waits until it has ended.
+    pub(crate) fn wait(&mut self) {
+        self.watchdog.wait().expect("the shell is ours to wait for");
+    }
+
+    fn pid(&self) -> String {
+        let pid = fs::read_to_string(self.nest.path.join("pid"));
+        pid.expect("the shell has written its server's id").trim().to_owned()
     }
 
     /// The process below which the server's processes are.
@@ -118,22 +168,51 @@ impl Service {
         self.watchdog.id()
     }
 
-    fn wait_until(&mut self, ready: &str) -> Result<(), String> {
+    fn wait_until_ready(&mut self) -> Result<(), String> {
         let end = Instant::now() + START_DEADLINE;
         loop {
             let log = fs::read_to_string(self.nest.path.join("log")).unwrap_or_default();
-            if log.contains(ready) {
+            if log.contains(self.launch.ready) {
                 return Ok(());
             }
-            let ended = self.watchdog.try_wait().is_ok_and(|status| status.is_some());
-            if ended || Instant::now() > end {
-                drop(self.watchdog.stdin.take());
-                let _ = fs::remove_dir_all(&self.nest.path);
+            if self.has_ended() || Instant::now() > end {
                 return Err(log);
             }
             std::thread::sleep(Duration::from_millis(5));
         }
     }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        drop(self.watchdog.stdin.take());
+        // It stops its server and clears the directory; one whose server is gone has left it.
+        let _ = self.watchdog.wait();
+        let _ = fs::remove_dir_all(&self.nest.path);
+    }
+}
+
+/// Starts a server under a shell that stops it when we are gone.
+fn watch_over(nest: &Nest, launch: &Launch) -> Result<Child, String> {
+    let spawned = nest
+        .command("sh")
+        .args(["-c", WATCHDOG, "watchdog"])
+        .args([nest.path.as_os_str(), OsStr::new(launch.stop)])
+        .args(&launch.command)
+        // A pipe of ours: closed when we are gone.
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        // Out of reach of the terminal's Ctrl-C, so that it can clean up after us.
+        .process_group(0)
+        .spawn();
+    spawned.map_err(|error| format!("no shell: {error}"))
+}
+
+/// Sends a signal by its name; to a process that is gone it does nothing.
+fn send<'a>(signal: &str, processes: impl Iterator<Item = &'a str>) {
+    let sent = Command::new("kill").args(["-s", signal]).args(processes).stderr(Stdio::null()).status();
+    sent.expect("a Unix system has kill");
 }
 
 /// A port on loopback that nobody used a moment ago.

@@ -1,0 +1,101 @@
+//! A vehicle's fuel on its timeline: a reading counts where its fix does, so that what came late is put right by the
+//! same corrections (docs/fuel.md, "On the timeline").
+
+use super::motion::Leg;
+use super::{Context, Effects, VehicleState};
+use crate::fuel::{FuelRecord, Gauge, Gauged};
+use crate::geofence::leg_meters;
+use crate::model::{EventStatus, Fix, GeofenceId, Origin, Place, Timestamp};
+
+/// Takes a fix that counts.
+pub(super) fn take(
+    state: &mut VehicleState,
+    way: Option<&(Fix, Leg)>,
+    fix: &Fix,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) {
+    let (versions, vehicle) = (&context.vehicle.calibrations, context.vehicle.id);
+    let gauged = match &mut state.fuel {
+        Some(gauge) => {
+            let meters = |(before, leg): &(Fix, Leg)| match leg.counts {
+                true => leg_meters(before.place, fix.place),
+                false => 0.0,
+            };
+            gauge.take(fix, way.map(meters), versions, vehicle)
+        }
+        None if fix.has_fuel() => begin(state, fix, context),
+        None => return,
+    };
+    leave(gauged, fix.recorded_at, context, effects);
+}
+
+/// Another report of the newest fix added to what was known of it. Answers whether that is judged now, or judges
+/// nothing: if not, what was recorded from it on awaits a correction.
+pub(super) fn repeat(
+    state: &mut VehicleState,
+    before: &Fix,
+    whole: &Fix,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) -> bool {
+    if whole.recorded_at <= state.corrected_to {
+        return false;
+    }
+    let waits = state.suspect.is_some_and(|suspect| suspect.recorded_at == whole.recorded_at);
+    if waits || (state.fuel.is_none() && !whole.has_fuel()) {
+        return true;
+    }
+    let Fix { fuel, fuel_cumulative, altitude_meters, .. } = *before;
+    let is_else_the_same = Fix { fuel, fuel_cumulative, altitude_meters, ..*whole } == *before;
+    let is_kept = state.unsaved == 0; // what a checkpoint holds must be put right, too
+    if !is_else_the_same || before.has_fuel() || !whole.has_fuel() || is_kept {
+        return Fix { altitude_meters, ..*whole } == *before;
+    }
+    let gauged = match &mut state.fuel {
+        Some(gauge) => gauge.fill(whole, &context.vehicle.calibrations, context.vehicle.id),
+        None => Some(begin(state, whole, context)),
+    };
+    gauged.map(|gauged| leave(gauged, whole.recorded_at, context, effects)).is_some()
+}
+
+fn begin(state: &mut VehicleState, fix: &Fix, context: &Context<'_>) -> Gauged {
+    let Some((gauge, gauged)) = Gauge::begin(fix, &context.vehicle.calibrations, context.vehicle.id) else {
+        return Gauged::default();
+    };
+    state.fuel = Some(Box::new(gauge));
+    gauged
+}
+
+fn leave(gauged: Gauged, confirmed_at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
+    let vehicle = context.vehicle;
+    effects.fuel_rows.extend(gauged.row);
+    effects.fuel_events.extend(gauged.events.into_iter().map(|(event, calibration_version)| FuelRecord {
+        sequence: 0,
+        event,
+        status: EventStatus::Active,
+        revision: 1,
+        organization_id: vehicle.organization_id,
+        vehicle_id: vehicle.id,
+        vehicle_name: vehicle.name.clone(),
+        driver_id: None,
+        geofence_ids: event.place.map_or_else(Vec::new, |place| holding(place, event.started_at, context)),
+        calibration_version,
+        detected_at: context.detected_at,
+        origin: Origin::Live,
+        confirmed_at,
+    }));
+}
+
+/// The fences that hold a place by the versions of an instant, by id.
+fn holding(place: Place, at: Timestamp, context: &Context<'_>) -> Vec<GeofenceId> {
+    let mut fences = Vec::new();
+    context.fences.for_each_near(place, |fence| {
+        let version = fence.in_force_at(at).filter(|version| version.active);
+        if version.is_some_and(|version| version.shape.covers(place)) {
+            fences.push(fence.id);
+        }
+    });
+    fences.sort_unstable();
+    fences
+}

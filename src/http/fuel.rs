@@ -1,0 +1,101 @@
+//! `/v1/fuel`: the log, and the refuels and drains found in it.
+
+use actix_web::HttpRequest;
+use uuid::Uuid;
+use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
+use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
+
+use super::answer::{self, Answer, SliceOf};
+use super::query::{Query, id, instant, known, word};
+use super::request::{PathId, Shared, SignedCaller};
+use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder, FuelFilter};
+use crate::ops::fuel as ops;
+
+/// List the fuel log: what sensors said, and what that means in litres.
+#[utoipa::path(get, path = "/v1/fuel", tag = "fuel",
+    params(("vehicleId" = Option<Vec<VehicleId>>, Query),
+        ("from" = Option<Timestamp>, Query, description = "recordedAt from here, inclusive"),
+        ("to" = Option<Timestamp>, Query, description = "recordedAt up to here, exclusive"),
+        ("quality" = Option<Vec<Quality>>, Query, description = "Default: every one"),
+        ("sort" = Option<String>, Query, description = "-recordedAt (default) or recordedAt"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("limit" = Option<i64>, Query, description = "Default 200, at most 1,000"),
+        ("after" = Option<String>, Query, description = "A cursor")),
+    responses((status = 200, body = SliceOf<FuelEntry>, description = "A slice of the log")))]
+pub async fn list_fuel(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let orders = word(&[("-recordedAt", false), ("recordedAt", true)]);
+    let filter = FuelFilter {
+        vehicle_ids: query.many("vehicleId", id),
+        from: query.one("from", instant),
+        to: query.one("to", instant),
+        qualities: query.many("quality", known(Quality::from_word, Quality::ALL, Quality::as_str)),
+        is_oldest_first: query
+            .one("sort", |text| orders(text.trim_start_matches([' ', '+'])))
+            .unwrap_or(false),
+    };
+    let (asked, named) = (query.long_slice(), query.organization());
+    query.finish()?;
+    let found = ops::list_fuel(&context, &caller, named, &filter, &asked).await?;
+    Ok(answer::slice(&request, found))
+}
+
+/// Get an entry of the fuel log.
+#[utoipa::path(get, path = "/v1/fuel/{id}", tag = "fuel",
+    params(("id" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = FuelEntry, description = "The entry")))]
+pub async fn find_fuel(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+) -> Answer {
+    let named = query.organization();
+    query.finish()?;
+    let found = ops::find_fuel(&context, &caller, named, id).await?;
+    Ok(answer::ok(&found, &found))
+}
+
+/// List refuels and drains. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as
+/// `after` and miss nothing.
+#[utoipa::path(get, path = "/v1/fuel/events", tag = "fuel",
+    params(("vehicleId" = Option<Vec<VehicleId>>, Query), ("driverId" = Option<Vec<DriverId>>, Query),
+        ("type" = Option<Vec<FuelEventKind>>, Query),
+        ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),
+        ("from" = Option<Timestamp>, Query, description = "Ended then or later"),
+        ("to" = Option<Timestamp>, Query, description = "Begun before it"),
+        ("sort" = Option<String>, Query, description = "-startedAt (default), startedAt or sequence"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
+    responses((status = 200, body = SliceOf<FuelRecord>, description = "A slice of the list")))]
+pub async fn list_fuel_events(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let read = |text: &str| word(FuelEventOrder::WORDS)(text.trim_start_matches([' ', '+']));
+    let order = query.one("sort", read).unwrap_or(FuelEventOrder::NewestFirst);
+    let mut statuses =
+        query.many("status", known(EventStatus::from_word, EventStatus::ALL, EventStatus::as_str));
+    if statuses.is_empty() && order != FuelEventOrder::Sequence {
+        statuses = vec![EventStatus::Active]; // the feed tells of retractions too
+    }
+    let filter = FuelEventFilter {
+        vehicle_ids: query.many("vehicleId", id),
+        driver_ids: query.many("driverId", id),
+        kinds: query.many("type", known(FuelEventKind::from_word, FuelEventKind::ALL, FuelEventKind::as_str)),
+        statuses,
+        from: query.one("from", instant),
+        to: query.one("to", instant),
+    };
+    let (asked, named) = (query.slice(), query.organization());
+    query.finish()?;
+    let found = ops::list_fuel_events(&context, &caller, named, &filter, order, &asked).await?;
+    Ok(answer::slice(&request, found))
+}

@@ -1,0 +1,39 @@
+//! A tank's level over a period, thinned for a chart.
+
+use waypost_actors::fuel::Downsampler;
+use waypost_actors::model::OrganizationId;
+
+use super::error::OpError;
+use super::fuel_pages::{Pages, PeriodRequest};
+use crate::auth::Caller;
+use crate::context::Context;
+use crate::domain::fuel_chart::{Chart, Mark};
+
+/// The longest period of one chart.
+const MAX_DAYS: usize = 366;
+/// A longer time without a reading breaks the line: twice what trackers at rest wait, and what the detector calls a
+/// silence. Seconds.
+const GAP_SECONDS: f64 = 600.0;
+
+/// The chart of a vehicle with at most so many points; a null for each gap counts beyond them.
+pub async fn fuel_chart(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    asked: PeriodRequest,
+    points: usize,
+) -> Result<Chart, OpError> {
+    let period = asked.check(context, caller, named, MAX_DAYS).await?;
+    let events = period.events(&context.db, period.from).await?;
+    let edges = events.iter().flat_map(|event| [event.started_at, event.ended_at]);
+    let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);
+    let mut pages = Pages::new(&context.db, period);
+    while let Some(page) = pages.next().await? {
+        for entry in page {
+            if let Some(liters) = entry.level_raw_liters {
+                sampler.push(entry.recorded_at, liters, entry.level_liters);
+            }
+        }
+    }
+    Ok(Chart { points: sampler.finish(), marks: events.iter().map(Mark::from).collect() })
+}

@@ -1,0 +1,71 @@
+//! What a vehicle burnt in a period.
+
+use waypost_actors::fuel::{Consumption, Measured, Meter, Tank};
+use waypost_actors::model::{Calibration, OrganizationId, VehicleId};
+
+use super::error::OpError;
+use super::fuel_pages::{Pages, Period, PeriodRequest};
+use crate::auth::Caller;
+use crate::context::Context;
+use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
+use crate::store::{calibration, fuel_history};
+
+/// The longest period of one vehicle.
+const MAX_DAYS: usize = 366;
+/// The longest period of several, together: ten years of readings are added up in a minute.
+const MAX_VEHICLE_DAYS: usize = 3_660;
+
+/// Without a tank there are no refuels and drains, and a gain of up to a litre is an error of the sensor.
+const UNKNOWN_TANK: Tank = Tank { capacity_liters: 0.0, window_seconds: 0.0, version: 0 };
+
+/// What each of some vehicles burnt in a period, by vehicle.
+pub async fn fuel_consumption(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    asked: PeriodRequest,
+) -> Result<Vec<ConsumptionOfPeriod>, OpError> {
+    let max_days = (MAX_VEHICLE_DAYS / asked.vehicle_ids.len().max(1)).min(MAX_DAYS);
+    let period = asked.check(context, caller, named, max_days).await?;
+    let mut found = Vec::with_capacity(period.vehicle_ids.len());
+    for vehicle_id in &period.vehicle_ids {
+        let one = Period { vehicle_ids: vec![*vehicle_id], ..period.clone() };
+        let consumption = of_vehicle(context, *vehicle_id, one).await?;
+        let (from, to) = (period.from, period.to);
+        found.push(ConsumptionOfPeriod { vehicle_id: *vehicle_id, from, to, consumption });
+    }
+    Ok(found)
+}
+
+async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Result<Consumption, OpError> {
+    let db = &context.db;
+    let versions = calibration::versions(db.read(), &period.scope, vehicle).await?;
+    let tank = Calibration::in_force_at(&versions, period.to)
+        .and_then(|known| known.sensor.as_ref().map(|sensor| Tank::of(sensor, known.version)));
+    let tank = tank.unwrap_or(UNKNOWN_TANK);
+    let opening = fuel_history::newest_before(db, &period.scope, vehicle, period.from).await?;
+    // A level read soon after an event counts as the event's plateau, so those just before count too.
+    let opened = opening.as_ref().map_or(period.from, |opening| opening.recorded_at);
+    let events = period.events(db, opened.plus_seconds(-tank.window_seconds)).await?;
+    let mut meter = Meter::new(period.from, period.to);
+    opening.iter().for_each(|opening| meter.observe(&measured(opening)));
+    let mut pages = match opening {
+        Some(opening) => Pages::after(db, period, opening.recorded_at),
+        None => Pages::new(db, period),
+    };
+    while let Some(page) = pages.next().await? {
+        page.iter().for_each(|entry| meter.observe(&measured(entry)));
+    }
+    Ok(meter.finish(&events, &tank))
+}
+
+/// An entry that cannot be believed still tells how far the vehicle went.
+const fn measured(entry: &FuelEntry) -> Measured {
+    Measured {
+        at: entry.recorded_at,
+        level_liters: entry.level_liters,
+        counter_liters: entry.counter_liters,
+        distance_meters: entry.distance_meters,
+        version: entry.calibration_version,
+    }
+}

@@ -1,0 +1,34 @@
+//! Raw data: the whole fuel log of vehicles over a period, a page at a time.
+
+use futures_util::stream::{self, BoxStream, StreamExt};
+use waypost_actors::model::OrganizationId;
+
+use super::error::OpError;
+use super::fuel_pages::{Pages, PeriodRequest};
+use crate::auth::Caller;
+use crate::context::Context;
+use crate::domain::fuel::FuelEntry;
+
+/// The longest period of one answer.
+const MAX_DAYS: usize = 31;
+
+/// The pages of a period. The first is read before this returns, so a refusal is still an answer of its own; an
+/// error later is the last the stream says.
+///
+/// Each page is read by a task of its own, which gives its connection back even if nobody asks for the page.
+pub async fn fuel_raw_data(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    asked: PeriodRequest,
+) -> Result<BoxStream<'static, Result<Vec<FuelEntry>, OpError>>, OpError> {
+    let period = asked.check(context, caller, named, MAX_DAYS).await?;
+    let mut pages = Pages::new(&context.db, period);
+    let first = pages.next().await?;
+    let rest = stream::try_unfold(pages, |mut pages| async {
+        let read = tokio::spawn(async move { (pages.next().await, pages) });
+        let (page, pages) = read.await.map_err(|error| OpError::Internal(error.to_string()))?;
+        Ok(page?.map(|page| (page, pages)))
+    });
+    Ok(stream::iter(first).map(Ok).chain(rest).boxed())
+}

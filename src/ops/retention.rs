@@ -1,0 +1,118 @@
+//! Retention: what organizations do not keep any more goes, while the server works on.
+//!
+//! Owns the order and the pace. What may go is said in `store::retention`.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use waypost_actors::model::Timestamp;
+
+use crate::store::partitions;
+use crate::store::retention::{self, Horizon};
+use crate::store::sql::{Db, SqlError};
+
+/// Rows of one transaction at most.
+const MOST_ROWS: i64 = 2_000;
+/// And at least, however long they take.
+const FEWEST_ROWS: i64 = 50;
+/// A transaction that took longer is followed by smaller ones: other writers wait meanwhile.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// What went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Gone {
+    /// Positions, without those of whole partitions.
+    pub positions: u64,
+    /// Records of geofences.
+    pub events: u64,
+    /// Visits.
+    pub visits: u64,
+    /// Whole weeks of positions (PostgreSQL).
+    pub partitions: u64,
+}
+
+/// Deletes what every organization's retention says, once. May be stopped at any moment, and goes on next time.
+pub async fn enforce(db: &Db, now: Timestamp) -> Result<Gone, SqlError> {
+    let horizons = retention::horizons(db, now).await?;
+    let mut gone = Gone::default();
+    for horizon in &horizons {
+        keep_states(db, horizon, now).await?;
+    }
+    // Where everybody's retention ends, whole weeks go at once.
+    if let Some(longest) = horizons.iter().map(|horizon| horizon.positions).min().flatten() {
+        gone.partitions += partitions::drop_partitions(db, longest).await?;
+    }
+    for horizon in &horizons {
+        if let Some(positions) = horizon.positions {
+            gone.positions += delete_positions(db, horizon, positions).await?;
+        }
+        if let Some(events) = horizon.events {
+            let organization = horizon.organization;
+            gone.events +=
+                in_slices(|rows| retention::delete_events(db, organization, events, now, rows)).await?;
+            gone.visits += in_slices(|rows| retention::delete_visits(db, organization, events, rows)).await?;
+        }
+    }
+    Ok(gone)
+}
+
+/// Before its past goes, each vehicle's state as of then is kept.
+async fn keep_states(db: &Db, horizon: &Horizon, now: Timestamp) -> Result<(), SqlError> {
+    let Some(judged) = horizon.judged() else { return Ok(()) };
+    let due = retention::vehicles_due(db, horizon.organization, judged).await?;
+    if due.is_empty() {
+        return Ok(());
+    }
+    let fences = retention::fences(db, horizon.organization).await?;
+    let prepared = tokio::task::spawn_blocking(move || retention::prepared(&fences)).await;
+    let Ok(fences) = prepared else { return Ok(()) };
+    for vehicle in due {
+        while !retention::keep_from(db, vehicle, judged, &fences, now).await? {}
+    }
+    Ok(())
+}
+
+async fn delete_positions(db: &Db, horizon: &Horizon, positions: Timestamp) -> Result<u64, SqlError> {
+    let mut gone = 0;
+    for (vehicle, until) in retention::vehicles_with_past(db, horizon.organization, positions).await? {
+        gone += in_slices(|rows| retention::delete_positions(db, vehicle, until, rows)).await?;
+    }
+    Ok(gone)
+}
+
+/// Deletes slice by slice until nothing is left, each as large as it may be quick.
+async fn in_slices<F>(mut delete: impl FnMut(i64) -> F) -> Result<u64, SqlError>
+where
+    F: Future<Output = Result<u64, SqlError>>,
+{
+    let (mut rows, mut gone) = (MOST_ROWS / 4, 0);
+    loop {
+        let began = Instant::now();
+        let deleted = delete(rows).await?;
+        gone += deleted;
+        if deleted == 0 {
+            return Ok(gone);
+        }
+        rows = next_slice(rows, began.elapsed());
+    }
+}
+
+/// How many rows the next slice has, after one of so many that took so long.
+fn next_slice(rows: i64, took: Duration) -> i64 {
+    let rows = if took > SLICE { rows / 2 } else { rows * 2 };
+    rows.clamp(FEWEST_ROWS, MOST_ROWS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slice_that_took_long_is_followed_by_smaller_ones() {
+        let slow = Duration::from_millis(51);
+        assert_eq!(next_slice(1_500, slow), 750);
+        assert_eq!(next_slice(60, slow), FEWEST_ROWS);
+        assert_eq!(next_slice(500, SLICE), 1_000);
+        assert_eq!(next_slice(MOST_ROWS, Duration::ZERO), MOST_ROWS);
+    }
+}

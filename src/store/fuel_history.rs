@@ -1,0 +1,151 @@
+//! The fuel log, read. The track writer writes it.
+
+use uuid::Uuid;
+use waypost_actors::fuel::{FuelRow, instant_of};
+use waypost_actors::model::{DriverId, Timestamp, VehicleId};
+
+use super::filters::one_of;
+use super::fuel_row::StoredFuelRow;
+use super::sql::{Db, Result, SqlError, Stmt};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::fuel::{FuelEntry, FuelFilter};
+
+const SELECT: &str = "select id, organization_id, vehicle_id, recorded_at, received_at, latitude, longitude, \
+    speed_kmh, odometer_km, ignition, distance_meters, unit, raw_value, level_raw_liters, level_liters, \
+    level_percent, counter_liters, quality, driver_id, calibration_version from fuel_log \
+    where organization_id = ";
+
+#[derive(sqlx::FromRow)]
+struct Row {
+    id: Uuid,
+    organization_id: Uuid,
+    vehicle_id: Uuid,
+    #[sqlx(flatten)]
+    row: StoredFuelRow,
+}
+
+impl TryFrom<Row> for FuelEntry {
+    type Error = SqlError;
+
+    fn try_from(stored: Row) -> Result<Self> {
+        let row = FuelRow::try_from(&stored.row)?;
+        Ok(Self {
+            id: stored.id,
+            organization_id: stored.organization_id.into(),
+            vehicle_id: stored.vehicle_id.into(),
+            recorded_at: row.recorded_at,
+            received_at: row.received_at,
+            latitude: row.place.latitude,
+            longitude: row.place.longitude,
+            speed_kmh: row.speed_kmh,
+            odometer_km: row.odometer_km,
+            ignition: row.ignition,
+            distance_meters: row.distance_meters,
+            unit: row.unit,
+            raw_value: row.raw_value,
+            level_raw_liters: row.level_raw_liters,
+            level_liters: row.level_liters,
+            level_percent: row.level_percent,
+            counter_liters: row.counter_liters,
+            quality: row.quality,
+            driver_id: stored.row.driver_id.map(DriverId),
+            calibration_version: row.calibration_version,
+        })
+    }
+}
+
+fn select<'c>(db: &'c Db, scope: &OrgScope) -> Stmt<'c> {
+    db.read().sql(SELECT).push_bind(Uuid::from(scope.organization_id()))
+}
+
+async fn entries(stmt: Stmt<'_>) -> Result<Vec<FuelEntry>> {
+    let rows: Vec<Row> = stmt.all().await?;
+    rows.into_iter().map(FuelEntry::try_from).collect()
+}
+
+/// An entry.
+pub async fn find(db: &Db, scope: &OrgScope, id: Uuid) -> Result<Option<FuelEntry>> {
+    let Some(at) = instant_of(id) else { return Ok(None) };
+    // The id has milliseconds, the instant microseconds.
+    let found = select(db, scope)
+        .push(" and recorded_at >= ")
+        .push_bind(Time(at))
+        .push(" and recorded_at < ")
+        .push_bind(Time(at.plus_seconds(0.001)))
+        .push(" and id = ")
+        .push_bind(id);
+    Ok(entries(found).await?.pop())
+}
+
+/// At most `limit` entries after a place in the list.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &FuelFilter,
+    after: Option<(Timestamp, Uuid)>,
+    limit: i64,
+) -> Result<Vec<FuelEntry>> {
+    let qualities: Vec<_> = filter.qualities.iter().map(|quality| quality.as_str()).collect();
+    let stmt = one_of(select(db, scope), " and vehicle_id in (", &filter.vehicle_ids);
+    let mut stmt = one_of(stmt, " and quality in (", &qualities);
+    if let Some(from) = filter.from {
+        stmt = stmt.push(" and recorded_at >= ").push_bind(Time(from));
+    }
+    if let Some(to) = filter.to {
+        stmt = stmt.push(" and recorded_at < ").push_bind(Time(to));
+    }
+    if let Some((at, id)) = after {
+        // The instant alone, so that only its partitions are looked at; then the whole key.
+        let (instant, key) = if filter.is_oldest_first {
+            (" and recorded_at >= ", " and (recorded_at, id) > (")
+        } else {
+            (" and recorded_at <= ", " and (recorded_at, id) < (")
+        };
+        stmt = stmt.push(instant).push_bind(Time(at)).push(key).push_bind(Time(at));
+        stmt = stmt.push(", ").push_bind(id).push(")");
+    }
+    let stmt = stmt.push(if filter.is_oldest_first {
+        " order by recorded_at, id limit "
+    } else {
+        " order by recorded_at desc, id desc limit "
+    });
+    entries(stmt.push_bind(limit)).await
+}
+
+/// At most `limit` entries of a vehicle after an instant and before another, in the order of time.
+pub async fn following(
+    db: &Db,
+    scope: &OrgScope,
+    vehicle: VehicleId,
+    after: Timestamp,
+    to: Timestamp,
+    limit: i64,
+) -> Result<Vec<FuelEntry>> {
+    let stmt = select(db, scope)
+        .push(" and vehicle_id = ")
+        .push_bind(vehicle.0)
+        .push(" and recorded_at > ")
+        .push_bind(Time(after))
+        .push(" and recorded_at < ")
+        .push_bind(Time(to))
+        .push(" order by recorded_at limit ")
+        .push_bind(limit);
+    entries(stmt).await
+}
+
+/// The newest entry of quality `ok` of a vehicle before an instant.
+pub async fn newest_before(
+    db: &Db,
+    scope: &OrgScope,
+    vehicle: VehicleId,
+    before: Timestamp,
+) -> Result<Option<FuelEntry>> {
+    let stmt = select(db, scope)
+        .push(" and vehicle_id = ")
+        .push_bind(vehicle.0)
+        .push(" and quality = 'ok' and recorded_at < ")
+        .push_bind(Time(before))
+        .push(" order by recorded_at desc limit 1");
+    Ok(entries(stmt).await?.pop())
+}

@@ -1,0 +1,188 @@
+//! What is past an organization's retention: which it is, and its deletion, a slice at a time.
+//!
+//! Before a vehicle's past goes, the engine's state as of then is kept as a checkpoint, and corrections begin
+//! there from then on (docs/retention.md). When and how often is said by `ops::retention`.
+
+use std::sync::Arc;
+
+use sqlx::types::Json;
+use uuid::Uuid;
+use waypost_actors::geofence::{FenceSet, FenceTimeline};
+use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::ports::Slice;
+use waypost_actors::tracking::{self, Context};
+
+use super::checkpoint::insert_checkpoints;
+use super::seeds::{read_fences_of, read_vehicle};
+use super::slice::{checkpoint_before, fixes_behind, just_after};
+use super::sql::{Db, Result};
+use super::time::Time;
+use crate::domain::organization_settings::Settings;
+
+const DAY_SECONDS: f64 = 86_400.0;
+/// An event stays in the log so long after it was last told, whatever the retention: cursors of the live feed are
+/// good for seven days, and a day is for clocks.
+const LOG_DAYS: f64 = 8.0;
+
+/// From when on an organization keeps what; what is not named is kept for ever.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Horizon {
+    /// Whose.
+    pub organization: OrganizationId,
+    /// Positions recorded since.
+    pub positions: Option<Timestamp>,
+    /// Visits that ended since, and their records.
+    pub events: Option<Timestamp>,
+}
+
+impl Horizon {
+    /// What is before this is not evaluated any more.
+    #[must_use]
+    pub fn judged(&self) -> Option<Timestamp> {
+        self.positions.max(self.events)
+    }
+}
+
+/// The horizon of every organization.
+pub async fn horizons(db: &Db, now: Timestamp) -> Result<Vec<Horizon>> {
+    let select = "select id, settings from organization order by id";
+    let rows: Vec<(Uuid, Json<Settings>)> = db.read().sql(select).all().await?;
+    let before = |days: Option<i64>| days.map(|days| now.plus_seconds(-DAY_SECONDS * days as f64));
+    let horizon = |(organization, Json(settings)): (Uuid, Json<Settings>)| Horizon {
+        organization: organization.into(),
+        positions: before(settings.retention.positions_days),
+        events: before(settings.retention.events_days),
+    };
+    Ok(rows.into_iter().map(horizon).collect())
+}
+
+/// Vehicles that have something older than the horizon, of which no checkpoint was made yet. Those that await a
+/// correction come another time.
+pub async fn vehicles_due(
+    db: &Db,
+    organization: OrganizationId,
+    horizon: Timestamp,
+) -> Result<Vec<VehicleId>> {
+    let select = "select s.vehicle_id from vehicle_state s where s.organization_id = $1 \
+        and s.dirty_from is null and (s.kept_from is null or s.kept_from < $2) \
+        and (exists (select 1 from position p where p.vehicle_id = s.vehicle_id and p.recorded_at <= $2) \
+        or exists (select 1 from geofence_event e where e.vehicle_id = s.vehicle_id and e.occurred_at <= $2)) \
+        order by s.vehicle_id";
+    let rows: Vec<(Uuid,)> = db.read().sql(select).bind(organization.0).bind(Time(horizon)).all().await?;
+    Ok(rows.into_iter().map(|(vehicle,)| vehicle.into()).collect())
+}
+
+/// An organization's fences as they are stored, to be prepared off the async threads.
+pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
+    read_fences_of(db, organization).await
+}
+
+/// Prepares fences for judging.
+#[must_use]
+pub fn prepared(fences: &[Fence]) -> FenceSet {
+    FenceSet::new(fences.iter().map(|fence| Arc::new(FenceTimeline::prepare(fence))).collect())
+}
+
+/// Keeps a vehicle's state as of the horizon, or of as far as one step comes, and lets corrections begin there.
+/// Answers whether the horizon is reached; nothing is done for a vehicle that awaits a correction, or in
+/// whose organization an edit of the past is not settled yet.
+pub async fn keep_from(
+    db: &Db,
+    vehicle: VehicleId,
+    horizon: Timestamp,
+    fences: &FenceSet,
+    now: Timestamp,
+) -> Result<bool> {
+    let mut tx = db.begin().await?;
+    // No batch commits meanwhile: a correction on its way would put back what it began with.
+    tx.on().sql("update writer set epoch = epoch where name = 'main'").run().await?;
+    let may = "select 1 from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
+        and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
+        where g.organization_id = s.organization_id and not v.settled \
+        and (v.effective_from is null or v.effective_from <= $2))";
+    let may: Option<(i32,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
+    if may.is_none() {
+        return Ok(true);
+    }
+    let from = checkpoint_before(&mut tx, vehicle, just_after(horizon)).await?;
+    let (mut fixes, is_last) =
+        fixes_behind(&mut tx, vehicle, from.as_ref().map(|checkpoint| checkpoint.at)).await?;
+    let read = fixes.len();
+    fixes.retain(|stored| stored.fix.recorded_at <= horizon);
+    let is_reached = is_last || fixes.len() < read;
+    let at = fixes.last().filter(|_| !is_reached).map_or(horizon, |stored| stored.fix.recorded_at);
+    debug_assert!(fixes.len() <= Slice::MAX_FIXES || is_reached || fixes[0].fix.recorded_at == at);
+    let judged = read_vehicle(&mut tx, vehicle).await?;
+    let context = Context { vehicle: &judged, fences, detected_at: now };
+    let checkpoint = tracking::checkpoint_at(at, from.as_ref(), &fixes, &context);
+    insert_checkpoints(std::iter::once((vehicle, &checkpoint)))?.run(&mut tx).await?;
+    let older = "delete from checkpoint where vehicle_id = $1 and at < $2";
+    tx.on().sql(older).bind(vehicle.0).bind(Time(at)).run().await?;
+    let keep = "update vehicle_state set kept_from = $2 where vehicle_id = $1";
+    tx.on().sql(keep).bind(vehicle.0).bind(Time(at)).run().await?;
+    tx.commit().await?;
+    Ok(is_reached)
+}
+
+/// Vehicles of an organization with positions to delete, each with the instant up to which.
+pub async fn vehicles_with_past(
+    db: &Db,
+    organization: OrganizationId,
+    horizon: Timestamp,
+) -> Result<Vec<(VehicleId, Timestamp)>> {
+    let select = "select s.vehicle_id, s.kept_from from vehicle_state s where s.organization_id = $1 \
+        and s.kept_from is not null and exists (select 1 from position p \
+        where p.vehicle_id = s.vehicle_id and p.recorded_at <= s.kept_from and p.recorded_at <= $2) \
+        order by s.vehicle_id";
+    let rows: Vec<(Uuid, Time)> =
+        db.read().sql(select).bind(organization.0).bind(Time(horizon)).all().await?;
+    Ok(rows.into_iter().map(|(vehicle, kept)| (vehicle.into(), horizon.min(kept.into()))).collect())
+}
+
+/// Deletes a vehicle's oldest positions up to an instant, about `rows` of them; answers how many.
+pub async fn delete_positions(db: &Db, vehicle: VehicleId, until: Timestamp, rows: i64) -> Result<u64> {
+    let nth = "select recorded_at from position where vehicle_id = $1 and recorded_at <= $2 \
+        order by recorded_at limit 1 offset $3";
+    let nth = db.read().sql(nth).bind(vehicle.0).bind(Time(until)).bind(rows - 1);
+    let nth: Option<(Time,)> = nth.optional().await?;
+    let until = nth.map_or(Time(until), |(at,)| at);
+    let delete = "delete from position where vehicle_id = $1 and recorded_at <= $2";
+    db.write().sql(delete).bind(vehicle.0).bind(until).run().await
+}
+
+/// Deletes an organization's oldest records that are past the horizon, at most `rows`; answers how many. Those of
+/// a visit go when it has ended before the horizon, and none before it was in the log for some days.
+pub async fn delete_events(
+    db: &Db,
+    organization: OrganizationId,
+    horizon: Timestamp,
+    now: Timestamp,
+    rows: i64,
+) -> Result<u64> {
+    let delete = "delete from geofence_event where id in (select e.id from geofence_event e \
+        where e.organization_id = $1 and e.occurred_at < $2 and e.detected_at < $3 \
+        and exists (select 1 from vehicle_state s \
+        where s.vehicle_id = e.vehicle_id and s.kept_from >= e.confirmed_at) \
+        and not exists (select 1 from visit v \
+        where v.id = e.visit_id and (v.exited_at is null or v.exited_at >= $2)) \
+        order by e.occurred_at limit $4)";
+    let told = now.plus_seconds(-DAY_SECONDS * LOG_DAYS);
+    let stmt = db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(Time(told));
+    stmt.bind(rows).run().await
+}
+
+/// Deletes an organization's oldest visits that ended before the horizon and of which no record is left, at most
+/// `rows`; answers how many.
+pub async fn delete_visits(
+    db: &Db,
+    organization: OrganizationId,
+    horizon: Timestamp,
+    rows: i64,
+) -> Result<u64> {
+    let delete = "delete from visit where id in (select v.id from visit v \
+        where v.organization_id = $1 and v.entered_at < $2 and v.exited_at < $2 \
+        and not exists (select 1 from geofence_event e where e.vehicle_id = v.vehicle_id \
+        and e.visit_id = v.id and e.occurred_at >= v.entered_at and e.occurred_at <= v.exited_at) \
+        order by v.entered_at limit $3)";
+    db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(rows).run().await
+}

@@ -1,0 +1,223 @@
+//! An embedded store moved into PostgreSQL: every table, or nothing at all.
+//!
+//! Owns the order of a transfer and its refusals. Names no table but the writer's: which there are, both stores
+//! say themselves, so that a table of a later migration comes along.
+//!
+//! All rows go in one transaction, which ends only when they have been read back and found equal. Killed at any
+//! moment, the target holds nothing but a mark, by which servers refuse it until a transfer has gone through.
+
+mod binary;
+mod marks;
+mod schema;
+mod sum;
+
+use std::path::{Path, PathBuf};
+
+use futures_util::TryStreamExt;
+use sqlx::sqlite::SqliteConnection;
+use sqlx::{AssertSqlSafe, PgConnection, PgPool};
+use waypost_actors::model::Timestamp;
+
+use super::lock::{lock_directory, try_acquire};
+use super::open::{self, Location, OpenError, Options, migrate, open, open_and_migrate};
+use super::partitions::make_partitions_of;
+use super::sql::{Db, On, SqlError};
+use binary::Writer;
+pub(super) use marks::{has_moved, is_half};
+use schema::Table;
+pub use sum::Sum;
+
+/// Bytes gathered before they are sent.
+const CHUNK: usize = 1 << 20;
+
+/// Why nothing was moved.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// No store to move.
+    #[error("there is no embedded store in {0} (another directory: --data-dir)")]
+    NoStore(PathBuf),
+    /// A server runs on the embedded store.
+    #[error("a server runs on {0}; stop it first, so that nothing is added meanwhile")]
+    SourceInUse(PathBuf),
+    /// A server, or another transfer, has the target.
+    #[error("a server or another transfer has the database {0}; stop it first")]
+    TargetInUse(String),
+    /// The target holds something.
+    #[error(
+        "the database {place} is not empty ({table}): a transfer needs one of its own. Nothing was changed"
+    )]
+    NotEmpty {
+        /// Which database.
+        place: String,
+        /// What is in it.
+        table: String,
+    },
+    /// The two stores have other tables or columns.
+    #[error("the two stores do not have the same tables and columns: {0}. Nothing was moved")]
+    Schema(String),
+    /// Rows of a table could not be moved.
+    #[error("the rows of {0} could not be moved, so nothing was")]
+    Rows(String, #[source] SqlError),
+    /// What was read back is not what was sent.
+    #[error("{table}: {sent} was sent, {stored} is stored, of {counted} rows. Nothing was kept")]
+    Differs {
+        /// Which table.
+        table: String,
+        /// What the embedded store has.
+        sent: Sum,
+        /// What PostgreSQL has.
+        stored: Sum,
+        /// What the embedded store counts.
+        counted: i64,
+    },
+    /// All is moved and kept, and the old store could not be marked.
+    #[error(
+        "everything was moved, but {0} cannot be written: see to it that no server starts on the old store"
+    )]
+    Unmarked(PathBuf, #[source] std::io::Error),
+    /// A store could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A database failed.
+    #[error("the database failed; nothing was moved")]
+    Database(#[from] SqlError),
+}
+
+/// A table that was moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    /// Its name.
+    pub table: String,
+    /// What both sides hold.
+    pub sum: Sum,
+}
+
+/// Moves the store in a data directory into the database at `url`; tells of each table when its rows are sent.
+/// Both stores' locks are held meanwhile. The answer is what both sides hold, table by table.
+pub async fn transfer(
+    directory: &Path,
+    url: &str,
+    now: Timestamp,
+    mut told: impl FnMut(&Moved),
+) -> Result<Vec<Moved>, TransferError> {
+    if !directory.join(open::SQLITE_FILE).exists() {
+        return Err(TransferError::NoStore(directory.to_owned()));
+    }
+    let place = open::place(url)?;
+    let Some(_source_lock) = lock_directory(directory)? else {
+        return Err(TransferError::SourceInUse(directory.to_owned()));
+    };
+    let to = Location::Postgres(url.to_owned());
+    let Some(_target_lock) = try_acquire(&to).await? else {
+        return Err(TransferError::TargetInUse(place));
+    };
+    let from = open_and_migrate(&Options::new(Location::Embedded(directory.to_owned()))).await?;
+    let target = open(&Options::new(to)).await?;
+    let moved = match (&from, &target) {
+        (Db::Sqlite { .. }, Db::Postgres(pool)) => {
+            prepare(&target, pool, &place).await?;
+            move_all(&from, pool, &mut told).await
+        }
+        _ => Err(OpenError::Url.into()),
+    }?;
+    target.close().await;
+    from.close().await;
+    marks::put_moved(directory, &place, now).map_err(|(file, error)| TransferError::Unmarked(file, error))?;
+    Ok(moved)
+}
+
+/// An empty target with today's tables, marked.
+async fn prepare(target: &Db, pool: &PgPool, place: &str) -> Result<(), TransferError> {
+    let mut conn = pool.acquire().await?;
+    if let Some(table) = schema::used_table(&mut conn).await? {
+        return Err(TransferError::NotEmpty { place: place.to_owned(), table });
+    }
+    marks::put_half(&mut conn).await?;
+    drop(conn);
+    migrate(target).await?;
+    Ok(())
+}
+
+async fn move_all(
+    from: &Db,
+    pool: &PgPool,
+    told: &mut impl FnMut(&Moved),
+) -> Result<Vec<Moved>, TransferError> {
+    let mut snapshot = from.begin_snapshot().await?;
+    let On::LiteConn(source) = snapshot.on() else { return Err(OpenError::Url.into()) };
+    let tables = {
+        let mut conn = pool.acquire().await?;
+        schema::tables(&mut conn).await?
+    };
+    schema::compare(source, &tables).await?;
+    for table in tables.iter().filter(|table| table.partitioned_by.is_some()) {
+        make_partitions_of(pool, &table.name, schema::weeks(source, table).await?).await?;
+    }
+
+    let mut tx = pool.begin().await?;
+    for unlimited in ["statement_timeout", "idle_in_transaction_session_timeout"] {
+        sqlx::query(AssertSqlSafe(format!("set local {unlimited} = 0"))).execute(&mut *tx).await?;
+    }
+    let mut moved = Vec::new();
+    for table in &tables {
+        let failed = |error| TransferError::Rows(table.name.clone(), error);
+        let sum = copy(source, &mut tx, table).await.map_err(failed)?;
+        moved.push(Moved { table: table.name.clone(), sum });
+        told(&moved[moved.len() - 1]);
+    }
+    for (table, Moved { sum, .. }) in tables.iter().zip(&moved) {
+        check(source, &mut tx, table, *sum).await?;
+    }
+    marks::remove_half(&mut tx).await?;
+    tx.commit().await?;
+    // Without it, plans are guesses until autovacuum comes by; nothing rests on it.
+    sqlx::raw_sql("set statement_timeout = 0; analyze").execute(pool).await.ok();
+    Ok(moved)
+}
+
+/// Sends the rows of one table; what migrations had put there makes room.
+async fn copy(
+    source: &mut SqliteConnection,
+    target: &mut PgConnection,
+    table: &Table,
+) -> Result<Sum, SqlError> {
+    sqlx::query(AssertSqlSafe(format!("delete from {}", table.name))).execute(&mut *target).await?;
+    let mut copying = target.copy_in_raw(&table.copy_in()).await?;
+    let (mut writer, mut sum) = (Writer::new(), Sum::default());
+    let mut rows = sqlx::query(AssertSqlSafe(table.select())).fetch(source);
+    while let Some(row) = rows.try_next().await? {
+        sum.add(table, writer.row(table, &row)?)?;
+        if writer.bytes().len() >= CHUNK {
+            copying.send(writer.bytes()).await?;
+            writer.clear();
+        }
+    }
+    writer.end();
+    copying.send(writer.bytes()).await?;
+    copying.finish().await?;
+    Ok(sum)
+}
+
+/// Reads one table back, whole.
+async fn check(
+    source: &mut SqliteConnection,
+    target: &mut PgConnection,
+    table: &Table,
+    sent: Sum,
+) -> Result<(), TransferError> {
+    let count = format!("select count(*) from {}", table.name);
+    let counted: i64 = sqlx::query_scalar(AssertSqlSafe(count)).fetch_one(source).await?;
+    let mut stored = Sum::default();
+    let mut reader = binary::Reader::default();
+    let mut chunks = target.copy_out_raw(&table.copy_out()).await?;
+    while let Some(chunk) = chunks.try_next().await? {
+        reader.take(&chunk);
+        while let Some(row) = reader.row() {
+            stored.add(table, row)?;
+        }
+    }
+    if stored != sent || i64::try_from(sent.rows) != Ok(counted) {
+        return Err(TransferError::Differs { table: table.name.clone(), sent, stored, counted });
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! Fuel from a tracker's report to what dispatchers ask for.
+
+use serde_json::{Value, json};
+
+use crate::harness::{App, Org, START, on_each_engine, text, with_app};
+
+/// A vehicle with a tank and the token of its tracker.
+struct Lorry {
+    id: String,
+    token: String,
+}
+
+async fn lorry(app: &App, org: &Org, tank_liters: f64) -> Lorry {
+    let body = json!({ "name": "Lorry", "fuel": { "kind": "diesel", "tankCapacityLiters": tank_liters },
+        "tracker": { "uniqueId": format!("imei-{tank_liters}") } });
+    let made = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
+    Lorry { id: text(&made["id"]), token: text(&made["tracker"]["token"]) }
+}
+
+/// What is reported at a minute after seven: speed in km/h and litres.
+type Minute = (f64, f64);
+
+/// Reports a minute after the other, the way as the speeds say.
+async fn report(app: &App, lorry: &Lorry, minutes: &[Minute]) {
+    let began = START.as_millis() - 5 * 3_600_000;
+    let mut latitude = 30.0;
+    let mut items = Vec::new();
+    for (minute, (speed, liters)) in minutes.iter().enumerate() {
+        // A degree of latitude is 110.85 km there.
+        latitude += speed / 60.0 / 110.85;
+        items.push(
+            json!({ "recordedAt": began + minute as i64 * 60_000, "latitude": latitude, "longitude": -97.0,
+            "speedKmh": speed, "fuel": { "liters": liters } }),
+        );
+    }
+    for part in items.chunks(500) {
+        let said = app.post("/v1/positions", &lorry.token, json!({ "items": part })).await.ok(200);
+        assert_eq!(said["stored"], part.len());
+    }
+}
+
+async fn get(app: &App, org: &Org, path: &str) -> Value {
+    app.get(path, &org.viewer).await.ok(200)
+}
+
+/// What was burnt from a minute after seven to another.
+async fn consumption(app: &App, org: &Org, lorry: &Lorry, (from, to): (i64, i64)) -> Value {
+    let at = |minute: i64| START.plus_seconds((minute * 60 - 5 * 3600) as f64);
+    let (from, to) = (text(&json!(at(from))), text(&json!(at(to))));
+    let path = format!("/v1/fuel/consumption?vehicleId={}&from={from}&to={to}", lorry.id);
+    get(app, org, &path).await["data"][0].clone()
+}
+
+#[track_caller]
+fn near(value: &Value, wanted: f64, within: f64) {
+    let is_near = value.as_f64().is_some_and(|value| (value - wanted).abs() <= within);
+    assert!(is_near, "{value}, not {wanted}");
+}
+
+#[test]
+fn a_refuel_reported_is_logged_found_drawn_and_not_burnt() {
+    on_each_engine(async |app| {
+        let (org, other) = (app.org("fuelled").await, app.org("other").await);
+        let lorry = lorry(&app, &org, 400.0).await;
+        // 60 km/h and 20 l/100 km for an hour, half an hour's stop with 100 litres, and on for an hour.
+        let minute = |minute: i64| match minute {
+            ..60 => (60.0, 200.0 - 0.2 * minute as f64),
+            60..90 => (0.0, 188.0 + 100.0 * ((minute - 70) as f64 / 4.0).clamp(0.0, 1.0)),
+            _ => (60.0, 288.0 - 0.2 * (minute - 90) as f64),
+        };
+        let minutes: Vec<Minute> = (0..150).map(minute).collect();
+        report(&app, &lorry, &minutes).await;
+
+        let log = get(&app, &org, "/v1/fuel?sort=recordedAt&limit=1000").await;
+        let log = log["data"].as_array().unwrap();
+        assert_eq!(log.len(), 150);
+        assert_eq!((&log[0]["rawValue"], &log[0]["unit"]), (&json!(200.0), &json!("liters")));
+        near(&log[40]["levelPercent"], 48.0, 0.5);
+        near(&log[1]["distanceMeters"], 1000.0, 10.0);
+        let entry = format!("/v1/fuel/{}", text(&log[75]["id"]));
+        assert_eq!(get(&app, &org, &entry).await, log[75]);
+        app.get(&entry, &other.viewer).await.problem(404, "notFound");
+
+        let events = get(&app, &org, &format!("/v1/fuel/events?vehicleId={}", lorry.id)).await;
+        let [refuel] = &events["data"].as_array().unwrap()[..] else { panic!("{events}") };
+        assert_eq!((&refuel["type"], &refuel["motion"]), (&json!("refuel"), &json!("stopped")));
+        near(&refuel["volumeLiters"], 100.0, 5.0);
+
+        let period = "from=2026-05-01T07:00:00Z&to=2026-05-01T10:00:00Z";
+        let chart =
+            get(&app, &org, &format!("/v1/fuel/chart?vehicleId={}&{period}&points=50", lorry.id)).await;
+        let mark = &chart["annotations"][text(&refuel["id"])];
+        assert_eq!((&mark["xMin"], &mark["xMax"]), (&refuel["startedAt"], &refuel["endedAt"]));
+
+        let burnt = consumption(&app, &org, &lorry, (0, 150)).await;
+        near(&burnt["liters"], 24.0, 1.5);
+        near(&burnt["distanceKm"], 119.0, 1.5);
+        near(&burnt["litersPer100Km"], 20.0, 1.3);
+        near(&burnt["refueledLiters"], 100.0, 5.0);
+        let standing = consumption(&app, &org, &lorry, (60, 90)).await;
+        assert_eq!(standing["litersPer100Km"], Value::Null, "over no way");
+        app
+    });
+}
+
+/// docs/fuel.md §6.
+#[test]
+fn navixys_example_is_consumption_and_no_drain() {
+    with_app(async |app| {
+        let org = app.org("fuelled").await;
+        let lorry = lorry(&app, &org, 370.0).await;
+        let speed = 6.37 * 6.0;
+        // 8.88 litres in ten minutes over 6.37 km; before and after the level does not fall at all.
+        let level = |minute: i64| 250.0 - 8.88 * ((minute - 30) as f64 / 10.0).clamp(0.0, 1.0);
+        let minutes: Vec<Minute> = (0..90).map(|minute| (speed, level(minute))).collect();
+        report(&app, &lorry, &minutes).await;
+        assert_eq!(get(&app, &org, "/v1/fuel/events").await["data"], json!([]));
+        // The smoothed level follows within its window of five minutes.
+        let burnt = consumption(&app, &org, &lorry, (30, 45)).await;
+        near(&burnt["liters"], 8.88, 0.3);
+        near(&burnt["distanceKm"], 6.37 * 1.5, 0.7);
+        near(&burnt["litersPer100Km"], 93.0, 8.0);
+        app
+    });
+}

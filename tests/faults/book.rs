@@ -1,0 +1,127 @@
+//! Where the clients of a run write down what they were told, as it happens.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::{Instant, timeout};
+
+use crate::ledger::{FixKey, Told, Transcript};
+
+/// The transcript of a run, and what its figures are made of. Everything here lives on one thread.
+#[derive(Default)]
+pub(crate) struct Book {
+    transcript: RefCell<Transcript>,
+    counts: RefCell<Counts>,
+    changed: Notify,
+    fault: Cell<Option<Fault>>,
+    /// Whether clients should give up: the run is over.
+    pub(crate) is_over: Cell<bool>,
+}
+
+/// What happened so far.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    /// Fixes acknowledged or refused, each once.
+    pub(crate) answered: usize,
+    /// Trackers' connections that stood.
+    pub(crate) connections: usize,
+    /// Connections that ended before their work was done, by why.
+    pub(crate) ends: BTreeMap<String, usize>,
+    /// Times the server asked to send again.
+    pub(crate) retries: usize,
+    /// Dispatchers' connections that stood.
+    pub(crate) subscriptions: usize,
+    /// From the sending of a frame to its ack.
+    pub(crate) latencies: Vec<Duration>,
+}
+
+/// A fault, and when the first fix sent after it was acknowledged.
+#[derive(Clone, Copy)]
+struct Fault {
+    at: Instant,
+    over_at: Option<Instant>,
+}
+
+impl Book {
+    /// A frame goes out.
+    pub(crate) fn sent(&self, fixes: &[FixKey]) {
+        self.transcript.borrow_mut().sent.extend(fixes);
+    }
+
+    /// An ack names these fixes, of a frame last sent at an instant.
+    pub(crate) fn acked(&self, acked: &[FixKey], refused: &[FixKey], sent_at: Instant) {
+        let now = Instant::now();
+        let mut transcript = self.transcript.borrow_mut();
+        transcript.acked.extend(acked);
+        transcript.refused.extend(refused);
+        let mut counts = self.counts.borrow_mut();
+        counts.answered += acked.len() + refused.len();
+        counts.latencies.push(now - sent_at);
+        if let Some(Fault { at, over_at: None }) = self.fault.get()
+            && sent_at >= at
+        {
+            self.fault.set(Some(Fault { at, over_at: Some(now) }));
+        }
+        self.changed.notify_waiters();
+    }
+
+    /// The feed told a record.
+    pub(crate) fn told(&self, told: Told) {
+        self.transcript.borrow_mut().told.push(told);
+        self.changed.notify_waiters();
+    }
+
+    /// The feed could not go on where it was.
+    pub(crate) fn broken_off(&self, why: &str) {
+        self.transcript.borrow_mut().broken_off.push(why.to_owned());
+    }
+
+    /// Counts something.
+    pub(crate) fn count(&self, count: impl FnOnce(&mut Counts)) {
+        count(&mut self.counts.borrow_mut());
+        self.changed.notify_waiters();
+    }
+
+    /// What happened so far.
+    pub(crate) fn counts(&self) -> Counts {
+        self.counts.borrow().clone()
+    }
+
+    /// What was said so far.
+    pub(crate) fn transcript(&self) -> Transcript {
+        self.transcript.borrow().clone()
+    }
+
+    /// The number of the last record told.
+    pub(crate) fn last_told(&self) -> i64 {
+        self.transcript.borrow().told.last().map_or(0, |told| told.sequence)
+    }
+
+    /// From here on the first ack of something sent later ends the fault.
+    pub(crate) fn fault_begins(&self) {
+        self.fault.set(Some(Fault { at: Instant::now(), over_at: None }));
+    }
+
+    /// Waits until something sent after `since` is acknowledged; answers how long after `since` that was.
+    pub(crate) async fn recovered(&self, since: Instant, limit: Duration) -> Option<Duration> {
+        let over_at = || self.fault.get().and_then(|fault| fault.over_at);
+        self.until(limit, || over_at().is_some()).await;
+        over_at().map(|over_at| over_at.saturating_duration_since(since))
+    }
+
+    /// Waits until something holds of what happened; whether it did in time.
+    pub(crate) async fn until(&self, limit: Duration, holds: impl Fn() -> bool) -> bool {
+        let wait = async {
+            loop {
+                let changed = self.changed.notified();
+                if holds() {
+                    return;
+                }
+                changed.await;
+            }
+        };
+        timeout(limit, wait).await.is_ok()
+    }
+}

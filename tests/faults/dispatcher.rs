@@ -1,0 +1,72 @@
+//! A dispatcher on the live feed: writes every record down and goes on by its cursor after each cut.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::SinkExt;
+use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::api::Api;
+use crate::book::Book;
+use crate::ledger::Told;
+use crate::wire::{connect, next};
+
+/// Heartbeats come every 15 s; without any for so long the connection is dead.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// Before it comes back.
+const AWAY: Duration = Duration::from_millis(50);
+
+/// Watches an organization until the run is over.
+pub(crate) async fn watch(api: Rc<Api>, organization: String, book: Rc<Book>) {
+    let mut cursor = Value::Null;
+    loop {
+        let end = session(&api, &organization, &book, &mut cursor).await;
+        if end == "401" {
+            // The access token has run out; when the server does not answer, the next try will show it.
+            let _ = api.renew().await;
+        }
+        sleep(AWAY).await;
+    }
+}
+
+/// One connection; answers how it ended.
+async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value) -> String {
+    let mut socket = match connect(&api.socket_url("/v1/ws/live"), &api.token(), None).await {
+        Ok(socket) => socket,
+        Err(why) => return why,
+    };
+    let mut subscribe = json!({ "type": "subscribe", "id": "log", "topics": ["events", "positions", "occupancy"],
+        "filter": { "organizationId": organization } });
+    let resumes = !cursor.is_null();
+    if resumes {
+        subscribe["cursor"] = cursor.clone();
+    }
+    if socket.send(Message::text(subscribe.to_string())).await.is_err() {
+        return "broken".to_owned();
+    }
+    loop {
+        let said = match timeout(PATIENCE, next(&mut socket)).await {
+            Ok(Ok(said)) => said,
+            Ok(Err(end)) => return end,
+            Err(_) => return "silent".to_owned(),
+        };
+        match said["type"].as_str() {
+            Some("event") => {
+                *cursor = said["cursor"].clone();
+                book.told(Told::read(said["event"].clone()));
+            }
+            Some("subscribed") => {
+                if resumes && said["mode"] != "resumed" {
+                    book.broken_off(&said.to_string());
+                }
+                *cursor = said["cursor"].clone();
+                book.count(|counts| counts.subscriptions += 1);
+            }
+            Some("heartbeat") => *cursor = said["cursors"]["log"].clone(),
+            Some("reset") if said["reason"] != "slowReader" => book.broken_off(&said.to_string()),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! One run: a copy of the store, a server, its clients under load; faults from the test; then the checks.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+use std::time::Duration;
+
+use rand::RngExt;
+use rand::rngs::StdRng;
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use waypost::store::open::Location;
+use waypost_test_support::eventually;
+
+use crate::api::Api;
+use crate::book::{Book, Counts};
+use crate::dispatcher;
+use crate::ground::{Bus, DEADLINE, Ground};
+use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
+use crate::program::{Launch, Program};
+use crate::seed::dice;
+use crate::shelf::{self, Shelf};
+use crate::tracker::{Manner, Tracker};
+
+/// How a load is made.
+#[derive(Clone)]
+pub(crate) struct Load {
+    /// Every so many-th bus takes part.
+    pub(crate) step: usize,
+    /// Fixes in a frame, at most.
+    pub(crate) items: usize,
+    /// Between two frames of a tracker, at least.
+    pub(crate) pace: Duration,
+    /// Before a tracker comes back, at most.
+    pub(crate) away: Duration,
+    /// What the server is started with, by variable.
+    pub(crate) settings: Vec<(String, String)>,
+    /// Where trackers connect to instead of the server, as `host:port`.
+    pub(crate) through: Option<String>,
+}
+
+impl Load {
+    /// So many buses that a run takes seconds.
+    pub(crate) fn every(step: usize) -> Self {
+        let (pace, away) = (Duration::ZERO, Duration::from_millis(300));
+        Self { step, items: 40, pace, away, settings: Vec::new(), through: None }
+    }
+
+    /// The same with a setting of the server.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.settings.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+/// A run under way.
+pub(crate) struct Drill {
+    pub(crate) server: Program,
+    pub(crate) launch: Launch,
+    pub(crate) book: Rc<Book>,
+    pub(crate) api: Rc<Api>,
+    /// For the moments of the faults.
+    pub(crate) dice: StdRng,
+    /// Fixes that the trackers will send, repetitions counted.
+    pub(crate) fixes: usize,
+    pub(crate) organization: String,
+    seed: u64,
+    load: Load,
+    buses: Vec<Bus>,
+    trackers: JoinSet<()>,
+    dispatcher: AbortHandle,
+}
+
+impl Drill {
+    /// Starts everything; the load is on from here.
+    pub(crate) async fn begin(ground: &mut Ground, seed: u64, load: Load) -> Self {
+        undisturbed(ground, load.step).await;
+        Self::start(ground, seed, load).await
+    }
+
+    async fn start(ground: &mut Ground, seed: u64, load: Load) -> Self {
+        let place = ground.copy().await;
+        let mut launch = Launch::new(place);
+        launch.settings.clone_from(&load.settings);
+        Self::launched(ground, launch, seed, load).await
+    }
+
+    /// The same on a store of the test's own choice.
+    pub(crate) async fn launched(ground: &Ground, launch: Launch, seed: u64, load: Load) -> Self {
+        let server = Program::start(&launch).await;
+        let api = Rc::new(Api::sign_in(&server.url()).await);
+        let book = Rc::new(Book::default());
+        let organization = ground.fleet.organization.clone();
+        let watching = dispatcher::watch(Rc::clone(&api), organization.clone(), Rc::clone(&book));
+        let dispatcher = tokio::task::spawn_local(watching).abort_handle();
+        assert!(book.until(DEADLINE, || book.counts().subscriptions > 0).await, "no feed");
+        let buses: Vec<Bus> = ground.fleet.buses.iter().step_by(load.step).cloned().collect();
+        let fixes = buses.iter().map(|bus| bus.points.len()).sum();
+        let mut drill = Self {
+            server,
+            launch,
+            book,
+            api,
+            dice: dice(seed, 0),
+            fixes,
+            organization,
+            seed,
+            load,
+            buses,
+            trackers: JoinSet::new(),
+            dispatcher,
+        };
+        drill.send_trackers();
+        drill
+    }
+
+    fn send_trackers(&mut self) {
+        let direct = self.api.socket_url("/v1/ws/tracker");
+        let url = match &self.load.through {
+            Some(proxy) => format!("ws://{proxy}/v1/ws/tracker"),
+            None => direct,
+        };
+        for (number, bus) in self.buses.iter().enumerate() {
+            let mut dice = dice(self.seed, 1 + number as u64);
+            let manner = Manner {
+                url: url.clone(),
+                items: dice.random_range(1..=self.load.items),
+                hello: dice.random(),
+                pace: self.load.pace,
+                away: self.load.away,
+            };
+            self.trackers.spawn_local(Tracker::new(bus.clone(), manner, Rc::clone(&self.book), dice).run());
+        }
+    }
+
+    /// Random moments of the run, as counts of answered fixes, in order.
+    pub(crate) fn moments(&mut self, count: usize) -> Vec<usize> {
+        let most = self.fixes * 9 / 10;
+        let mut moments: Vec<usize> = (0..count).map(|_| self.dice.random_range(1..most)).collect();
+        moments.sort_unstable();
+        moments
+    }
+
+    /// Waits until so many fixes are answered.
+    pub(crate) async fn answered(&self, count: usize) {
+        let in_time = self.book.until(DEADLINE, || self.book.counts().answered >= count).await;
+        assert!(in_time, "seed {}: {:?} of {}", self.seed, self.summary(), self.fixes);
+    }
+
+    /// Kills the server, looks at what it left, and starts it again; answers how long after that the
+    /// first fix sent since was acknowledged.
+    pub(crate) async fn kill_server(&mut self) -> Duration {
+        self.book.fault_begins();
+        self.server.kill();
+        self.look().await;
+        let since = Instant::now();
+        self.server = Program::spawn(&self.launch);
+        self.recovered(since).await
+    }
+
+    /// Waits for the first ack of something sent since the fault began; answers how long after `since`.
+    pub(crate) async fn recovered(&self, since: Instant) -> Duration {
+        let recovered = self.book.recovered(since, DEADLINE).await;
+        recovered.unwrap_or_else(|| panic!("seed {}: no ack again: {:?}", self.seed, self.summary()))
+    }
+
+    /// What happened, without the long lists.
+    pub(crate) fn summary(&self) -> Counts {
+        Counts { latencies: Vec::new(), ..self.book.counts() }
+    }
+
+    /// Everything that was said so far must be stored now.
+    pub(crate) async fn look(&self) {
+        let transcript = self.book.transcript();
+        let shelf = Shelf::open(&self.launch.location).await;
+        let stored = shelf.keys().await;
+        shelf.close().await;
+        self.judge(&at_any_moment(&transcript, &stored));
+    }
+
+    fn judge(&self, violations: &[Violation]) {
+        let shown = &violations[..violations.len().min(10)];
+        assert!(
+            violations.is_empty(),
+            "WAYPOST_TEST_SEED={}: {} promises broken, such as {shown:#?}\n{:?}",
+            self.seed,
+            violations.len(),
+            self.summary()
+        );
+    }
+
+    /// Waits until everything is acknowledged and corrected and told, stops the server and checks it all.
+    pub(crate) async fn finish(mut self, ground: &mut Ground) -> Counts {
+        self.all_answered().await;
+        let place = self.launch.location.clone();
+        self.settled().await;
+        self.server.stop().await;
+        self.book.is_over.set(true);
+        self.dispatcher.abort();
+        let stored = shelf::read_whole(&place).await;
+        let undisturbed = Rc::clone(&ground.undisturbed[&self.load.step]);
+        self.judge(&in_the_end(&self.book.transcript(), &stored, &undisturbed));
+        ground.drop_copy(&place).await;
+        self.book.counts()
+    }
+
+    /// Waits until every tracker is through.
+    pub(crate) async fn all_answered(&mut self) {
+        while let Some(done) = self.next_tracker().await {
+            done.expect("a tracker does not panic");
+        }
+    }
+
+    async fn next_tracker(&mut self) -> Option<Result<(), tokio::task::JoinError>> {
+        // As long as something moves, it is not stuck.
+        loop {
+            let before = self.book.counts().answered;
+            match tokio::time::timeout(DEADLINE, self.trackers.join_next()).await {
+                Ok(done) => return done,
+                Err(_) if self.book.counts().answered > before => {}
+                Err(_) => panic!("seed {}: stuck: {:?} of {}", self.seed, self.summary(), self.fixes),
+            }
+        }
+    }
+
+    /// Waits until no vehicle awaits a correction, and the dispatcher has all there is.
+    async fn settled(&self) {
+        let shelf = Shelf::open(&self.launch.location).await;
+        eventually(DEADLINE, || shelf.is_settled()).await;
+        let last = shelf.next_sequence().await - 1;
+        shelf.close().await;
+        // One that never comes is for the checks to name.
+        self.book.until(Duration::from_secs(30), || self.book.last_told() >= last).await;
+    }
+}
+
+/// Runs the load of these buses without any fault, once per ground.
+async fn undisturbed(ground: &mut Ground, step: usize) {
+    if ground.undisturbed.contains_key(&step) {
+        return;
+    }
+    let mut drill = Drill::start(ground, 0, Load::every(step)).await;
+    drill.all_answered().await;
+    drill.settled().await;
+    drill.server.stop().await;
+    drill.dispatcher.abort();
+    let stored = shelf::read_whole(&drill.launch.location).await;
+    let fixes: HashSet<_> = stored.fixes.keys().copied().collect();
+    let undisturbed = Undisturbed { fixes, records: stored.lasting() };
+    assert!(!undisturbed.records.is_empty(), "a load without records checks little");
+    // The undisturbed run must itself keep every promise.
+    drill.judge(&in_the_end(&drill.book.transcript(), &stored, &undisturbed));
+    ground.drop_copy(&drill.launch.location).await;
+    ground.undisturbed.insert(step, Rc::new(undisturbed));
+}
+
+/// Where a store's files are, for an embedded one.
+pub(crate) fn folder(place: &Location) -> &std::path::Path {
+    match place {
+        Location::Embedded(folder) => folder,
+        Location::Postgres(_) => unreachable!("a test of the embedded store"),
+    }
+}

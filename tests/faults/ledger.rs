@@ -1,0 +1,253 @@
+//! What trackers and a dispatcher were told, what the store holds, and whether the one is true to the
+//! other. Pure: the forged transcripts in `forged.rs` go through the same checks as a run's own.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+
+use serde_json::Value;
+use uuid::Uuid;
+
+/// A fix as it is told apart from others.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct FixKey {
+    pub(crate) vehicle: Uuid,
+    pub(crate) recorded_millis: i64,
+    latitude_bits: u64,
+    longitude_bits: u64,
+}
+
+impl FixKey {
+    pub(crate) fn new(vehicle: Uuid, recorded_millis: i64, latitude: f64, longitude: f64) -> Self {
+        // Adding zero turns -0 into 0.
+        let (latitude_bits, longitude_bits) = ((latitude + 0.0).to_bits(), (longitude + 0.0).to_bits());
+        Self { vehicle, recorded_millis, latitude_bits, longitude_bits }
+    }
+}
+
+impl fmt::Debug for FixKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = (f64::from_bits(self.latitude_bits), f64::from_bits(self.longitude_bits));
+        write!(f, "{} at {} in {place:?}", self.vehicle, self.recorded_millis)
+    }
+}
+
+/// One record as the feed told it.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    pub(crate) id: Uuid,
+    pub(crate) revision: i64,
+    pub(crate) sequence: i64,
+    pub(crate) is_active: bool,
+    /// All it says, whole.
+    pub(crate) value: Value,
+}
+
+impl Told {
+    /// A record out of its JSON.
+    pub(crate) fn read(value: Value) -> Self {
+        let number = |name: &str| value[name].as_i64().unwrap_or_else(|| panic!("no {name}: {value}"));
+        let id = value["id"].as_str().and_then(|id| id.parse().ok());
+        Self {
+            id: id.unwrap_or_else(|| panic!("no id: {value}")),
+            revision: number("revision"),
+            sequence: number("sequence"),
+            is_active: value["status"] == "active",
+            value,
+        }
+    }
+
+    /// What the law says does not depend on how the fixes came.
+    pub(crate) fn lasting(&self) -> Value {
+        let mut value = self.value.clone();
+        let members = value.as_object_mut().expect("a record is an object");
+        for passing in ["sequence", "revision", "detectedAt", "origin"] {
+            members.remove(passing);
+        }
+        value
+    }
+}
+
+/// What the clients saw.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Transcript {
+    pub(crate) sent: HashSet<FixKey>,
+    pub(crate) acked: HashSet<FixKey>,
+    pub(crate) refused: HashSet<FixKey>,
+    /// Records, in the order in which they came.
+    pub(crate) told: Vec<Told>,
+    /// Why the feed could not go on where it was.
+    pub(crate) broken_off: Vec<String>,
+}
+
+/// What a store holds.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stored {
+    /// With how often each is there.
+    pub(crate) fixes: HashMap<FixKey, usize>,
+    /// Revision and number of each record.
+    pub(crate) numbers: HashMap<Uuid, (i64, i64)>,
+    /// The number of the next record.
+    pub(crate) next_sequence: i64,
+    /// The records whole; read at the end only.
+    pub(crate) records: BTreeMap<Uuid, Told>,
+}
+
+impl Stored {
+    /// The active records, as far as they last.
+    pub(crate) fn lasting(&self) -> BTreeMap<Uuid, Value> {
+        let active = self.records.iter().filter(|(_, told)| told.is_active);
+        active.map(|(id, told)| (*id, told.lasting())).collect()
+    }
+}
+
+/// What the same load ends in when nothing disturbs it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Undisturbed {
+    pub(crate) fixes: HashSet<FixKey>,
+    pub(crate) records: BTreeMap<Uuid, Value>,
+}
+
+/// A promise that was not kept.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Violation {
+    AckedNotStored(FixKey),
+    NeverAnswered(FixKey),
+    StoredTwice(FixKey),
+    StoredNeverSent(FixKey),
+    /// Stored in this run and not in the undisturbed one, or the other way round.
+    FixesDiffer(FixKey),
+    ToldNotStored {
+        id: Uuid,
+        revision: i64,
+    },
+    ToldTwice {
+        id: Uuid,
+        revision: i64,
+    },
+    ToldOutOfOrder {
+        id: Uuid,
+        sequence: i64,
+    },
+    /// The newest revision that was told is not what is stored.
+    LogDiffers {
+        id: Uuid,
+    },
+    /// A record missing here, of the undisturbed run.
+    RecordMissing {
+        id: Uuid,
+    },
+    /// A record that the undisturbed run has not.
+    RecordTooMany {
+        id: Uuid,
+    },
+    RecordDiffers {
+        id: Uuid,
+        here: Value,
+        undisturbed: Value,
+    },
+    /// Numbers were given that no revision of any record has.
+    NumbersLost {
+        given: i64,
+        revisions: i64,
+    },
+    BrokenOff(String),
+}
+
+/// What must hold at any moment: `stored` was read after the last ack and the last record of the transcript.
+pub(crate) fn at_any_moment(transcript: &Transcript, stored: &Stored) -> Vec<Violation> {
+    let lost = transcript.acked.iter().filter(|fix| !stored.fixes.contains_key(fix));
+    let mut violations: Vec<Violation> = lost.map(|fix| Violation::AckedNotStored(*fix)).collect();
+    for told in &transcript.told {
+        let known = stored.numbers.get(&told.id);
+        let is_stored = known.is_some_and(|(revision, sequence)| {
+            told.revision < *revision || (told.revision, told.sequence) == (*revision, *sequence)
+        });
+        if !is_stored {
+            violations.push(Violation::ToldNotStored { id: told.id, revision: told.revision });
+        }
+    }
+    violations
+}
+
+/// What must hold in the end, when everything is acknowledged and every correction is done.
+pub(crate) fn in_the_end(
+    transcript: &Transcript,
+    stored: &Stored,
+    undisturbed: &Undisturbed,
+) -> Vec<Violation> {
+    let mut violations = at_any_moment(transcript, stored);
+    fixes(transcript, stored, undisturbed, &mut violations);
+    log(transcript, stored, &mut violations);
+    records(stored, undisturbed, &mut violations);
+    violations.extend(transcript.broken_off.iter().cloned().map(Violation::BrokenOff));
+    violations
+}
+
+fn fixes(transcript: &Transcript, stored: &Stored, undisturbed: &Undisturbed, found: &mut Vec<Violation>) {
+    let answered = |fix: &&FixKey| transcript.acked.contains(*fix) || transcript.refused.contains(*fix);
+    found.extend(
+        transcript.sent.iter().filter(|fix| !answered(fix)).map(|fix| Violation::NeverAnswered(*fix)),
+    );
+    for (fix, times) in &stored.fixes {
+        if *times > 1 {
+            found.push(Violation::StoredTwice(*fix));
+        }
+        if !transcript.sent.contains(fix) {
+            found.push(Violation::StoredNeverSent(*fix));
+        }
+        if !undisturbed.fixes.contains(fix) {
+            found.push(Violation::FixesDiffer(*fix));
+        }
+    }
+    let missing = undisturbed.fixes.iter().filter(|fix| !stored.fixes.contains_key(fix));
+    found.extend(missing.map(|fix| Violation::FixesDiffer(*fix)));
+}
+
+/// The dispatcher's log: no revision twice, in the order of numbers, and folded by id what is stored.
+fn log(transcript: &Transcript, stored: &Stored, found: &mut Vec<Violation>) {
+    let mut told = HashSet::new();
+    let mut folded: HashMap<Uuid, &Told> = HashMap::new();
+    let mut last = 0;
+    for record in &transcript.told {
+        let (id, revision, sequence) = (record.id, record.revision, record.sequence);
+        if !told.insert((id, revision)) {
+            found.push(Violation::ToldTwice { id, revision });
+        }
+        if sequence <= last {
+            found.push(Violation::ToldOutOfOrder { id, sequence });
+        }
+        last = last.max(sequence);
+        let newest = folded.entry(id).or_insert(record);
+        if revision > newest.revision {
+            *newest = record;
+        }
+    }
+    for (id, record) in &stored.records {
+        if folded.get(id).is_none_or(|told| told.value != record.value) {
+            found.push(Violation::LogDiffers { id: *id });
+        }
+    }
+}
+
+fn records(stored: &Stored, undisturbed: &Undisturbed, found: &mut Vec<Violation>) {
+    let here = stored.lasting();
+    for (id, value) in &here {
+        match undisturbed.records.get(id) {
+            None => found.push(Violation::RecordTooMany { id: *id }),
+            Some(other) if other != value => found.push(Violation::RecordDiffers {
+                id: *id,
+                here: value.clone(),
+                undisturbed: other.clone(),
+            }),
+            Some(_) => {}
+        }
+    }
+    let missing = undisturbed.records.keys().filter(|id| !here.contains_key(id));
+    found.extend(missing.map(|id| Violation::RecordMissing { id: *id }));
+    // Every revision takes one number, and nothing else does.
+    let revisions = stored.numbers.values().map(|(revision, _)| revision).sum();
+    let given = stored.next_sequence - 1;
+    if given != revisions {
+        found.push(Violation::NumbersLost { given, revisions });
+    }
+}

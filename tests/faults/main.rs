@@ -1,0 +1,32 @@
+//! Nothing acknowledged is ever lost: the real program, a real PostgreSQL and a real Redis, broken at
+//! random moments while real traces come in, and every promise checked afterwards.
+//!
+//! `WAYPOST_TEST_SEED=` replays a run's moments, `WAYPOST_TEST_BINARY=` names another program than the one
+//! just built, `WAYPOST_TEST_DATA=` a folder of other traces. The ignored tests are the full runs, each
+//! of which prints its figures; CONTRIBUTING.md lists them.
+
+#![expect(clippy::unwrap_used, reason = "tests")]
+
+mod api;
+mod book;
+mod cache;
+mod crowd;
+mod database;
+mod disk;
+mod dispatcher;
+mod drill;
+mod figures;
+mod forged;
+mod ground;
+mod kills;
+mod ledger;
+mod lines;
+mod program;
+mod proxy;
+mod seed;
+mod shelf;
+mod slow;
+mod stop;
+mod storm;
+mod tracker;
+mod wire;

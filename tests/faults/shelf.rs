@@ -1,0 +1,88 @@
+//! What a store holds, read past the server.
+
+use std::time::Duration;
+
+use uuid::Uuid;
+use waypost::store::open::{Location, Options, for_writer, open};
+use waypost::store::sql::{Db, SqlError};
+use waypost::store::track::Track;
+use waypost_actors::ports::EventLog;
+use waypost_actors::watch::Audience;
+use waypost_test_support::eventually;
+
+use crate::ground::DEADLINE;
+use crate::ledger::{FixKey, Stored, Told};
+
+/// A store, open for a look.
+pub(crate) struct Shelf {
+    db: Db,
+}
+
+impl Shelf {
+    /// Opens it, as soon as it can be.
+    pub(crate) async fn open(location: &Location) -> Self {
+        let options = options(location);
+        Self { db: eventually(DEADLINE, || open(&options)).await }
+    }
+
+    pub(crate) async fn close(self) {
+        self.db.close().await;
+    }
+
+    /// The number of the next record.
+    pub(crate) async fn next_sequence(&self) -> i64 {
+        eventually(DEADLINE, || self.number("select next_sequence from writer")).await
+    }
+
+    /// Whether no vehicle awaits a correction.
+    pub(crate) async fn is_settled(&self) -> bool {
+        let dirty = self.number("select count(*) from vehicle_state where dirty_from is not null");
+        dirty.await.is_ok_and(|dirty| dirty == 0)
+    }
+
+    async fn number(&self, text: &'static str) -> Result<i64, SqlError> {
+        self.db.read().sql(text).scalar().await
+    }
+
+    /// Which fixes and which revisions of records are stored. Records first: what an ack promised before
+    /// this call is there in any order.
+    pub(crate) async fn keys(&self) -> Stored {
+        let mut stored = Stored { next_sequence: self.next_sequence().await, ..Stored::default() };
+        let records = || async {
+            let text = "select id, revision, sequence from geofence_event";
+            self.db.read().sql(text).all::<(Uuid, i64, i64)>().await
+        };
+        let records = eventually(DEADLINE, records).await;
+        stored.numbers.extend(records.into_iter().map(|(id, revision, sequence)| (id, (revision, sequence))));
+        let fixes = || async {
+            let text = "select vehicle_id, recorded_at, latitude, longitude from position";
+            self.db.read().sql(text).all::<(Uuid, waypost::store::time::Time, f64, f64)>().await
+        };
+        for (vehicle, recorded_at, latitude, longitude) in eventually(DEADLINE, fixes).await {
+            let millis = waypost_actors::model::Timestamp::from(recorded_at).as_millis();
+            *stored.fixes.entry(FixKey::new(vehicle, millis, latitude, longitude)).or_default() += 1;
+        }
+        stored
+    }
+}
+
+/// Reads everything once the server is gone: takes its place as the writer.
+pub(crate) async fn read_whole(location: &Location) -> Stored {
+    let shelf = Shelf::open(location).await;
+    let mut stored = shelf.keys().await;
+    let writer = for_writer(&shelf.db, &options(location)).unwrap();
+    let track = Track::take_over(shelf.db.clone(), writer.clone()).await.unwrap();
+    let events = track.events_from(Audience::Everyone, 0, i64::MAX).await.unwrap();
+    for event in events {
+        let told = Told::read(serde_json::to_value(&event).unwrap());
+        stored.records.insert(told.id, told);
+    }
+    writer.close().await;
+    shelf.close().await;
+    stored
+}
+
+fn options(location: &Location) -> Options {
+    // A busy machine may take its time to read a whole store.
+    Options { statement_timeout: Duration::from_secs(60), connections: 2, ..Options::new(location.clone()) }
+}

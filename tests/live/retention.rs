@@ -1,0 +1,240 @@
+//! What an organization does not keep goes, and what stays is judged as if nothing had gone.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use waypost::ops::retention::{Gone, enforce};
+use waypost_actors::model::Timestamp;
+use waypost_test_support::{TestStore, eventually, for_each_engine};
+
+use crate::feed::subscribe;
+use crate::server::{Bus, DEADLINE, Fleet, INSIDE, OUTSIDE, Server, text};
+use crate::wire::Wire;
+
+for_each_engine!(
+    what_is_past_retention_goes_and_the_rest_stays,
+    what_comes_late_is_judged_as_if_nothing_had_gone,
+    cursors_stay_good_for_seven_days,
+);
+
+const HOUR: i64 = 3_600;
+const DAY: i64 = 24 * HOUR;
+
+/// A fix so many seconds before an instant.
+fn fix(now: Timestamp, ago: i64, latitude: f64) -> Value {
+    json!({ "recordedAt": now.as_millis() - ago * 1000, "latitude": latitude, "longitude": -97.74 })
+}
+
+async fn keep_ten_days(fleet: &Fleet<'_>) {
+    let path = format!("/v1/organizations/organization/{}", fleet.id);
+    let retention = json!({ "settings": { "retention": { "positionsDays": 10, "eventsDays": 10 } } });
+    fleet.server.put(&path, &fleet.admin, retention).await.ok(200);
+}
+
+/// Deletes what is past by the server's clock.
+async fn delete_past(server: &Server) -> Gone {
+    enforce(&server.context.db, server.context.clock.now()).await.unwrap()
+}
+
+async fn all_clean(server: &Server) {
+    let dirty = "select count(*) from vehicle_state where dirty_from is not null";
+    let db = &server.context.db;
+    eventually(DEADLINE, || async { db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0 }).await;
+}
+
+/// A list's entries, as one who may see it.
+async fn listed(server: &Server, path: &str, token: &str) -> Vec<Value> {
+    server.get(path, token).await.ok(200)["data"].as_array().unwrap().clone()
+}
+
+/// Instants at which a bus was somewhere, as seconds before `now`.
+async fn recorded(server: &Server, bus: &Bus, token: &str, now: Timestamp) -> Vec<i64> {
+    let (from, to) = (now.plus_seconds(-100.0 * DAY as f64), now.plus_seconds(100.0 * DAY as f64));
+    let path = format!("/v1/vehicles/{}/positions?from={from}&to={to}", bus.vehicle);
+    let ago = |fix: &Value| {
+        let at: Timestamp = serde_json::from_value(fix["recordedAt"].clone()).unwrap();
+        now.seconds_since(at) as i64
+    };
+    listed(server, &path, token).await.iter().map(ago).collect()
+}
+
+async fn what_is_past_retention_goes_and_the_rest_stays(store: TestStore) {
+    let server = Server::start(&store).await;
+    let (fleet, other) = (server.fleet("org").await, server.fleet("other").await);
+    let now = server.context.clock.now();
+    let mut buses = Vec::new();
+    for fleet in [&fleet, &other] {
+        fleet.fence("depot").await;
+        let (bus, inside) = (fleet.bus("bus").await, fleet.bus("inside").await);
+        let short = [(40 * DAY, OUTSIDE), (40 * DAY - 60, INSIDE), (40 * DAY - 120, OUTSIDE)];
+        let long = [(20 * DAY, INSIDE), (12 * DAY, INSIDE), (2 * HOUR, INSIDE), (HOUR, OUTSIDE)];
+        let all = short.iter().chain(&long).map(|(ago, latitude)| fix(now, *ago, *latitude)).collect();
+        bus.report(&server, all).await;
+        inside.report(&server, vec![fix(now, 30 * DAY, INSIDE), fix(now, 12 * DAY, INSIDE)]).await;
+        buses.push((bus, inside));
+    }
+    keep_ten_days(&fleet).await;
+    // Ten days are past, and what was told a while ago may go from the log: the horizon is a day before `now`.
+    server.pass(9 * DAY);
+    let token = server.sign_in(&fleet.id, waypost::domain::account::Role::Dispatcher).await.0;
+    let foreign = server.sign_in(&other.id, waypost::domain::account::Role::Dispatcher).await.0;
+
+    let gone = delete_past(&server).await;
+    assert_eq!((gone.positions, gone.events, gone.visits), (5 + 2, 2, 1), "{gone:?}");
+    assert_eq!(delete_past(&server).await, Gone::default(), "nothing is left to delete");
+    let (bus, inside) = &buses[0];
+    assert_eq!(recorded(&server, bus, &token, now).await, [2 * HOUR, HOUR]);
+    assert!(recorded(&server, inside, &token, now).await.is_empty());
+    // The visit that ended since, and the one that goes on, have all of their records.
+    let visits = listed(&server, "/v1/visits", &token).await;
+    assert_eq!(visits.len(), 2, "{visits:?}");
+    let visit = visits.iter().find(|visit| visit["vehicleId"] == *bus.vehicle).unwrap();
+    assert!(visit["exitedAt"].is_string(), "{visit}");
+    let events = listed(&server, "/v1/geofence-events", &token).await;
+    let kinds = |bus: &Bus| -> BTreeSet<String> {
+        let of = events.iter().filter(|event| event["vehicleId"] == *bus.vehicle);
+        of.map(|event| text(&event["type"])).collect()
+    };
+    assert_eq!(kinds(bus), BTreeSet::from(["entry".to_owned(), "exit".to_owned()]));
+    assert_eq!(kinds(inside), BTreeSet::from(["entry".to_owned()]));
+    assert_eq!(events.len(), 3);
+    // It is still inside, and where it was last is known.
+    let path = format!("/v1/vehicles/{}", inside.vehicle);
+    let live = server.get(&path, &token).await.ok(200)["live"].clone();
+    assert!(live["position"].is_object(), "{live}");
+    // Organizations that say nothing keep everything.
+    let (bus, inside) = &buses[1];
+    assert_eq!(recorded(&server, bus, &foreign, now).await.len(), 7);
+    assert_eq!(recorded(&server, inside, &foreign, now).await.len(), 2);
+    assert_eq!(listed(&server, "/v1/visits", &foreign).await.len(), 3);
+    assert_eq!(listed(&server, "/v1/geofence-events", &foreign).await.len(), 5);
+
+    // Refused at the door, so it does not come back by the window.
+    let items = json!({ "items": [fix(now, 2 * DAY, INSIDE)] });
+    let said = server.post("/v1/positions", &buses[0].0.token, items).await.ok(200);
+    assert_eq!(said["rejected"][0]["code"], "olderThanRetention", "{said}");
+    server.stop().await;
+}
+
+/// What holds of a fleet since an instant, whosever it is; and what holds before, whole.
+async fn records(fleet: &Fleet<'_>, token: &str, since: Timestamp) -> (BTreeSet<String>, BTreeSet<String>) {
+    let events = listed(fleet.server, "/v1/geofence-events?limit=200&status=active", token).await;
+    let members = [
+        "type",
+        "cause",
+        "geofenceName",
+        "occurredAt",
+        "timeUncertaintySeconds",
+        "location",
+        "fix",
+        "analytics",
+    ];
+    let (mut later, mut before) = (BTreeSet::new(), BTreeSet::new());
+    for event in &events {
+        let at: Timestamp = serde_json::from_value(event["occurredAt"].clone()).unwrap();
+        if at >= since {
+            later.insert(json!(members.map(|member| &event[member])).to_string());
+        } else {
+            before.insert(event.to_string());
+        }
+    }
+    (later, before)
+}
+
+async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
+    let server = Server::start(&store).await;
+    let (fleet, control) = (server.fleet("org").await, server.fleet("control").await);
+    let now = server.context.clock.now();
+    let mut buses = Vec::new();
+    for fleet in [&fleet, &control] {
+        fleet.fence("depot").await;
+        let bus = fleet.bus("bus").await;
+        // 700 fixes up to yesterday noon, in and out: a checkpoint is among them, and the horizon behind it. The
+        // bus is inside at the horizon.
+        let all: Vec<Value> = (0..700)
+            .map(|n| fix(now, 3 * DAY - n * 300, if (n / 7) % 2 == 0 { INSIDE } else { OUTSIDE }))
+            .collect();
+        for some in all.chunks(200) {
+            bus.report(&server, some.to_vec()).await;
+        }
+        buses.push(bus);
+    }
+    keep_ten_days(&fleet).await;
+    server.pass(9 * DAY);
+    let horizon = now.plus_seconds(-DAY as f64);
+    let gone = delete_past(&server).await;
+    assert!(gone.positions > 500 && gone.events > 50, "{gone:?}");
+    let role = waypost::domain::account::Role::Dispatcher;
+    let token = server.sign_in(&fleet.id, role).await.0;
+    let other = server.sign_in(&control.id, role).await.0;
+    let (kept, past) = records(&fleet, &token, horizon).await;
+    assert_eq!(kept, records(&control, &other, horizon).await.0);
+    assert!(kept.len() > 5, "hardly anything is left: {kept:?}");
+
+    // Late fixes since the horizon, one of them right behind it.
+    for bus in &buses {
+        let late =
+            [(DAY - 30, OUTSIDE), (DAY - 3_000, OUTSIDE), (18 * HOUR, INSIDE), (17 * HOUR + 1, OUTSIDE)];
+        bus.report(&server, late.iter().map(|(ago, latitude)| fix(now, *ago, *latitude)).collect()).await;
+    }
+    all_clean(&server).await;
+    let (corrected, still_past) = records(&fleet, &token, horizon).await;
+    assert_eq!(corrected, records(&control, &other, horizon).await.0);
+    assert_ne!(corrected, kept, "the late fixes changed nothing");
+    assert_eq!(still_past, past, "what is past stands");
+
+    // A geofence of always is judged from the horizon on, and brings nothing back from before.
+    for fleet in [&fleet, &control] {
+        let admin = server.sign_in(&fleet.id, waypost::domain::account::Role::OrgAdmin).await.0;
+        let renewed = Fleet { server: &server, id: fleet.id.clone(), admin, dispatcher: String::new() };
+        renewed.fence("late").await;
+    }
+    all_clean(&server).await;
+    let (judged, still_past) = records(&fleet, &token, horizon).await;
+    assert_eq!(still_past, past, "a late fence brings nothing back");
+    let all = records(&control, &other, horizon).await.0;
+    assert!(judged.len() > corrected.len() && judged.is_subset(&all), "{judged:#?}\n{all:#?}");
+    assert_eq!(delete_past(&server).await.positions, 0);
+    server.stop().await;
+}
+
+async fn cursors_stay_good_for_seven_days(store: TestStore) {
+    let server = Server::start(&store).await;
+    let fleet = server.fleet("org").await;
+    fleet.fence("depot").await;
+    let bus = fleet.bus("bus").await;
+    let now = server.context.clock.now();
+    keep_ten_days(&fleet).await;
+    let role = waypost::domain::account::Role::Dispatcher;
+    let cursor = async || {
+        let token = server.sign_in(&fleet.id, role).await.0;
+        let mut wire = Wire::feed(&server, &token).await;
+        wire.say(&subscribe("all")).await;
+        wire.hear("subscribed").await["cursor"].clone()
+    };
+    let resumed = async |cursor: &Value| {
+        let token = server.sign_in(&fleet.id, role).await.0;
+        let mut wire = Wire::feed(&server, &token).await;
+        let mut asked = subscribe("all");
+        asked["cursor"] = cursor.clone();
+        wire.say(&asked).await;
+        wire
+    };
+    let first = cursor().await;
+    // Told now, nine days after it happened: soon past retention, but not past the log.
+    bus.report(&server, vec![fix(now, 9 * DAY, INSIDE), fix(now, 9 * DAY - 60, OUTSIDE)]).await;
+    server.pass(6 * DAY);
+    assert_eq!(delete_past(&server).await.events, 0);
+    let mut wire = resumed(&first).await;
+    assert_eq!(wire.hear("subscribed").await["mode"], "resumed");
+    for kind in ["entry", "exit"] {
+        let event = wire.until(|said| said["type"] == "event").await["event"].clone();
+        assert_eq!(event["type"], kind);
+    }
+    let second = cursor().await;
+    server.pass(3 * DAY);
+    assert_eq!(delete_past(&server).await.events, 2);
+    assert_eq!(resumed(&first).await.hear("reset").await["reason"], "cursorExpired");
+    assert_eq!(resumed(&second).await.hear("subscribed").await["mode"], "resumed");
+    server.stop().await;
+}

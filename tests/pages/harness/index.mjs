@@ -1,0 +1,5 @@
+// Everything a page test needs: a server, what is in it, a browser.
+
+export { ADMIN, PASSWORD, Server } from "./server.mjs";
+export { Client, Fleet, Vehicle } from "./fleet.mjs";
+export { isLive, launch, open, picture, signIn } from "./browser.mjs";

@@ -1,0 +1,133 @@
+//! How the past goes: never before its state is kept, in steps and slices, and by whole weeks where that can be.
+
+use waypost::store::partitions::{drop_partitions, make_partitions};
+use waypost::store::retention::{delete_positions, keep_from, prepared, vehicles_due, vehicles_with_past};
+use waypost::store::sql::Engine;
+use waypost::store::time::Time;
+use waypost_actors::ports::TrackStore;
+use waypost_actors::tracking::{Mark, Standing};
+use waypost_test_support::{TestStore, for_each_engine};
+
+use crate::fleet::{ORGANIZATION, VEHICLE, at, checkpoint, commit, fix, mark, row, stand, stored, write};
+
+for_each_engine!(
+    a_long_past_without_checkpoints_goes_in_steps,
+    what_awaits_a_correction_or_an_edit_waits,
+    a_correction_of_before_begins_at_what_is_kept,
+    weeks_that_nobody_keeps_are_dropped,
+);
+
+const DAY: i64 = 86_400;
+
+/// The checkpoints' instants, oldest first.
+async fn kept(store: &TestStore) -> Vec<Time> {
+    let select = "select at from checkpoint order by at";
+    let rows: Vec<(Time,)> = store.db.read().sql(select).all().await.expect("read");
+    rows.into_iter().map(|(at,)| at).collect()
+}
+
+/// Keeps the one vehicle's state as of a second, in steps; answers how many it took.
+async fn keep(store: &TestStore, second: i64) -> usize {
+    let fences = prepared(&[]);
+    let mut steps = 1;
+    while !keep_from(&store.db, VEHICLE, at(second), &fences, at(second + DAY)).await.expect("kept") {
+        steps += 1;
+    }
+    steps
+}
+
+async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
+    let track = stand(&store).await;
+    commit(&track, vec![write((0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
+    let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
+    assert_eq!(due().await, [VEHICLE]);
+    assert!(vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read").is_empty());
+    assert_eq!(keep(&store, 4_400).await, 3);
+    assert_eq!(kept(&store).await, [Time(at(4_400))]);
+    assert!(due().await.is_empty());
+
+    let past = vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
+    assert_eq!(past, [(VEHICLE, at(4_400))]);
+    let mut sizes = Vec::new();
+    loop {
+        let gone = delete_positions(&store.db, VEHICLE, at(4_400), 2_000).await.expect("deleted");
+        if gone == 0 {
+            break;
+        }
+        sizes.push(gone);
+    }
+    assert_eq!((sizes, stored(&store).await), (vec![2_000, 2_000, 401], 99));
+    assert!(vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read").is_empty());
+    // No farther than its state is kept, whatever the horizon.
+    let past = vehicles_with_past(&store.db, ORGANIZATION, at(4_499)).await.expect("read");
+    assert!(past.is_empty(), "{past:?}");
+}
+
+async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
+    let track = stand(&store).await;
+    let mut written = write(vec![row(fix(10), Standing::Fresh), row(fix(20), Standing::Fresh)]);
+    written.effects.late = Some(mark(10, 10));
+    commit(&track, vec![written]).await;
+    assert!(vehicles_due(&store.db, ORGANIZATION, at(15)).await.expect("read").is_empty());
+    keep(&store, 15).await;
+    assert!(kept(&store).await.is_empty(), "it is dirty");
+    store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
+
+    let version = "insert into geofence_version (geofence_id, version, effective_from, changed_at, active, deleted, \
+        shape, rules, settled) select id, $1, $2, created_at, true, false, shape, rules, false from geofence";
+    store.db.write().sql(version).bind(1_i64).bind(Time(at(15))).run().await.expect("version");
+    keep(&store, 15).await;
+    assert!(kept(&store).await.is_empty(), "an edit of the past is not settled");
+    // One of later plays no part.
+    store
+        .db
+        .write()
+        .sql("update geofence_version set effective_from = $1")
+        .bind(Time(at(16)))
+        .run()
+        .await
+        .expect("set");
+    keep(&store, 15).await;
+    assert_eq!(kept(&store).await, [Time(at(15))]);
+}
+
+async fn a_correction_of_before_begins_at_what_is_kept(store: TestStore) {
+    let track = stand(&store).await;
+    let mut written = write((0..10).map(|n| row(fix(10 * n), Standing::Fresh)).collect());
+    written.effects.checkpoints = [20, 40, 60, 80].map(|second| checkpoint(second, second)).to_vec();
+    commit(&track, vec![written]).await;
+    keep(&store, 65).await;
+    assert_eq!(kept(&store).await, [Time(at(65)), Time(at(80))]);
+    for (from, begin) in [(5, 65), (65, 65), (70, 65), (85, 80)] {
+        let mut late = write(Vec::new());
+        late.effects.late = Some(mark(from, from));
+        commit(&track, vec![late]).await;
+        let slice = track.slice(VEHICLE).await.expect("read").expect("it is dirty");
+        let Mark { from: marked, .. } = slice.mark;
+        assert_eq!((marked, slice.checkpoint.expect("one").at), (at(from), at(begin)));
+        store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
+    }
+}
+
+async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
+    let track = stand(&store).await;
+    // at(0) is a Thursday: the weeks from 2025-12-22 to 2026-01-29 have partitions.
+    make_partitions(&store.db, at(0)).await.expect("made");
+    commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Standing::Fresh)).collect())]).await;
+    keep(&store, 9 * DAY).await;
+    let dropped = drop_partitions(&store.db, at(20 * DAY)).await.expect("dropped");
+    match store.engine() {
+        // Of 2025-12-22 and 2025-12-29; the last day of the next one is kept.
+        Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 26)),
+        Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
+    }
+    let dropped = drop_partitions(&store.db, at(20 * DAY)).await.expect("dropped");
+    assert_eq!(dropped, 0, "what is kept stays");
+    keep(&store, 25 * DAY).await;
+    let dropped = drop_partitions(&store.db, at(20 * DAY)).await.expect("dropped");
+    match store.engine() {
+        // Those that end by the 21st.
+        Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 12)),
+        Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
+    }
+}

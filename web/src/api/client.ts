@@ -1,0 +1,39 @@
+// What the views ask the server with: typed by path, as the one signed in, in the organization shown.
+
+import { strings } from "../strings";
+import { type Answer, type Asked, type PathOf, prepare } from "./http";
+import { isSignedOut } from "./problem";
+import { end, sendSignedIn } from "./session";
+import type { paths } from "./schema";
+
+type Method = "get" | "post" | "put" | "delete";
+
+async function ask<P extends keyof paths, M extends Method>(method: M, path: P, asked: Asked<P, M>): Promise<Answer<P, M>> {
+  try {
+    return await sendSignedIn<Answer<P, M>>(prepare(method, path, asked));
+  } catch (problem) {
+    if (isSignedOut(problem)) end(strings.signIn.ended);
+    throw problem;
+  }
+}
+
+/** The interface of the server: `api.get("/v1/vehicles/{id}", { path: { id } })`. Throws a Problem where it refuses. */
+export const api = {
+  get: <P extends PathOf<"get">>(path: P, asked: Asked<P, "get"> = {}) => ask("get", path, asked),
+  post: <P extends PathOf<"post">>(path: P, asked: Asked<P, "post"> = {}) => ask("post", path, asked),
+  put: <P extends PathOf<"put">>(path: P, asked: Asked<P, "put"> = {}) => ask("put", path, asked),
+  delete: <P extends PathOf<"delete">>(path: P, asked: Asked<P, "delete"> = {}) => ask("delete", path, asked),
+};
+
+type Page<T> = { readonly data: readonly T[]; readonly pagination: { readonly totalPages: number } };
+
+/** Items per page, at most what the server allows. */
+export const PAGE_LIMIT = 200;
+
+/** All items of a list of master data: `all((page) => api.get("/v1/vehicles", { query: { ...page } }))`. */
+export async function all<T>(list: (page: { page: number; limit: number }) => Promise<Page<T>>): Promise<T[]> {
+  const first = await list({ page: 1, limit: PAGE_LIMIT });
+  const data = [...first.data];
+  for (let page = 2; page <= first.pagination.totalPages; page += 1) data.push(...(await list({ page, limit: PAGE_LIMIT })).data);
+  return data;
+}

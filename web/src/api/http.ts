@@ -1,0 +1,91 @@
+// One request to the server: typed by the OpenAPI document, refused with a Problem. Knows no session.
+
+import { Problem } from "./problem";
+import type { paths } from "./schema";
+
+type Method = "get" | "post" | "put" | "delete";
+
+/** The paths that know a method. */
+export type PathOf<M extends Method> = { [P in keyof paths]: paths[P] extends Record<M, object> ? P : never }[keyof paths];
+
+type Operation<P extends keyof paths, M extends Method> = paths[P] extends Record<M, infer O> ? O : never;
+type Parameters<O, K extends string> = O extends { readonly parameters: infer P } ? (K extends keyof P ? NonNullable<P[K]> : never) : never;
+type Json<T> = T extends { content: { readonly "application/json": infer J } } ? J : undefined;
+type Body<O> = O extends { readonly requestBody?: infer B }
+  ? NonNullable<B> extends { readonly content: { readonly "application/json": infer J } } ? J : never
+  : never;
+
+/** What an operation answers when it does what was asked. */
+export type Answer<P extends keyof paths, M extends Method> =
+  Operation<P, M> extends { readonly responses: infer R }
+    ? { [S in keyof R & (200 | 201 | 202 | 204)]: Json<R[S]> }[keyof R & (200 | 201 | 202 | 204)]
+    : never;
+
+/** What may be said with a request: the names in the path, the query, the body. */
+export interface Asked<P extends keyof paths, M extends Method> {
+  readonly path?: Readonly<Record<string, string>>;
+  readonly query?: { readonly [K in keyof Parameters<Operation<P, M>, "query">]?: Parameters<Operation<P, M>, "query">[K] | undefined };
+  readonly body?: Body<Operation<P, M>>;
+  /** Other headers: `If-Match`, `Accept`. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+/** An address with its names and query filled in: lists comma-separated, what is undefined left out. */
+export function address(path: string, names: Readonly<Record<string, string>> = {}, query: Readonly<Record<string, unknown>> = {}): string {
+  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(names[name] ?? ""));
+  const search = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined && value !== null) search.set(name, String(value));
+  }
+  return search.size > 0 ? `${filled}?${search}` : filled;
+}
+
+/** Random enough for a key; `crypto.randomUUID` is missing where the page comes without TLS from another machine. */
+function randomKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** A request that may be sent again: the key of a POST stays the same, so that it is done once. */
+export interface Prepared {
+  readonly address: string;
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Makes a request of what is asked. */
+export function prepare<P extends keyof paths, M extends Method>(method: M, path: P, asked: Asked<P, M>): Prepared {
+  const headers: Record<string, string> = { Accept: "application/json", ...asked.headers };
+  if (asked.body !== undefined) headers["Content-Type"] = "application/json";
+  // sign-in and the like have no key: there is nothing to do twice
+  if (method === "post" && !path.startsWith("/v1/auth/")) headers["Idempotency-Key"] = randomKey();
+  return {
+    address: address(path, asked.path, asked.query as Record<string, unknown> | undefined),
+    method: method.toUpperCase(),
+    headers,
+    body: asked.body === undefined ? undefined : JSON.stringify(asked.body),
+    signal: asked.signal,
+  };
+}
+
+/** Sends a request as whoever the token names. */
+export async function send<T>(request: Prepared, token: string | undefined): Promise<T> {
+  const init: RequestInit = { method: request.method, headers: token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers };
+  if (request.body !== undefined) init.body = request.body;
+  if (request.signal) init.signal = request.signal;
+  const answer = await fetch(request.address, init);
+  const text = await answer.text();
+  if (!answer.ok) throw new Problem(answer.status, parsed(text));
+  return (text ? parsed(text) : undefined) as T;
+}
+
+/** A proxy in between may answer with a page of its own. */
+function parsed(text: string): Record<string, never> | null {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

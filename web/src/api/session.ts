@@ -1,0 +1,107 @@
+// Who is signed in: kept in this browser, shared by its tabs, renewed when the access token runs out.
+
+import { computed, signal } from "@preact/signals";
+
+import { type Prepared, prepare, send } from "./http";
+import { isSignedOut } from "./problem";
+import type { PersonPrincipal, Role, SignedIn } from "./schema";
+
+const KEY = "waypost.session";
+
+function stored(): SignedIn | null {
+  try {
+    return JSON.parse(localStorage.getItem(KEY) ?? "null");
+  } catch {
+    return null;
+  }
+}
+
+const session = signal<SignedIn | null>(stored());
+
+/** Why nobody is signed in any more, for the sign-in view; empty at first. */
+export const endedBecause = signal("");
+
+/** The person who is signed in. */
+export const me = computed(() => session.value as (SignedIn & PersonPrincipal) | null);
+
+/** Whether a platform operator is signed in, who has no organization of their own. */
+export const isOperator = computed(() => me.value !== null && (me.value.role === "superAdmin" || me.value.role === "admin"));
+
+function keep(signedIn: SignedIn | null): void {
+  if (signedIn) localStorage.setItem(KEY, JSON.stringify(signedIn));
+  else localStorage.removeItem(KEY);
+  session.value = signedIn;
+}
+
+// Another tab has signed in, renewed or signed out. Somebody else: nothing on this page is theirs.
+addEventListener("storage", (event) => {
+  if (event.key !== KEY) return;
+  const now = stored();
+  const same = (now as PersonPrincipal | null)?.id === me.value?.id;
+  session.value = now;
+  if (!same) location.reload();
+});
+
+/** Signs in by address and password. */
+export async function signIn(email: string, password: string): Promise<void> {
+  keep(await send<SignedIn>(prepare("post", "/v1/auth/login", { body: { email, password } }), undefined));
+  endedBecause.value = "";
+}
+
+/** Signs in by a link that works once. */
+export async function signInByLink(token: string): Promise<void> {
+  keep(await send<SignedIn>(prepare("post", "/v1/auth/sign-in-link/{token}", { path: { token } }), undefined));
+  endedBecause.value = "";
+}
+
+/** Asks for a letter with a link to choose a new password; never says whether there is such an account. */
+export async function forgotPassword(email: string): Promise<void> {
+  await send(prepare("post", "/v1/auth/forgot-password", { body: { email } }), undefined);
+}
+
+/** Signs out, here and on the server. */
+export async function signOut(): Promise<void> {
+  const refreshToken = session.value?.refreshToken;
+  end("");
+  // whoever signs out offline is signed out here at least
+  if (refreshToken) await send(prepare("post", "/v1/auth/logout", { body: { refreshToken } }), undefined).catch(() => {});
+}
+
+/** Forgets the session, and says why. */
+export function end(reason: string): void {
+  endedBecause.value = reason;
+  keep(null);
+}
+
+/** A refresh token works once: tabs take turns, where the browser knows locks (it does under TLS and on localhost). */
+function inTurn(work: () => Promise<void>): Promise<void> {
+  return navigator.locks ? navigator.locks.request(KEY, work) : work();
+}
+
+let renewing: Promise<void> | null = null;
+
+async function renew(spent: string): Promise<void> {
+  const kept = stored();
+  if (!kept) return;
+  if (kept.accessToken !== spent) {
+    session.value = kept; // another tab was first
+    return;
+  }
+  keep(await send<SignedIn>(prepare("post", "/v1/auth/refresh", { body: { refreshToken: kept.refreshToken } }), undefined));
+}
+
+/** Sends a request as the one signed in; a token that has run out is renewed, once for all who wait. */
+export async function sendSignedIn<T>(request: Prepared): Promise<T> {
+  const token = session.value?.accessToken;
+  try {
+    return await send<T>(request, token);
+  } catch (problem) {
+    if (!isSignedOut(problem) || !token) throw problem;
+  }
+  renewing ??= inTurn(() => renew(token)).finally(() => { renewing = null; });
+  await renewing;
+  return send<T>(request, session.value?.accessToken);
+}
+
+/** Whether the one signed in has one of these roles. */
+export const hasRole = (...roles: readonly Role[]): boolean => me.value !== null && roles.includes(me.value.role);

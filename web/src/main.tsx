@@ -1,0 +1,32 @@
+// Starts the page.
+
+import "./styles/tokens.css";
+import "./styles/base.css";
+import "./styles/shell.css";
+import "./styles/live.css";
+
+import { render } from "preact";
+
+import { endedBecause, signInByLink } from "./api/session";
+import { isSignedOut, sentence } from "./api/problem";
+import { followSession } from "./state/fleet";
+import { takeToken } from "./state/route";
+import { strings } from "./strings";
+import { Page } from "./views/Page";
+
+async function redeem(): Promise<void> {
+  const token = takeToken();
+  if (!token) return;
+  try {
+    await signInByLink(token);
+  } catch (problem) {
+    endedBecause.value = isSignedOut(problem) ? strings.signIn.linkSpent : sentence(problem);
+  }
+}
+
+// A new link opened in the same tab changes only the hash.
+addEventListener("hashchange", () => void redeem());
+
+await redeem();
+followSession();
+render(<Page />, document.getElementById("page") as HTMLElement);

@@ -1,0 +1,44 @@
+// Fences as GeoJSON, for drawing.
+
+import type { Place, ShapeSpec } from "../api/schema";
+import type { Fence } from "../api/types";
+import { type Point, circleRing } from "./geodesic";
+
+const point = ({ longitude, latitude }: Place): Point => [longitude, latitude];
+
+/** The ring as GeoJSON wants it: closed, and without a leap across the antimeridian. */
+function ring(places: readonly Place[]): Point[] {
+  let before = places[0]?.longitude ?? 0;
+  const points = places.map((place) => {
+    const longitude = place.longitude + Math.round((before - place.longitude) / 360) * 360;
+    before = longitude;
+    return [longitude, place.latitude] as Point;
+  });
+  return points[0] ? [...points, points[0]] : points;
+}
+
+/** A shape's outline; a circle has 64 corners. */
+export function geometryOf(shape: ShapeSpec): GeoJSON.Polygon | GeoJSON.MultiPolygon {
+  switch (shape.type) {
+    case "circle":
+      return { type: "Polygon", coordinates: [circleRing(point(shape.center), shape.radiusMeters)] };
+    case "polygon":
+      return { type: "Polygon", coordinates: [shape.vertices, ...(shape.holes ?? [])].map(ring) };
+    case "multiPolygon":
+      return { type: "MultiPolygon", coordinates: shape.polygons.map(({ vertices, holes }) => [vertices, ...(holes ?? [])].map(ring)) };
+  }
+}
+
+/** Fences with their names and colours; `occupied` tells those somebody is in. */
+export function fenceFeatures(fences: Iterable<Fence>, occupied: (id: string) => boolean): GeoJSON.FeatureCollection {
+  const features: GeoJSON.Feature[] = [];
+  for (const { id, name, color, enabled, shape } of fences) {
+    if (!shape) continue;
+    features.push({
+      type: "Feature",
+      geometry: geometryOf(shape),
+      properties: { id, name, enabled: enabled ?? true, occupied: occupied(id), ...(color ? { color } : {}) },
+    });
+  }
+  return { type: "FeatureCollection", features };
+}

@@ -1,0 +1,190 @@
+// What is known of the organization shown: its master data by the interface, the rest live. The one place where the feed's
+// words become state.
+
+import { computed, effect, signal, untracked } from "@preact/signals";
+
+import { all, api } from "../api/client";
+import { isOperator, me } from "../api/session";
+import type { Organization, VehicleOut } from "../api/schema";
+import type { Fence } from "../api/types";
+import { LiveFeed } from "../live/feed";
+import type { Said } from "../live/protocol";
+import { serverSays } from "./clock";
+import { Events } from "./events";
+import { Inside } from "./inside";
+import { notice } from "./notices";
+import { VehicleTable } from "./vehicles";
+
+const CHOSEN = "waypost.organization";
+const EVENTS_AT_START = 100;
+/** Up to so many vehicles the page follows four times a second, beyond that once. */
+const FEW_VEHICLES = 1000;
+
+/** The organizations an operator may choose from; of others their own. */
+export const organizations = signal<readonly Organization[]>([]);
+/** The one shown. */
+export const organization = signal<Organization | null>(null);
+/** Whether the organization is found, so that the page knows what to show. */
+export const isReady = signal(false);
+
+/** Master data of vehicles by id. */
+export const vehicles = signal<ReadonlyMap<string, VehicleOut>>(new Map());
+/** Fences by id, with their shapes. */
+export const fences = signal<ReadonlyMap<string, Fence>>(new Map());
+
+export const positions = new VehicleTable();
+export const inside = new Inside();
+export const events = new Events();
+export const feed = new LiveFeed(hear);
+
+/** The name of a vehicle; of one that is not known yet, the end of its id. */
+export const vehicleName = (id: string): string => vehicles.value.get(id)?.name ?? id.slice(-8);
+/** The name of a fence. */
+export const fenceName = (id: string): string => fences.value.get(id)?.name ?? id.slice(-8);
+
+/** The organization that lists are asked for: operators must name it, others need not. */
+export const scope = computed(() => ({ organizationId: organization.value?.id }));
+
+/** Loads the vehicles' master data again: after one was changed. */
+export const loadVehicles = once(async () => {
+  const list = await all((page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } }));
+  vehicles.value = new Map(list.map((vehicle) => [vehicle.id, vehicle]));
+});
+
+/** Loads the fences again: after one was changed. */
+export const loadFences = once(async () => {
+  const list = await all((page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } }));
+  fences.value = new Map(list.map((fence) => [fence.id, fence]));
+});
+
+async function loadEvents(): Promise<void> {
+  const { data } = await api.get("/v1/geofence-events", { query: { ...scope.value, limit: EVENTS_AT_START } });
+  events.add(...data);
+}
+
+/** Shows another organization. */
+export function choose(chosen: Organization): void {
+  localStorage.setItem(CHOSEN, chosen.id);
+  organization.value = chosen;
+}
+
+/** Finds what the one signed in may see: operators have no organization of their own and see an active one. */
+async function findOrganizations(): Promise<void> {
+  const list = await all((page) => api.get("/v1/organizations", { query: { ...page, sort: "-createdAt" } }));
+  const active = list.filter((one) => one.status === "active");
+  organizations.value = active;
+  const last = isOperator.value ? localStorage.getItem(CHOSEN) : null;
+  organization.value = active.find((one) => one.id === last) ?? active[0] ?? null;
+  isReady.value = true;
+}
+
+async function follow(shown: Organization): Promise<void> {
+  await Promise.all([loadVehicles(), loadFences(), loadEvents()]);
+  if (organization.peek()?.id === shown.id) feed.start(shown.id, vehicles.value.size > FEW_VEHICLES ? 1000 : 250);
+}
+
+/** Follows whoever is signed in, from now on. */
+export function followSession(): void {
+  // what happens then reads signals of its own, which must not start it again
+  onChange(() => me.value?.id, (whose) => {
+    feed.stop();
+    isReady.value = false;
+    organization.value = null;
+    if (whose) findOrganizations().catch(notice);
+  });
+  onChange(() => organization.value?.id, (shown) => {
+    feed.stop();
+    forget();
+    const found = shown ? organization.value : null;
+    if (found) follow(found).catch(notice);
+  });
+}
+
+function onChange<T>(read: () => T, act: (value: T) => void): void {
+  const value = computed(read);
+  effect(() => {
+    const now = value.value;
+    untracked(() => act(now));
+  });
+}
+
+function forget(): void {
+  asked.clear();
+  vehicles.value = new Map();
+  fences.value = new Map();
+  events.clear();
+  positions.clear();
+  positions.changed();
+  inside.clear();
+  inside.changed();
+}
+
+function hear(said: Said): void {
+  switch (said.type) {
+    case "snapshot":
+      if (said.part === 0) {
+        positions.clear();
+        inside.clear();
+      }
+      said.vehicles.forEach((vehicle) => positions.put(vehicle));
+      said.occupancy.forEach((stay) => inside.enter(stay));
+      if (said.last) tell();
+      break;
+    case "delta":
+      said.vehicles.forEach((vehicle) => positions.put(vehicle));
+      said.removes?.forEach((id) => positions.remove(id));
+      said.occupancy.leave.forEach((left) => inside.leave(left));
+      said.occupancy.enter.forEach((stay) => inside.enter(stay));
+      tell();
+      break;
+    case "event":
+      events.add(said.event);
+      break;
+    case "reset":
+      // what happened in between is in the list of events, but not in the feed
+      if (said.reason === "cursorExpired") loadEvents().catch(notice);
+      break;
+    case "heartbeat":
+      serverSays(said.serverTime);
+      break;
+    case "error":
+      notice(new Error(said.detail));
+      break;
+    case "subscribed":
+      break;
+  }
+}
+
+function tell(): void {
+  positions.changed();
+  inside.changed();
+  if (isNew(positions.ids, vehicles.peek())) loadVehicles().catch(notice);
+  if (isNew(inside.fences(), fences.peek())) loadFences().catch(notice);
+}
+
+/** Ids that were asked for because the feed named them: one that no list has is not asked for again and again. */
+const asked = new Set<string>();
+
+function isNew(ids: Iterable<string>, known: ReadonlyMap<string, unknown>): boolean {
+  let found = false;
+  for (const id of ids) {
+    if (known.has(id) || asked.has(id)) continue;
+    asked.add(id);
+    found = true;
+  }
+  return found;
+}
+
+/** The same work, one after the other: whoever asks while it runs waits for one more run, which sees their change. */
+function once(work: () => Promise<void>): () => Promise<void> {
+  let running: Promise<void> | null = null;
+  let next: Promise<void> | null = null;
+  const run = (): Promise<void> => (running = work().finally(() => { running = null; }));
+  return () => {
+    if (!running) return run();
+    return (next ??= running.catch(() => {}).then(() => {
+      next = null;
+      return run();
+    }));
+  };
+}

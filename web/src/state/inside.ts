@@ -1,0 +1,49 @@
+// Who is inside which fence, and since when.
+
+import { signal } from "@preact/signals";
+
+import type { FeedLeft, FeedStay } from "../live/protocol";
+
+/** A vehicle's stay that has not ended. */
+export interface Stay {
+  readonly vehicleId: string;
+  readonly visitId: string;
+  /** Milliseconds since 1970. */
+  readonly enteredAt: number;
+}
+
+/** Stays by fence, then by vehicle. After changes `revision` is one more. */
+export class Inside {
+  readonly revision = signal(0);
+  readonly #byFence = new Map<string, Map<string, Stay>>();
+
+  enter({ geofenceId, vehicleId, visitId, enteredAt }: FeedStay): void {
+    const stays = this.#byFence.get(geofenceId) ?? new Map<string, Stay>();
+    this.#byFence.set(geofenceId, stays.set(vehicleId, { vehicleId, visitId, enteredAt: Date.parse(enteredAt) }));
+  }
+
+  leave({ geofenceId, vehicleId }: FeedLeft): void {
+    const stays = this.#byFence.get(geofenceId);
+    stays?.delete(vehicleId);
+    if (stays?.size === 0) this.#byFence.delete(geofenceId);
+  }
+
+  clear(): void {
+    this.#byFence.clear();
+  }
+
+  /** Tells those who follow. */
+  changed(): void {
+    this.revision.value = this.revision.peek() + 1;
+  }
+
+  /** The fences somebody is in. */
+  fences(): IterableIterator<string> {
+    return this.#byFence.keys();
+  }
+
+  /** Who is in a fence. */
+  stays(geofenceId: string): Stay[] {
+    return [...(this.#byFence.get(geofenceId)?.values() ?? [])];
+  }
+}
