@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::{Server, ServerHandle};
+use socket2::SockRef;
 use tokio::time::timeout;
 use waypost_actors::ports::{StoreError, TrackStore};
 
@@ -30,6 +31,8 @@ use crate::store::sql::{Db, SqlError};
 use crate::store::track::Track;
 use crate::telemetry::Metrics;
 
+/// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// How long a stopping server waits for what is on its way to a commit, and for mail that is under way. With the
 /// seconds for requests before and for connections after, ten seconds in all, however stuck the store is.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
@@ -131,6 +134,7 @@ impl Application {
         let wanted = settings.listen;
         let told = |error| StartError::Listen(wanted, error);
         let listener = TcpListener::bind(wanted).map_err(told)?;
+        bound_sending(&listener);
         let address = listener.local_addr().map_err(told)?;
         settings.listen = address;
 
@@ -214,6 +218,13 @@ impl Application {
             admin.stop().await;
         }
         Ok(ended)
+    }
+}
+
+/// Every connection inherits it: left to itself the kernel keeps megabytes for a client that hardly reads.
+fn bound_sending(listener: &TcpListener) {
+    if let Err(error) = SockRef::from(listener).set_send_buffer_size(SEND_BUFFER_BYTES) {
+        tracing::warn!(%error, "the connections' buffers keep the system's size");
     }
 }
 

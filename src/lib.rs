@@ -16,6 +16,7 @@ pub mod ingest;
 pub mod keys_under_way;
 pub mod mail;
 pub mod ops;
+pub mod outflow;
 pub mod rate_limit;
 pub mod readiness;
 pub mod sessions;

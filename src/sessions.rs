@@ -7,6 +7,7 @@ mod fleet;
 pub use fleet::{Changes, FleetSession};
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
@@ -33,6 +34,8 @@ pub struct Sessions {
     watchers: Arc<Mutex<Watchers>>,
     fleets: fleet::Fleets,
     all: Arc<watch::Sender<Option<End>>>,
+    /// How often a right was taken, or what trackers report for was changed.
+    revoked: Arc<AtomicU64>,
 }
 
 #[derive(Default)]
@@ -100,6 +103,7 @@ impl Default for Sessions {
             watchers: Arc::default(),
             fleets: fleet::Fleets::default(),
             all: Arc::new(watch::channel(None).0),
+            revoked: Arc::default(),
         }
     }
 }
@@ -120,8 +124,22 @@ impl Sessions {
         TrackerSession { sessions: self.clone(), tracker, number, ending, stopping: self.all.subscribe() }
     }
 
+    /// How often somebody's right to a socket changed so far. A socket that is opened by what was looked up
+    /// at one count must be looked up again if there is another count once it is open: before that, whoever
+    /// took the right found no socket to end.
+    #[must_use]
+    pub fn revocations(&self) -> u64 {
+        self.revoked.load(Ordering::Acquire)
+    }
+
+    /// A right is taken, and committed. Before any look at who is open: who opens meanwhile sees the count.
+    fn revoke(&self) {
+        self.revoked.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Ends a tracker's socket, if it has one.
     pub fn end(&self, tracker: TrackerId, why: End) {
+        self.revoke();
         let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
             socket.ending.send_replace(Some(why));
@@ -177,6 +195,7 @@ impl Sessions {
     }
 
     fn end_watchers(&self, why: End, is_meant: impl Fn(&Watcher) -> bool) {
+        self.revoke();
         let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         for watcher in watchers.open.values().filter(|watcher| is_meant(watcher)) {
             watcher.ending.send_replace(Some(why));
@@ -318,6 +337,28 @@ mod tests {
         assert_eq!((session.acked("a"), session.acked("b")), (Some(7), None));
         drop(session);
         assert_eq!(sessions.open(TRACKER, FLEET).acked("a"), Some(7));
+    }
+
+    #[test]
+    fn whoever_opens_while_a_right_is_taken_sees_it_by_the_count() {
+        let sessions = Sessions::default();
+        let looked_up_at = sessions.revocations();
+        let open = sessions.open(TRACKER, FLEET);
+        assert_eq!(sessions.revocations(), looked_up_at);
+        drop(open);
+        let mut count = looked_up_at;
+        let taken: [&dyn Fn(); 5] = [
+            &|| sessions.end(TRACKER, End::Credential),
+            &|| sessions.end_of(Uuid::nil(), End::Credential),
+            &|| sessions.end_session(Uuid::nil(), End::Credential),
+            &|| sessions.end_organization(FLEET, End::Disabled),
+            &|| sessions.trackers_changed(FLEET),
+        ];
+        for take in taken {
+            take();
+            assert!(sessions.revocations() > count);
+            count = sessions.revocations();
+        }
     }
 
     #[test]

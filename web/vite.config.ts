@@ -25,6 +25,21 @@ function land(): Plugin {
   };
 }
 
+/** `virtual:land-50m`: the same, finer, as the arcs of a topology, which are half the bytes. */
+function finerLand(): Plugin {
+  const name = "virtual:land-50m";
+  const own = `\0${name}`;
+  return {
+    name,
+    resolveId: (id) => (id === name ? own : undefined),
+    load(id) {
+      if (id !== own) return undefined;
+      const text = readFileSync(require.resolve("world-atlas/land-50m.json"), "utf8");
+      return `export default JSON.parse(${JSON.stringify(text)});`;
+    },
+  };
+}
+
 /** A compressed twin beside every script and style, so that the server need not compress them at each load. */
 function compressed(): Plugin {
   return {
@@ -53,5 +68,5 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  plugins: [land(), compressed()],
+  plugins: [land(), finerLand(), compressed()],
 });

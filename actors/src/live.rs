@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 use crate::actor::core::Core;
 use crate::actor::desk::Desk;
 use crate::actor::occupancy::{Inside, Running, StartWatch, View};
+pub use crate::actor::permits::Storing;
 use crate::actor::registry::Publish;
 use crate::clock::Clock;
 use crate::meters::Meters;
@@ -136,6 +137,12 @@ impl Live {
     #[must_use]
     pub fn is_available(&self) -> bool {
         self.core.desk.permits.is_available()
+    }
+
+    /// The same, for somebody who wants to hear when it changes.
+    #[must_use]
+    pub fn storing(&self) -> Storing {
+        self.core.desk.permits.storing()
     }
 
     /// Waits until another server has taken over the store, which ends this one.

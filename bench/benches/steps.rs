@@ -128,6 +128,7 @@ fn engines(criterion: &mut Criterion) {
             name: "V".to_owned(),
             limits: VehicleLimits::default(),
             out_of_service: Vec::new(),
+            calibrations: Vec::new(),
         };
         let starts = places((WEST, SOUTH), WIDTH);
         let mut states: Vec<VehicleState> = vec![VehicleState::default(); 1_000];

@@ -66,6 +66,12 @@ pub fn new_organization() -> OrgScope {
     OrgScope::new(OrganizationId(clock::new_id()))
 }
 
+/// An organization whose sign-up was forgotten: nobody acts for it any more.
+#[must_use]
+pub const fn forgotten_organization(id: Uuid) -> OrgScope {
+    OrgScope::new(OrganizationId(id))
+}
+
 /// The organization that a link in a mail is about, working or used; nothing is used up by this look.
 pub async fn linked_organization(db: &Db, token: &str, now: Timestamp) -> Result<OrgScope, AuthError> {
     match link::look(db, token, Purpose::ActivateOrganization, now).await? {

@@ -137,7 +137,8 @@ impl Caller {
 impl super::Auth {
     /// Whether a caller's session still holds, with the same permissions; sockets ask this from time to time.
     pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
-        match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id).await {
+        let now = self.clock.now();
+        match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id, now).await {
             Ok(holder) => Ok(Caller::of(&holder, caller.session_id) == *caller),
             Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
             Err(_) => Ok(false),

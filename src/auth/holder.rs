@@ -2,7 +2,7 @@
 //! in signing in.
 
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::error::AuthError;
 use crate::domain::account::AccountStatus;
@@ -31,10 +31,20 @@ impl Holder {
     }
 
     /// The holder of a session, if both still hold.
-    pub(super) async fn signed_in(db: &Db, id: HolderId, session: Uuid) -> Result<Self, AuthError> {
+    pub(super) async fn signed_in(
+        db: &Db,
+        id: HolderId,
+        session: Uuid,
+        now: Timestamp,
+    ) -> Result<Self, AuthError> {
+        let now = now.into();
         let found = match id {
-            HolderId::Account(id) => account::find_with_session(db, id, session).await?.map(Self::Account),
-            HolderId::System(id) => system_user::find_with_session(db, id, session).await?.map(Self::System),
+            HolderId::Account(id) => {
+                account::find_with_session(db, id, session, now).await?.map(Self::Account)
+            }
+            HolderId::System(id) => {
+                system_user::find_with_session(db, id, session, now).await?.map(Self::System)
+            }
         };
         let holder = found.filter(Self::is_active).ok_or(AuthError::Unauthenticated)?;
         holder.require_active_organization()?;

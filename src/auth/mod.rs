@@ -24,7 +24,7 @@ mod system_users;
 mod ticket;
 mod tracker;
 
-pub use accounts::{linked_organization, new_organization, writing};
+pub use accounts::{forgotten_organization, linked_organization, new_organization, writing};
 pub use caller::{Caller, Grant};
 pub use error::AuthError;
 pub use fleet::{Fleet, Named, Reports};

@@ -1,20 +1,24 @@
-//! Password hashes: argon2id with 19 MiB, on a bounded pool so that sign-ins cannot starve tracking.
+//! Password hashes: argon2id with 19 MiB, in memories that are made once, so that sign-ins can starve neither
+//! tracking nor the machine.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use argon2::password_hash::phc::PasswordHash;
-use argon2::password_hash::{PasswordHasher, PasswordVerifier};
-use argon2::{Algorithm, Argon2, Params, Version};
-use tokio::runtime::{Builder, Runtime};
+use argon2::password_hash::PasswordVerifier;
+use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, Version};
 use tokio::sync::Semaphore;
 
 use super::error::AuthError;
+use crate::clock;
 
 /// OWASP's password storage sheet: m = 19,456 KiB, t = 2, p = 1.
 const MEMORY_KIB: u32 = 19_456;
 const ITERATIONS: u32 = 2;
 const LANES: u32 = 1;
+/// Bytes of a hash, and of its salt.
+const HASH_BYTES: usize = 32;
+const SALT_BYTES: usize = 16;
 /// Hashes at the same time, at most: three times 19 MiB stay below the 64 MiB a flood of sign-ins may take.
 const MOST_SLOTS: usize = 3;
 /// Checks that may wait for a slot; one more is told to come back.
@@ -22,13 +26,31 @@ const QUEUE: usize = 50;
 
 /// Hashes and checks passwords.
 pub struct Hasher {
+    /// How many hashes may be made at the same time.
     slots: Arc<Semaphore>,
-    /// Threads of its own, as many as slots: the allocator keeps a hash's memory for the thread that
-    /// had it, and on the common pool every thread would come to keep some.
-    threads: Option<Runtime>,
+    memories: Arc<Memories>,
     waiting: AtomicUsize,
     /// Checked when there is no account, so that it takes as long as when there is one.
     nobody: String,
+}
+
+/// What a hash is made in: [`MEMORY_KIB`].
+type Memory = Vec<Block>;
+
+/// The memories that no hash is made in just now; there are no more of them than slots. Asked of the allocator anew
+/// for each hash, every thread that ever made one would come to keep some.
+#[derive(Default)]
+struct Memories(Mutex<Vec<Memory>>);
+
+impl Memories {
+    /// Works in one of them, or in a new one.
+    fn lend<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> T {
+        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut memory = free().pop().unwrap_or_default();
+        let done = work(&mut memory);
+        free().push(memory);
+        done
+    }
 }
 
 impl Hasher {
@@ -36,13 +58,11 @@ impl Hasher {
     #[must_use]
     pub fn new() -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let nobody = hash_now(&super::secret::new(""));
-        let slots = (cores / 2).clamp(1, MOST_SLOTS);
-        let threads =
-            Builder::new_current_thread().max_blocking_threads(slots).thread_name("passwords").build();
+        let memories = Memories::default();
+        let nobody = memories.lend(|memory| hash_now(&super::secret::new(""), memory));
         Self {
-            slots: Arc::new(Semaphore::new(slots)),
-            threads: threads.ok(), // without any, the common pool does
+            slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
+            memories: Arc::new(memories),
             waiting: AtomicUsize::new(0),
             nobody,
         }
@@ -50,39 +70,28 @@ impl Hasher {
 
     /// The hash of a new password.
     pub async fn hash(&self, password: String) -> Result<String, AuthError> {
-        self.on_a_slot(move || hash_now(&password)).await
+        self.on_a_slot(move |memory| hash_now(&password, memory)).await
     }
 
     /// Whether the password fits the hash; without a hash it takes as long and does not fit.
     pub async fn fits(&self, password: String, hash: Option<String>) -> Result<bool, AuthError> {
         let known = hash.is_some();
         let hash = hash.unwrap_or_else(|| self.nobody.clone());
-        self.on_a_slot(move || fits_now(&password, &hash) && known).await
+        self.on_a_slot(move |memory| fits_now(&password, &hash, memory) && known).await
     }
 
     async fn on_a_slot<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce(&mut Memory) -> T + Send + 'static,
     ) -> Result<T, AuthError> {
         let _place = Place::take(&self.waiting)?;
         let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| AuthError::Busy)?;
+        let memories = Arc::clone(&self.memories);
         let work = move || {
             let _slot = slot; // given back when the work is done, even if nobody waits for it any more
-            work()
+            memories.lend(work)
         };
-        let done = match &self.threads {
-            Some(threads) => threads.spawn_blocking(work),
-            None => tokio::task::spawn_blocking(work),
-        };
-        done.await.map_err(|_| AuthError::Busy)
-    }
-}
-
-impl Drop for Hasher {
-    fn drop(&mut self) {
-        if let Some(threads) = self.threads.take() {
-            threads.shutdown_background(); // a drop that waits is none for async code
-        }
+        tokio::task::spawn_blocking(work).await.map_err(|_| AuthError::Busy)
     }
 }
 
@@ -108,24 +117,55 @@ impl Drop for Place<'_> {
     }
 }
 
-fn argon2id() -> Argon2<'static> {
-    let params = Params::new(MEMORY_KIB, ITERATIONS, LANES, None).expect("the constants are in range");
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+fn params() -> Params {
+    Params::new(MEMORY_KIB, ITERATIONS, LANES, Some(HASH_BYTES)).expect("the constants are in range")
 }
 
-fn hash_now(password: &str) -> String {
-    argon2id()
-        .hash_password(password.as_bytes())
-        .expect("only a password of 4 GiB cannot be hashed, and a body is 64 KiB at most")
-        .to_string()
+fn hash_now(password: &str, memory: &mut Memory) -> String {
+    let salt: [u8; SALT_BYTES] = clock::random_bytes();
+    let salt = Salt::new(&salt).expect("16 bytes are a salt");
+    let hash = output(password, &salt, HASH_BYTES, params(), memory)
+        .expect("only a password of 4 GiB cannot be hashed, and a body is 64 KiB at most");
+    let hash = PasswordHash {
+        algorithm: Algorithm::Argon2id.ident(),
+        version: Some(Version::V0x13.into()),
+        params: ParamsString::try_from(&params()).expect("three numbers are no long text"),
+        salt: Some(salt),
+        hash: Some(hash),
+    };
+    hash.to_string()
 }
 
-fn fits_now(password: &str, hash: &str) -> bool {
-    PasswordHash::new(hash).is_ok_and(|hash| argon2id().verify_password(password.as_bytes(), &hash).is_ok())
+fn fits_now(password: &str, hash: &str, memory: &mut Memory) -> bool {
+    let Ok(hash) = PasswordHash::new(hash) else { return false };
+    let (Some(salt), Some(expected), Ok(params)) = (&hash.salt, &hash.hash, Params::try_from(&hash)) else {
+        return false;
+    };
+    let is_ours = hash.algorithm == Algorithm::Argon2id.ident()
+        && hash.version == Some(Version::V0x13.into())
+        && params.m_cost() == MEMORY_KIB;
+    if is_ours {
+        // Outputs are compared in constant time.
+        output(password, salt, expected.len(), params, memory).is_some_and(|found| found == *expected)
+    } else {
+        Argon2::default().verify_password(password.as_bytes(), &hash).is_ok()
+    }
+}
+
+/// What a password comes to with a salt, made in a memory whose content does not matter.
+fn output(password: &str, salt: &Salt, length: usize, params: Params, memory: &mut Memory) -> Option<Output> {
+    memory.resize(params.block_count(), Block::new());
+    let mut bytes = [0; Output::MAX_LENGTH];
+    let bytes = bytes.get_mut(..length)?;
+    let argon2 = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    argon2.hash_password_into_with_memory(password.as_bytes(), salt, bytes, memory).ok()?;
+    Output::new(bytes).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use argon2::password_hash::PasswordHasher;
+
     use super::*;
 
     #[actix_rt::test]
@@ -136,6 +176,36 @@ mod tests {
         assert!(hasher.fits("correct horse battery".into(), Some(hash.clone())).await.unwrap());
         assert!(!hasher.fits("correct horse batteri".into(), Some(hash)).await.unwrap());
         assert!(!hasher.fits("correct horse battery".into(), None).await.unwrap());
+    }
+
+    #[test]
+    fn a_memory_that_was_used_makes_the_same_hashes() {
+        let mut used = Memory::new();
+        for password in ["correct horse battery", "", "пароль 🚌"] {
+            let hash = hash_now(password, &mut used);
+            // As the crate itself checks it, in a memory of its own.
+            let parsed = PasswordHash::new(&hash).unwrap();
+            assert!(Argon2::default().verify_password(password.as_bytes(), &parsed).is_ok(), "{hash}");
+            assert!(fits_now(password, &hash, &mut used) && fits_now(password, &hash, &mut Memory::new()));
+            assert!(!fits_now("another", &hash, &mut used));
+            assert_ne!(hash_now(password, &mut used), hash, "its salt is its own");
+        }
+        assert_eq!(used.len(), MEMORY_KIB as usize);
+    }
+
+    #[test]
+    fn hashes_of_other_costs_and_kinds_are_checked_by_their_own() {
+        let mut memory = Memory::new();
+        let params = Params::new(256, 3, 1, Some(HASH_BYTES)).unwrap();
+        for algorithm in [Algorithm::Argon2i, Algorithm::Argon2id] {
+            let argon2 = Argon2::new(algorithm, Version::V0x13, params.clone());
+            let hash = argon2.hash_password(b"correct horse battery").unwrap().to_string();
+            assert!(fits_now("correct horse battery", &hash, &mut memory), "{hash}");
+            assert!(!fits_now("correct horse batterie", &hash, &mut memory), "{hash}");
+        }
+        for broken in ["", "$argon2id$v=19$m=19456,t=2,p=1$c29tZXNhbHQ", "plain"] {
+            assert!(!fits_now("", broken, &mut memory), "{broken}");
+        }
     }
 
     #[test]

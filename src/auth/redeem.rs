@@ -1,14 +1,21 @@
 //! What the links of our letters do: verify an address, take an invitation, choose a new password.
 
+use serde_json::json;
+use uuid::Uuid;
+use waypost_actors::model::Timestamp;
+
 use super::Auth;
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link::{self, Purpose, Redeemed, Standing};
 use super::session::{Door, SignedIn};
+use crate::clock;
 use crate::domain::account::AccountStatus;
+use crate::domain::audit::{AuditAction, AuditEntry, AuditResource};
+use crate::domain::system_user::SystemUserStatus;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
-use crate::store::{account, system_user};
+use crate::store::{account, audit, system_user};
 
 /// The links that give a new password.
 const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
@@ -22,21 +29,38 @@ impl Auth {
     }
 
     /// Verifies the address of a system user; a link that did so before says so again.
-    pub async fn verify_system_user(&self, token: &str) -> Result<Redeemed, AuthError> {
+    pub async fn verify_system_user(
+        &self,
+        token: &str,
+        request_id: Option<String>,
+    ) -> Result<Redeemed, AuthError> {
         let now = self.clock.now();
         let mut tx = self.db.begin().await?;
         let redeemed = link::redeem(&mut tx, token, Purpose::VerifySystemUser, now).await?;
-        if let Redeemed::Now(id) = redeemed
-            && !system_user::verify(tx.on(), id, now.into()).await?
-        {
-            return Err(AuthError::NotFound);
+        if let Redeemed::Now(id) = redeemed {
+            if !system_user::verify(tx.on(), id, now.into()).await? {
+                return Err(AuthError::NotFound);
+            }
+            let holder = Holder::find(tx.on(), HolderId::System(id)).await?.ok_or(AuthError::NotFound)?;
+            let (before, after) = (SystemUserStatus::PendingVerification, SystemUserStatus::Active);
+            let entry = AuditEntry {
+                before: Some(json!({ "status": before })),
+                after: Some(json!({ "status": after, "emailVerifiedAt": now })),
+                ..entry(AuditAction::VerifyEmail, &holder, request_id, now)
+            };
+            audit::insert(tx.on(), &entry).await?;
         }
         tx.commit().await?;
         Ok(redeemed)
     }
 
     /// Takes an invitation with the password its reader chose, and signs them in.
-    pub async fn accept_invite(&self, token: &str, password: String) -> Result<SignedIn, AuthError> {
+    pub async fn accept_invite(
+        &self,
+        token: &str,
+        password: String,
+        request_id: Option<String>,
+    ) -> Result<SignedIn, AuthError> {
         self.require_good(token, Purpose::Invite).await?;
         let hash = self.hasher.hash(password).await?;
         let now = self.clock.now();
@@ -49,13 +73,24 @@ impl Auth {
         Holder::Account(invited.ok_or(AuthError::LinkExpired)?).require_active_organization()?;
         account::set_password(tx.on(), id, &hash, now.into()).await?;
         let holder = Holder::find(tx.on(), HolderId::Account(id)).await?.ok_or(AuthError::NotFound)?;
+        let entry = AuditEntry {
+            before: Some(json!({ "status": AccountStatus::Invited })),
+            after: Some(json!({ "status": AccountStatus::Active })),
+            ..entry(AuditAction::AcceptInvite, &holder, request_id, now)
+        };
+        audit::insert(tx.on(), &entry).await?;
         let signed_in = self.open_session(&mut tx, holder, now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
 
     /// Gives a person or a system user a new password and ends all their sessions and sockets.
-    pub async fn reset_password(&self, token: &str, password: String) -> Result<(), AuthError> {
+    pub async fn reset_password(
+        &self,
+        token: &str,
+        password: String,
+        request_id: Option<String>,
+    ) -> Result<(), AuthError> {
         let purpose = reset_kind(token, Purpose::ResetPassword);
         self.require_good(token, purpose).await?;
         let hash = self.hasher.hash(password).await?;
@@ -76,6 +111,8 @@ impl Auth {
         }
         session::revoke_all(tx.on(), holder, now.into()).await?;
         session::forget_attempts(tx.on(), &door.attempts_key(found.email()), now.into()).await?;
+        let entry = entry(AuditAction::ResetPassword, &found, request_id, now);
+        audit::insert(tx.on(), &entry).await?;
         tx.commit().await?;
         self.sessions.end_of(id, End::Credential);
         Ok(())
@@ -89,6 +126,27 @@ impl Auth {
             Standing::Expired => Err(AuthError::LinkExpired),
             Standing::Unknown => Err(AuthError::NotFound),
         }
+    }
+}
+
+/// What whoever read a letter did by its link. Nobody is signed in then.
+fn entry(action: AuditAction, holder: &Holder, request_id: Option<String>, now: Timestamp) -> AuditEntry {
+    let (resource, resource_id) = match holder.id() {
+        HolderId::Account(id) => (AuditResource::User, id),
+        HolderId::System(id) => (AuditResource::SystemUser, id),
+    };
+    AuditEntry {
+        id: clock::new_id(),
+        organization_id: holder.organization_id(),
+        actor_id: Uuid::nil(),
+        actor_role: "anonymous".to_owned(),
+        action,
+        resource,
+        resource_id,
+        request_id,
+        before: None,
+        after: None,
+        occurred_at: now,
     }
 }
 

@@ -161,9 +161,9 @@ impl Auth {
 
     /// Who an access token stands for, as of now.
     pub async fn caller(&self, access_token: &str) -> Result<Caller, AuthError> {
-        let subject =
-            self.access_tokens.check(access_token, self.clock.now()).ok_or(AuthError::Unauthenticated)?;
-        let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id).await?;
+        let now = self.clock.now();
+        let subject = self.access_tokens.check(access_token, now).ok_or(AuthError::Unauthenticated)?;
+        let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id, now).await?;
         Ok(Caller::of(&holder, subject.session_id))
     }
 

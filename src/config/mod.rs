@@ -7,7 +7,7 @@ mod load;
 mod value;
 
 pub use load::{ConfigError, InForce, Sources, flags, given_flags, in_force};
-pub use value::{AdminListen, LogFormat, Rate, Secret, Sender, SignUp};
+pub use value::{AdminListen, LogFormat, Rate, Secret, Sender, SignUp, WebAddress};
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -77,6 +77,11 @@ settings! {
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
     web_dir: Option<PathBuf> = "", "Directory to serve the dispatcher's page from instead of the built-in one, for work on it: web/dist";
+    map_tiles: Option<WebAddress> = "", "Raster tiles under the map: https://host/{z}/{x}/{y}.png; without one of these four the map has coasts only, and nothing is loaded from elsewhere";
+    map_style: Option<WebAddress> = "", "MapLibre style under the map: https://host/style.json";
+    map_hosts: Vec<WebAddress> = "", "Further origins, comma-separated, that the style loads tiles, letters and pictures from";
+    map_pmtiles: Option<PathBuf> = "", "PMTiles file under the map, of pictures or of vectors as Protomaps cuts them; this server serves it";
+    map_attribution: Option<String> = "", "Who made what is under the map; shown on it";
     allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
     sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
     smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved in the data directory and its links are logged (SMTP_URL works too)";

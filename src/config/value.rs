@@ -62,6 +62,21 @@ pub enum SignUp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sender(pub lettre::message::Mailbox);
 
+/// An address on the web, whose origin may stand in a policy for pages.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(transparent)]
+pub struct WebAddress(String);
+
+impl WebAddress {
+    /// Scheme, host and port.
+    #[must_use]
+    pub fn origin(&self) -> &str {
+        let authority = self.0.find("://").map_or(0, |at| at + 3);
+        let end = self.0[authority..].find('/').map_or(self.0.len(), |at| authority + at);
+        &self.0[..end]
+    }
+}
+
 /// A setting's type: read from the text of a file, a variable or a flag.
 pub(super) trait Value: Sized {
     /// Reads it; the error completes the sentence "… must be …".
@@ -184,6 +199,26 @@ impl Value for Rate {
 impl<T: Value> Value for Option<T> {
     fn read(text: &str) -> Result<Self, &'static str> {
         if text.is_empty() || text == "off" { Ok(None) } else { T::read(text).map(Some) }
+    }
+}
+
+impl Value for WebAddress {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        let wrong = "an address such as https://tiles.example.org/{z}/{x}/{y}.png";
+        let address = Self(text.to_owned());
+        let host = address.origin().strip_prefix("https://").or(address.origin().strip_prefix("http://"));
+        // A blank or a semicolon would end the origin's place in the policy.
+        let is_host = |host: &str| {
+            !host.is_empty()
+                && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte))
+        };
+        if host.is_some_and(is_host) { Ok(address) } else { Err(wrong) }
+    }
+}
+
+impl Value for Vec<WebAddress> {
+    fn read(text: &str) -> Result<Self, &'static str> {
+        Vec::<String>::read(text)?.iter().map(|part| WebAddress::read(part)).collect()
     }
 }
 

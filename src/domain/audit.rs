@@ -29,6 +29,12 @@ words!(
         Unassign = "unassign",
         /// A user was sent another invitation.
         Invite = "invite",
+        /// A user took an invitation.
+        AcceptInvite = "acceptInvite",
+        /// A user or a system user chose a new password by the link of a letter.
+        ResetPassword = "resetPassword",
+        /// A system user's address was verified.
+        VerifyEmail = "verifyEmail",
     }
 );
 

@@ -1,4 +1,4 @@
-//! Links that work once.
+//! Links that work once, and the letters they go out in.
 
 use super::words::words;
 
@@ -21,3 +21,29 @@ words!(
         ResetSystemPassword = "resetSystemPassword",
     }
 );
+
+words!(
+    /// What a letter without a link tells.
+    Notice {
+        /// That the address is its reader's account's no more.
+        AddressChanged = "addressChanged",
+    }
+);
+
+/// A letter of the outbox.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LetterKind {
+    /// One with a link, by what that is for.
+    Link(Purpose),
+    /// One without.
+    Notice(Notice),
+}
+
+impl TryFrom<String> for LetterKind {
+    type Error = String;
+
+    fn try_from(word: String) -> Result<Self, String> {
+        let notice = Notice::try_from(word.clone()).map(Self::Notice);
+        notice.or_else(|_| Purpose::try_from(word).map(Self::Link))
+    }
+}

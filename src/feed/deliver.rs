@@ -7,16 +7,18 @@ use tokio::time::Instant;
 use waypost_actors::ports::StoreError;
 use waypost_actors::watch::{Audience, CommittedEvent, Update};
 
+use super::changes::Delta;
 use super::ending::{Close, Stop, ended};
 use super::filter::Filter;
 use super::protocol::{ResetReason, Say, Subscribe, Topic};
 use super::session::{Socket, Step};
 use super::subscription::{Subscription, Told};
+use super::wire::OccupancyOut;
 use super::{cursor, wire};
 use crate::sessions::End;
 
-/// Vehicles in one part of a snapshot.
-const SNAPSHOT_PART: usize = 200;
+/// Vehicles in one part of a snapshot, or in one delta: what waits for a slow reader is a few of these.
+const PART: usize = 200;
 /// Events read from the log at once.
 const LOG_PAGE: i64 = 500;
 
@@ -56,10 +58,10 @@ impl Socket {
             vehicles.iter().map(|(.., state)| subscription.wants_vehicle(state)).collect();
         let id = subscription.id.clone();
         let filter = subscription.filter.clone();
-        let parts = vehicles.chunks(SNAPSHOT_PART).count().max(1);
+        let parts = vehicles.chunks(PART).count().max(1);
         for part in 0..parts {
-            let some = vehicles.chunks(SNAPSHOT_PART).nth(part).unwrap_or_default();
-            let wanted = wanted.chunks(SNAPSHOT_PART).nth(part).unwrap_or_default();
+            let some = vehicles.chunks(PART).nth(part).unwrap_or_default();
+            let wanted = wanted.chunks(PART).nth(part).unwrap_or_default();
             let shown: Vec<String> = some
                 .iter()
                 .zip(wanted)
@@ -167,8 +169,20 @@ impl Socket {
             }
             subscription.delta_sent();
             let delta = subscription.changes.take();
-            let text = wire::delta(&subscription.id, &delta);
-            self.send(text).await?;
+            let id = subscription.id.clone();
+            self.delta(&id, &delta).await?;
+        }
+        Ok(())
+    }
+
+    /// A large delta goes out in parts; who went in and out, and away, is in the first.
+    async fn delta(&mut self, id: &str, delta: &Delta) -> Step {
+        let nobody = OccupancyOut::default();
+        for part in 0..delta.vehicles.chunks(PART).count().max(1) {
+            let vehicles = delta.vehicles.chunks(PART).nth(part).unwrap_or_default();
+            let (removes, occupancy) =
+                if part == 0 { (delta.removes.as_slice(), &delta.occupancy) } else { (&[][..], &nobody) };
+            self.send(wire::delta(id, vehicles, removes, occupancy)).await?;
         }
         Ok(())
     }

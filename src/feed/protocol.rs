@@ -20,6 +20,8 @@ pub enum Heard {
         /// The client's own name for it.
         id: String,
     },
+    /// Asks for a `pong` at once: whether the way there and back still holds, which a browser cannot ask by a ping frame.
+    Ping {},
 }
 
 /// A subscription as asked for.
@@ -122,6 +124,18 @@ pub enum Say<'a> {
         server_time: Timestamp,
         /// Where each subscription's events go on, by the client's name for it.
         cursors: &'a RawValue,
+        /// Whether what trackers report is stored now. If not, everything stands as of the last commit.
+        storing: bool,
+    },
+    /// What trackers report is not stored from now on, or is again.
+    Status {
+        /// Whether it is.
+        storing: bool,
+    },
+    /// Answers a `ping`.
+    Pong {
+        /// The server's clock.
+        server_time: Timestamp,
     },
     /// What is wrong with what the client said; the socket may close after it.
     Error {

@@ -9,7 +9,7 @@ use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
-use waypost_actors::live::Live;
+use waypost_actors::live::{Live, Storing};
 use waypost_actors::ports::EventLog;
 use waypost_actors::watch::Update;
 
@@ -20,6 +20,7 @@ use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
+use crate::outflow::Outflow;
 use crate::sessions::{End, Sessions};
 
 /// What a feed works with.
@@ -71,8 +72,12 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The open sockets, of which it becomes one.
     pub sessions: Sessions,
+    /// What it was given to send and its connection has not taken.
+    pub outflow: Outflow,
 }
 
+/// A store that takes longer to say whether a session holds is asked the next time.
+const CHECK_WITHIN: Duration = Duration::from_secs(2);
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
 
@@ -81,18 +86,24 @@ pub(super) type Step = Result<(), Stop>;
 /// A signed-in socket and what it subscribed to.
 pub(super) struct Socket {
     out: Session,
+    outflow: Outflow,
     pub(super) feed: Feed,
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
     pub(super) resets: Vec<Instant>,
     stopping: watch::Receiver<Option<End>>,
+    storing: Storing,
+    /// What the client was told of it.
+    told_storing: bool,
     /// Pings since the last sign of life.
     unanswered: u32,
+    /// The subscription that is looked at first for its next commit.
+    turn: usize,
 }
 
 /// Serves a dispatcher's socket until it closes.
 pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions } = opening;
+    let Opening { caller, sessions, outflow } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
@@ -106,12 +117,16 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
             let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
                 out: out.clone(),
+                outflow,
+                storing: feed.live.storing(),
                 feed,
                 caller,
                 subscriptions: Vec::new(),
                 resets: Vec::new(),
                 stopping: place.ending.clone(),
+                told_storing: true,
                 unanswered: 0,
+                turn: 0,
             };
             // Whoever took the right away since the look-up found no socket to end.
             match socket.check().await {
@@ -142,11 +157,15 @@ impl Socket {
                     self.unanswered = 0;
                     self.hear(frame).await
                 }
-                (index, update) = next_update(&mut self.subscriptions) => match update {
-                    Some(update) => self.update(index, &update).await,
-                    None => self.lagged(index).await,
-                },
+                (index, update) = next_update(&mut self.subscriptions, self.turn) => {
+                    self.turn = index + 1;
+                    match update {
+                        Some(update) => self.update(index, &update).await,
+                        None => self.lagged(index).await,
+                    }
+                }
                 () = until(due) => self.deltas().await,
+                () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
             };
@@ -164,12 +183,14 @@ impl Socket {
                     self.subscriptions.retain(|subscription| subscription.id != id);
                     Ok(())
                 }
+                Ok(Heard::Ping {}) => self.say(&Say::Pong { server_time: self.feed.live.now() }).await,
                 Ok(Heard::Authenticate { .. }) => {
                     self.refuse(None, "alreadyAuthenticated", "the socket is signed in already").await
                 }
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
             Some(Ok(AggregatedMessage::Ping(payload))) => {
+                self.outflow.give(payload.len());
                 written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
             }
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
@@ -214,15 +235,22 @@ impl Socket {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
+        self.outflow.give(0);
         written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
-        self.say(&Say::Heartbeat { server_time, cursors: &cursors }).await
+        let storing = self.storing.is_so();
+        self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
+    }
+
+    async fn tell_storing(&mut self) -> Step {
+        self.told_storing = !self.told_storing;
+        self.say(&Say::Status { storing: self.told_storing }).await
     }
 
     /// Whether the session still holds. A store that is away says nothing about it.
     async fn check(&mut self) -> Step {
-        match self.feed.auth.still_holds(&self.caller).await {
-            Ok(false) => Err(session_over()),
-            Ok(true) | Err(_) => Ok(()),
+        match timeout(CHECK_WITHIN, self.feed.auth.still_holds(&self.caller)).await {
+            Ok(Ok(false)) => Err(session_over()),
+            Ok(Ok(true) | Err(_)) | Err(_) => Ok(()),
         }
     }
 
@@ -235,7 +263,12 @@ impl Socket {
     }
 
     pub(super) async fn send(&mut self, text: String) -> Step {
-        written(self.feed.limits, &mut self.stopping, self.out.text(text)).await
+        let sent = async {
+            self.outflow.room().await;
+            self.outflow.give(text.len());
+            self.out.text(text).await
+        };
+        written(self.feed.limits, &mut self.stopping, sent).await
     }
 }
 
@@ -256,11 +289,13 @@ async fn written(
     }
 }
 
-/// The next commit of any subscription; `None` when that one has lagged too far behind.
-async fn next_update(subscriptions: &mut [Subscription]) -> (usize, Option<Arc<Update>>) {
+/// The next commit of any subscription, of number `first` rather than of others; `None` when that one has
+/// lagged too far behind.
+async fn next_update(subscriptions: &mut [Subscription], first: usize) -> (usize, Option<Arc<Update>>) {
+    let count = subscriptions.len();
     std::future::poll_fn(|cx| {
-        for (index, subscription) in subscriptions.iter_mut().enumerate() {
-            if let Poll::Ready(update) = subscription.watch.updates.poll_recv(cx) {
+        for index in (0..count).map(|number| (first + number) % count) {
+            if let Poll::Ready(update) = subscriptions[index].watch.updates.poll_recv(cx) {
                 return Poll::Ready((index, update));
             }
         }

@@ -8,8 +8,6 @@ use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, 
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::VehicleUpdate;
 
-use super::changes::Delta;
-
 /// A vehicle as it is now.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -77,28 +75,31 @@ pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item 
 
 /// A delta's message. Its vehicles are encoded once for all who watch, and only put together here: most of what
 /// a server says is this.
-pub(super) fn delta(id: &str, delta: &Delta) -> String {
-    let encoded = |update: &Arc<VehicleUpdate>| {
-        update.encoded(|u| vehicle(u.vehicle_id, u.organization_id, &u.state)).len()
-    };
-    let length: usize = delta.vehicles.iter().map(encoded).sum();
-    let mut text = String::with_capacity(length + delta.vehicles.len() + 128);
+pub(super) fn delta(
+    id: &str,
+    vehicles: &[Arc<VehicleUpdate>],
+    removes: &[VehicleId],
+    occupancy: &OccupancyOut,
+) -> String {
+    let encode = |u: &VehicleUpdate| vehicle(u.vehicle_id, u.organization_id, &u.state);
+    let length: usize = vehicles.iter().map(|update| update.encoded(encode).len() + 1).sum();
+    let mut text = String::with_capacity(length + 128);
     text.push_str(r#"{"type":"delta","id":"#);
     text.push_str(&json(&id));
     text.push_str(r#","vehicles":["#);
-    for (number, update) in delta.vehicles.iter().enumerate() {
+    for (number, update) in vehicles.iter().enumerate() {
         if number > 0 {
             text.push(',');
         }
-        text.push_str(update.encoded(|u| vehicle(u.vehicle_id, u.organization_id, &u.state)));
+        text.push_str(update.encoded(encode));
     }
     text.push(']');
-    if !delta.removes.is_empty() {
+    if !removes.is_empty() {
         text.push_str(r#","removes":"#);
-        text.push_str(&json(&delta.removes));
+        text.push_str(&json(&removes));
     }
     text.push_str(r#","occupancy":"#);
-    text.push_str(&json(&delta.occupancy));
+    text.push_str(&json(occupancy));
     text.push('}');
     text
 }
@@ -134,14 +135,13 @@ mod tests {
 
     #[test]
     fn a_delta_is_json_whatever_is_in_it() {
-        let empty =
-            || Delta { vehicles: Vec::new(), removes: Vec::new(), occupancy: OccupancyOut::default() };
+        let nobody = OccupancyOut::default();
         let text = r#"{"type":"delta","id":"a\"b","vehicles":[],"occupancy":{"enter":[],"leave":[]}}"#;
-        assert_eq!(delta("a\"b", &empty()), text);
+        assert_eq!(delta("a\"b", &[], &[], &nobody), text);
         let (geofence_id, vehicle_id) = (GeofenceId(Uuid::nil()), VehicleId(Uuid::max()));
-        let mut more = Delta { removes: vec![vehicle_id], ..empty() };
-        more.occupancy.leave.push(LeftOut { geofence_id, vehicle_id });
-        let value: serde_json::Value = serde_json::from_str(&delta("b", &more)).unwrap();
+        let left = OccupancyOut { leave: vec![LeftOut { geofence_id, vehicle_id }], ..nobody };
+        let text = delta("b", &[], &[vehicle_id], &left);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["removes"], serde_json::json!([vehicle_id]));
         assert_eq!(value["occupancy"]["leave"][0]["geofenceId"], serde_json::json!(geofence_id));
     }

@@ -15,7 +15,7 @@ use crate::auth::{Principal, SignedIn};
 use crate::domain::account::new_password;
 use crate::domain::members::{Members, Read};
 use crate::ops::error::OpError;
-use crate::ops::sign_in;
+use crate::ops::{origin, sign_in};
 
 /// What signing in takes.
 #[derive(Debug, Serialize, ToSchema)]
@@ -128,7 +128,7 @@ pub async fn reset_password(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    context.auth.reset_password(&token, password(&body)?).await?;
+    context.auth.reset_password(&token, password(&body)?, origin::request_id()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -143,7 +143,8 @@ pub async fn accept_invite(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    Ok(HttpResponse::Ok().json(context.auth.accept_invite(&token, password(&body)?).await?))
+    Ok(HttpResponse::Ok()
+        .json(context.auth.accept_invite(&token, password(&body)?, origin::request_id()).await?))
 }
 
 /// E-mail and password of a body.

@@ -1,4 +1,5 @@
-//! The dispatcher's page: the files that `web/` builds, in the binary, which load nothing from any other host.
+//! The dispatcher's page: the files that `web/` builds, in the binary, which load nothing from any other host unless the
+//! settings name one for the map's background.
 //!
 //! Knows which of them may be kept by browsers, not what is in them.
 
@@ -9,14 +10,23 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use rust_embed::RustEmbed;
 
 use super::answer::Answer;
+use super::background::foreign_origins;
 use super::code::Code;
 use super::fallback::no_such_path;
 use super::problem::Problem;
 use super::request::Shared;
+use crate::config::Settings;
 
-/// What the page may load and reach: this server only. Its map draws in a worker and makes images of its own.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; \
-    worker-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+/// What the page may load and reach: this server, and where the settings have the map's background from. The map draws
+/// in a worker and makes images of its own.
+fn policy(settings: &Settings) -> String {
+    let background: String = foreign_origins(settings).iter().map(|origin| format!(" {origin}")).collect();
+    format!(
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:{background}; \
+        worker-src 'self'; connect-src 'self'{background}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+}
+
 /// The names of these files follow from their content.
 const ASSETS: &str = "assets";
 const KEPT_FOR_EVER: &str = "public, max-age=31536000, immutable";
@@ -73,7 +83,7 @@ async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
     let is_asset = name.starts_with(ASSETS) && file.etag.is_some();
     let mut answer = HttpResponse::Ok();
     answer
-        .insert_header((header::CONTENT_SECURITY_POLICY, POLICY))
+        .insert_header((header::CONTENT_SECURITY_POLICY, policy(&context.settings)))
         .insert_header((header::CACHE_CONTROL, if is_asset { KEPT_FOR_EVER } else { ASKED_AGAIN }))
         .content_type(kind);
     if let Some(etag) = file.etag {
@@ -141,6 +151,25 @@ mod tests {
         for name in names {
             let name = name.strip_suffix(COMPRESSED).unwrap_or(&name);
             assert!(is_harmless(name) && kind_of(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_policy_names_the_hosts_of_the_background_and_no_others() {
+        let set = |name: &str, text: &str| (format!("WAYPOST_{name}"), text.to_owned());
+        let sources = |variables| crate::config::Sources { variables, ..Default::default() };
+        let plain = policy(&Settings::default());
+        assert!(plain.contains("connect-src 'self';") && plain.contains("data: blob:;"), "{plain}");
+        let variables = vec![
+            set("MAP_TILES", "https://tiles.example.org:8443/{z}/{x}/{y}.png?key=a;b"),
+            set("MAP_HOSTS", "https://letters.example.org, http://[::1]:80/x"),
+        ];
+        let policy = policy(&Settings::load(&sources(variables)).unwrap());
+        let hosts = "https://tiles.example.org:8443 https://letters.example.org http://[::1]:80;";
+        assert!(policy.contains(&format!("connect-src 'self' {hosts}")), "{policy}");
+        assert!(policy.contains(&format!("data: blob: {hosts}")), "{policy}");
+        for wrong in ["https://a.org;script-src *", "https://a b", "ftp://a", "a.org", "https://"] {
+            assert!(Settings::load(&sources(vec![set("MAP_STYLE", wrong)])).is_err(), "{wrong}");
         }
     }
 

@@ -123,7 +123,8 @@ fn settle(
 }
 
 fn logged(problem: &Problem, answer: HttpResponse) -> HttpResponse {
-    if answer.status().is_server_error() {
+    // What is not available now says so itself, once; not again for everybody who asks.
+    if answer.status().is_server_error() && answer.status() != StatusCode::SERVICE_UNAVAILABLE {
         tracing::error!(%problem, "request failed");
     }
     answer

@@ -10,8 +10,8 @@ use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
 use crate::auth::link::{Purpose, Redeemed, Standing};
 use crate::domain::account::password_fault;
-use crate::ops::activation;
 use crate::ops::error::OpError;
+use crate::ops::{activation, origin};
 
 /// A page with a form.
 pub(super) struct Form {
@@ -118,7 +118,7 @@ pub async fn verify_form(context: Shared, PathToken(token): PathToken) -> Answer
 
 /// Verifies a system user's address.
 pub async fn redeem_verify(context: Shared, PathToken(token): PathToken) -> Answer {
-    match context.auth.verify_system_user(&token).await {
+    match context.auth.verify_system_user(&token, origin::request_id()).await {
         Ok(Redeemed::Now(_)) => Ok(done("Thank you", "The address is confirmed.")),
         Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
         Err(error) => refused(error),
@@ -162,7 +162,7 @@ pub async fn redeem_invite(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.accept_invite(&token, password).await {
+    match context.auth.accept_invite(&token, password, origin::request_id()).await {
         Ok(_) => Ok(done("Welcome", "Your password is set. Sign in with it.")),
         Err(error) => refused(error),
     }
@@ -184,7 +184,7 @@ pub async fn redeem_reset(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.reset_password(&token, password).await {
+    match context.auth.reset_password(&token, password, origin::request_id()).await {
         Ok(()) => Ok(done("Done", "The new password counts from now on.")),
         Err(error) => refused(error),
     }

@@ -8,6 +8,7 @@ pub mod answer;
 pub mod assignments;
 pub mod audit;
 pub mod auth;
+pub mod background;
 pub mod body;
 pub mod code;
 pub mod dispatcher;

@@ -10,9 +10,9 @@ use utoipa::OpenApi;
 
 use super::request::{known_or_stranger, signed_in};
 use super::{
-    assignments, audit, auth, dispatcher, drivers, fuel, fuel_periods, geofence_events, geofence_import,
-    geofences, health, limit, links, organizations, pages, position_history, positions, sockets,
-    system_users, trackers, users, vehicles, visits,
+    assignments, audit, auth, background, dispatcher, drivers, fuel, fuel_periods, geofence_events,
+    geofence_import, geofences, health, limit, links, organizations, pages, position_history, positions,
+    sockets, system_users, trackers, users, vehicles, visits,
 };
 
 /// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
@@ -185,6 +185,8 @@ routes! {
         "GET"  "/docs/{file}"      pages::docs_file;
         "GET"  "/"                 dispatcher::index;
         "GET"  "/assets/{file}"    dispatcher::asset;
+        "GET"  "/map.json"         background::background;
+        "GET"  "/map.pmtiles"      background::pmtiles;
         "GET"  "/{file}"           dispatcher::file;
     }
 }

@@ -1,8 +1,12 @@
 //! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
 
+use std::future::pending;
+use std::time::Duration;
+
 use actix_web::http::header;
 use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
 use actix_ws::AggregatedMessageStream;
+use tokio::time::sleep;
 
 use super::code::Code;
 use super::problem::Problem;
@@ -15,8 +19,11 @@ use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
-use crate::sessions::Place;
+use crate::outflow::Outflow;
+use crate::sessions::{End, Place};
 
+/// Between two looks whether a system user's session still holds.
+const CHECK_EVERY: Duration = Duration::from_secs(10);
 /// The largest message of a dispatcher.
 const FEED_FRAME_BYTES: usize = 64 * 1024;
 
@@ -35,20 +42,44 @@ pub async fn tracker_socket(
     body: web::Payload,
 ) -> Result<HttpResponse, actix_web::Error> {
     query.finish()?;
-    let whose = reporting(&context, &request).await?;
+    let looked_up_at = context.sessions.revocations();
+    let mut whose = reporting(&context, &request).await?;
     let most = protocol::MAX_FRAME_BYTES;
     let body = limited(&request, body, most).await?;
     let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
     let frames = messages(frames, most);
     let place = whose.place(&context);
-    // Whoever revoked the token or moved the tracker since the look-up found no socket to end.
-    let whose = reporting(&context, &request).await?;
+    // Whoever revoked the token or moved the tracker since the look-up found no socket to end. Hardly ever
+    // anybody did: thousands who come back at once are looked up once each.
+    if context.sessions.revocations() != looked_up_at {
+        whose = reporting(&context, &request).await?;
+    }
+    let session = whose.session();
     let intake = Intake::new(context.live.clone(), whose.reports(&context));
     let live = context.live.clone();
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
-    actix_web::rt::spawn(ingest::run(out, frames, intake, place, live, limits));
+    let served = ingest::run(out, frames, intake, place, live, limits);
+    let context = context.get_ref().clone();
+    actix_web::rt::spawn(async move {
+        tokio::select! {
+            () = served => {}
+            () = keep_to_session(&context, session) => {}
+        }
+    });
     Ok(answer)
+}
+
+/// Ends the sockets of a reporting system user when its session is over; looks from time to time. A tracker has
+/// no session.
+async fn keep_to_session(context: &Context, caller: Option<Caller>) {
+    let Some(caller) = caller else { return pending().await };
+    loop {
+        sleep(CHECK_EVERY).await;
+        if let Ok(false) = context.auth.still_holds(&caller).await {
+            context.sessions.end_session(caller.session_id, End::Credential);
+        }
+    }
 }
 
 /// Watch vehicles, geofences and events over a WebSocket.
@@ -75,6 +106,7 @@ pub async fn live_socket(
     };
     let body = limited(&request, body, FEED_FRAME_BYTES).await?;
     let (answer, out, frames) = actix_ws::handle(&request, body)?;
+    let (answer, outflow) = Outflow::of(answer);
     let frames = messages(frames, FEED_FRAME_BYTES);
     let feed = Feed {
         live: context.live.clone(),
@@ -85,7 +117,7 @@ pub async fn live_socket(
             ..FeedLimits::default()
         },
     };
-    let opening = Opening { caller, sessions: context.sessions.clone() };
+    let opening = Opening { caller, sessions: context.sessions.clone(), outflow };
     actix_web::rt::spawn(feed::run(out, frames, feed, opening));
     Ok(answer)
 }
@@ -121,6 +153,14 @@ impl Reporting {
             Self::Fleet(caller, scope) => {
                 Place::Fleet(sessions.open_fleet(caller.id, caller.session_id, scope.organization_id()))
             }
+        }
+    }
+
+    /// The session it stands on, which may end before the socket.
+    fn session(&self) -> Option<Caller> {
+        match self {
+            Self::Tracker(_) => None,
+            Self::Fleet(caller, _) => Some(caller.clone()),
         }
     }
 

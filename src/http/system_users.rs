@@ -18,7 +18,7 @@ use crate::domain::members::{Members, email};
 use crate::domain::paging::SortKey;
 use crate::domain::system_user::{Scope, SystemUser, SystemUserStatus};
 use crate::ops::error::OpError;
-use crate::ops::{sign_in, system_users as ops};
+use crate::ops::{origin, sign_in, system_users as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -103,7 +103,7 @@ pub async fn create_system_user(
     responses((status = 200, body = Verified, description = "Verified, now or before")))]
 pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
-    let verified = Verified::from(context.auth.verify_system_user(&token).await?);
+    let verified = Verified::from(context.auth.verify_system_user(&token, origin::request_id()).await?);
     Ok(HttpResponse::Ok().json(verified))
 }
 

@@ -95,8 +95,10 @@ pub enum Say<'a> {
         /// Frames that may still be sent before an ack.
         credit: usize,
     },
-    /// Nothing since the last ack is promised: send it again, from the first item on.
+    /// Nothing since the last ack is promised: send it again.
     Retry {
+        /// From this item on.
+        seq: i64,
         /// After so many milliseconds.
         after_ms: u64,
     },

@@ -1,14 +1,22 @@
 //! Frames on their way to their commit, and what may be acknowledged of them.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesOrdered;
 use futures_util::{FutureExt, StreamExt};
+use tokio::time::Instant;
 use waypost_actors::live::LiveError;
 use waypost_actors::ports::Counts;
 
 use super::intake::Rejected;
+
+/// A client that goes on elsewhere than it was told is told again after so long: what comes before may have
+/// been under way.
+const TOLD_AGAIN_AFTER: Duration = Duration::from_secs(5);
+/// And given up after so long.
+const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
 
 /// What became of some frames, in order.
 #[derive(Debug, Default)]
@@ -17,8 +25,8 @@ pub(super) struct Outcome {
     pub(super) acked: Option<i64>,
     pub(super) rejected: Vec<Rejected>,
     pub(super) counts: Counts,
-    /// The frame after those failed: nothing from its first item on is promised.
-    pub(super) failed: Option<LiveError>,
+    /// The frame after those failed: nothing from this item on is promised.
+    pub(super) failed: Option<(LiveError, i64)>,
 }
 
 /// What became of one frame.
@@ -35,9 +43,29 @@ pub(super) struct Sent {
     waiting: FuturesOrdered<BoxFuture<'static, Done>>,
     /// The first item of each that waits.
     firsts: VecDeque<i64>,
-    /// After a failure: the first item that must come again. What is numbered higher is not taken
-    /// until it does.
-    resume_at: Option<i64>,
+    gap: Option<Gap>,
+}
+
+/// After a failure: where the client must go on. What is numbered higher is not taken until it does.
+struct Gap {
+    /// The first item that must come again.
+    resume_at: i64,
+    since: Instant,
+    /// When the client was told last.
+    told_at: Instant,
+}
+
+/// What becomes of a frame by its place behind a failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// It is taken up.
+    Next,
+    /// It was sent before the client knew that an earlier one failed.
+    Ahead,
+    /// So late that the client may not have understood: this is the item it must go on with.
+    Lost(i64),
+    /// The client has not gone on with that item for too long.
+    Hopeless(i64),
 }
 
 impl Sent {
@@ -45,14 +73,24 @@ impl Sent {
         self.waiting.len()
     }
 
-    /// Whether a frame that begins with this item is taken up, or was sent before the client knew
-    /// that an earlier one failed.
-    pub(super) fn takes(&mut self, first_seq: i64) -> bool {
-        if self.resume_at.is_some_and(|resume_at| first_seq > resume_at) {
-            return false;
+    /// Where a frame that begins with this item stands.
+    pub(super) fn place(&mut self, first_seq: i64, now: Instant) -> Place {
+        match &mut self.gap {
+            Some(gap) if first_seq > gap.resume_at => {
+                if now - gap.since >= GIVEN_UP_AFTER {
+                    return Place::Hopeless(gap.resume_at);
+                }
+                if now - gap.told_at < TOLD_AGAIN_AFTER {
+                    return Place::Ahead;
+                }
+                gap.told_at = now;
+                Place::Lost(gap.resume_at)
+            }
+            _ => {
+                self.gap = None;
+                Place::Next
+            }
         }
-        self.resume_at = None;
-        true
     }
 
     /// Waits for a frame's commit, behind those that wait already.
@@ -67,11 +105,13 @@ impl Sent {
     }
 
     /// A frame failed: it must come again, and with it whatever came after it. What still waits is
-    /// not acknowledged either, so the first of all these items is where the client goes on.
-    pub(super) fn fail(&mut self, first_seq: i64) {
+    /// not acknowledged either, so the first of all these items is where the client goes on. Answers it.
+    pub(super) fn fail(&mut self, first_seq: i64, now: Instant) -> i64 {
         self.waiting.clear();
-        let unacknowledged = self.firsts.drain(..).chain([first_seq]).chain(self.resume_at);
-        self.resume_at = unacknowledged.min();
+        let before = self.gap.as_ref().map(|gap| gap.resume_at);
+        let resume_at = self.firsts.drain(..).chain(before).fold(first_seq, i64::min);
+        self.gap = Some(Gap { resume_at, since: now, told_at: now });
+        resume_at
     }
 
     /// Waits for the oldest frame, and takes all behind it that are done too. Never ends while
@@ -89,8 +129,8 @@ impl Sent {
                     outcome.counts.duplicates += counts.duplicates;
                 }
                 Err(error) => {
-                    self.fail(first_seq.unwrap_or(done.last_seq));
-                    outcome.failed = Some(error);
+                    let resume_at = self.fail(first_seq.unwrap_or(done.last_seq), Instant::now());
+                    outcome.failed = Some((error, resume_at));
                     return outcome;
                 }
             }
@@ -122,23 +162,38 @@ mod tests {
 
     #[test]
     fn after_a_failure_nothing_is_taken_before_the_first_unacknowledged_item() {
-        let mut sent = Sent::default();
+        let (mut sent, now) = (Sent::default(), Instant::now());
         sent.push(1, 10, ready(Ok(Default::default())));
         sent.push(11, 20, ready(Err(LiveError::Unavailable)));
         sent.push(21, 30, pending());
         let outcome = sent.next().now_or_never().expect("two are done");
-        assert_eq!((outcome.acked, outcome.failed.is_some(), sent.len()), (Some(10), true, 0));
-        assert!(!sent.takes(31) && !sent.takes(21) && !sent.takes(12));
-        assert!(sent.takes(11) && sent.takes(31));
+        let failed = Some((LiveError::Unavailable, 11));
+        assert_eq!((outcome.acked, outcome.failed, sent.len()), (Some(10), failed, 0));
+        for ahead in [31, 21, 12] {
+            assert_eq!(sent.place(ahead, now), Place::Ahead);
+        }
+        assert_eq!((sent.place(11, now), sent.place(31, now)), (Place::Next, Place::Next));
     }
 
     #[test]
     fn a_frame_that_cannot_be_taken_takes_back_those_that_wait() {
-        let mut sent = Sent::default();
+        let (mut sent, now) = (Sent::default(), Instant::now());
         sent.push(1, 10, pending());
-        sent.fail(11);
         // Going on at 11 would acknowledge the first ten, of which nothing is known.
-        assert!(!sent.takes(11));
-        assert!(sent.takes(1));
+        assert_eq!(sent.fail(11, now), 1);
+        assert_eq!((sent.place(11, now), sent.place(1, now)), (Place::Ahead, Place::Next));
+    }
+
+    #[test]
+    fn a_client_that_goes_on_elsewhere_is_told_again_and_then_given_up() {
+        let (mut sent, begin) = (Sent::default(), Instant::now());
+        let at = |seconds| begin + Duration::from_secs(seconds);
+        sent.fail(11, begin);
+        assert_eq!((sent.place(12, at(4)), sent.place(12, at(5))), (Place::Ahead, Place::Lost(11)));
+        assert_eq!((sent.place(12, at(9)), sent.place(12, at(10))), (Place::Ahead, Place::Lost(11)));
+        // A failure begins it anew: the client did what it was told.
+        sent.fail(11, at(12));
+        assert_eq!((sent.place(12, at(40)), sent.place(12, at(42))), (Place::Lost(11), Place::Hopeless(11)));
+        assert_eq!(sent.place(11, at(43)), Place::Next);
     }
 }

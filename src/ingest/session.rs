@@ -6,20 +6,22 @@ use actix_ws::{
     AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Closed, ProtocolError, Session,
 };
 use futures_util::StreamExt;
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use waypost_actors::live::{Live, LiveError};
 
 use super::decode::{self, BadItem, Heard, Item};
 use super::intake::Intake;
 use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_ITEMS, Say};
-use super::sent::{Outcome, Sent};
+use super::sent::{Outcome, Place, Sent};
 use crate::frames::Broken;
-use crate::sessions::{End, Place};
+use crate::sessions::{self, End};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.
 const RETRY_AFTER_MS: u64 = 1_000;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
+/// How long a server that stops waits for commits to acknowledge; then its tracker has to be told to come back.
+const LAST_ACKS_WITHIN: Duration = Duration::from_secs(3);
 /// How long the reason of a close may take to get out.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(1);
 
@@ -55,7 +57,7 @@ enum Stop {
 struct Socket {
     out: Session,
     intake: Intake,
-    place: Place,
+    place: sessions::Place,
     live: Live,
     limits: SocketLimits,
     sent: Sent,
@@ -72,7 +74,7 @@ pub async fn run(
     out: Session,
     frames: AggregatedMessageStream,
     intake: Intake,
-    place: Place,
+    place: sessions::Place,
     live: Live,
     limits: SocketLimits,
 ) {
@@ -173,8 +175,14 @@ impl Socket {
             return Err(Stop::Close(Close::TooLarge, detail));
         }
         let Some((first, last)) = numbers(&items)? else { return Ok(()) };
-        if !self.sent.takes(first) {
-            return Ok(());
+        match self.sent.place(first, Instant::now()) {
+            Place::Next => {}
+            Place::Ahead => return Ok(()),
+            Place::Lost(seq) => return self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
+            Place::Hopeless(seq) => {
+                let detail = format!("item {seq} was to come again and did not");
+                return Err(Stop::Close(Close::Timeout, detail));
+            }
         }
         if let Some(acked) = self.acked.filter(|_| self.boot.is_some()) {
             let before = items.len();
@@ -187,8 +195,8 @@ impl Socket {
                 Ok(())
             }
             Err(error) => {
-                self.sent.fail(first);
-                self.retry(&error).await
+                let seq = self.sent.fail(first, Instant::now());
+                self.retry(&error, seq).await
             }
         }
     }
@@ -214,14 +222,14 @@ impl Socket {
             self.say(&ack).await?;
         }
         match outcome.failed {
-            Some(error) => self.retry(&error).await,
+            Some((error, seq)) => self.retry(&error, seq).await,
             None => Ok(()),
         }
     }
 
-    async fn retry(&mut self, error: &LiveError) -> Result<(), Stop> {
+    async fn retry(&mut self, error: &LiveError, seq: i64) -> Result<(), Stop> {
         match error {
-            LiveError::Unavailable => self.say(&Say::Retry { after_ms: RETRY_AFTER_MS }).await,
+            LiveError::Unavailable => self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
             LiveError::UnknownVehicle => {
                 Err(Stop::Close(Close::Disabled, "the tracker's vehicle is out of use".to_owned()))
             }
@@ -238,14 +246,18 @@ impl Socket {
     async fn close(mut self, stop: Stop) {
         let Stop::Close(close, detail) = stop else { return };
         if close == Close::Restarting {
-            while self.sent.len() > 0 {
-                let outcome = self.sent.next().await;
-                if outcome.failed.is_some() || self.settle(outcome).await.is_err() {
-                    break;
-                }
-            }
+            timeout(LAST_ACKS_WITHIN, self.last_acks()).await.ok();
         }
         timeout(GOODBYE_WITHIN, self.goodbye(close, &detail)).await.ok();
+    }
+
+    async fn last_acks(&mut self) {
+        while self.sent.len() > 0 {
+            let outcome = self.sent.next().await;
+            if outcome.failed.is_some() || self.settle(outcome).await.is_err() {
+                return;
+            }
+        }
     }
 
     async fn goodbye(mut self, close: Close, detail: &str) {

@@ -8,6 +8,6 @@ mod letter;
 mod post;
 mod transport;
 
-pub use letter::path;
+pub use letter::{masked, path};
 pub use post::{MailError, Post};
 pub use transport::{Mailbox, Received, Transport};

@@ -19,7 +19,7 @@ use super::transport::{NotSent, Transport};
 use crate::auth::link::{self, Purpose};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::store::outbox::{self, OutgoingMail, Waiting};
+use crate::store::outbox::{self, LetterKind, OutgoingMail, Waiting};
 use crate::store::sql::{Db, SqlError};
 use crate::store::{activation, one_time_token};
 
@@ -155,15 +155,24 @@ impl Post {
         if !outbox::take(&mut tx, waiting, now.plus_seconds(pause(waiting.attempts)).into()).await? {
             return Ok(None);
         }
+        let purpose = match waiting.letter {
+            LetterKind::Link(purpose) => purpose,
+            LetterKind::Notice(notice) => {
+                tx.commit().await?;
+                let about = waiting.about.as_deref().unwrap_or_default();
+                let letter = letter::write_notice(notice, &waiting.greeting, about);
+                return Ok(Some((waiting.recipient.clone(), letter)));
+            }
+        };
         let mail = match waiting.subject_id {
             Some(subject_id) => OutgoingMail {
-                purpose: waiting.letter,
+                purpose,
                 subject_id,
                 recipient: waiting.recipient.clone(),
                 greeting: waiting.greeting.clone(),
                 about: waiting.about.clone(),
             },
-            None => match addressee::find(&mut tx, waiting.letter, &waiting.recipient, now).await? {
+            None => match addressee::find(&mut tx, purpose, &waiting.recipient, now).await? {
                 Some(mail) => {
                     outbox::address(&mut tx, waiting.id, &mail).await?;
                     mail

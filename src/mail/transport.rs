@@ -38,7 +38,7 @@ pub struct Received {
     pub subject: String,
     /// Its text.
     pub body: String,
-    /// The address it wants opened.
+    /// The address it wants opened; empty when it wants none.
     pub link: String,
     /// Its message id: the same, however often it is sent.
     pub message_id: String,
@@ -78,7 +78,7 @@ impl Transport {
                     tokio::fs::rename(&part, &file).await // so that whoever watches the folder finds whole ones
                 };
                 written.await.map_err(|error| NotSent { reason: error.to_string(), is_transient: true })?;
-                let (link, file) = (letter.link.as_str(), file.display());
+                let (link, file) = (letter.link.as_deref(), file.display());
                 tracing::info!(subject = letter.subject, link, %file, "mail saved: no smtpUrl is set");
                 Ok(())
             }
@@ -127,7 +127,8 @@ impl Mailbox {
         }
         let recipient = message.envelope().to().first().map(ToString::to_string).unwrap_or_default();
         let message_id = message.headers().get_raw("Message-ID").unwrap_or_default().to_owned();
-        let (subject, body, link) = (letter.subject.clone(), letter.body.clone(), letter.link.clone());
+        let (subject, body, link) =
+            (letter.subject.clone(), letter.body.clone(), letter.link.clone().unwrap_or_default());
         let received = Received { recipient, subject, body, link, message_id };
         self.0.letters.send_modify(|letters| letters.push(received));
         Ok(())

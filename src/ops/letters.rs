@@ -10,7 +10,8 @@ use crate::auth::link::{self, Purpose};
 use crate::clock;
 use crate::domain::organization::Organization;
 use crate::domain::user::User;
-use crate::store::outbox::{self, OutgoingMail};
+use crate::mail::masked;
+use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::Tx;
 use crate::store::{activation, one_time_token};
 
@@ -49,6 +50,18 @@ pub(super) async fn invite(
         about: about.map(str::to_owned),
     };
     Ok(outbox::put(tx, &mail, now.into()).await?)
+}
+
+/// Tells somebody at the address they had until now that it is theirs no more.
+pub(super) async fn tell_of_new_address(
+    tx: &mut Tx,
+    before: &User,
+    changed: &User,
+    now: Timestamp,
+) -> Result<(), OpError> {
+    let told = masked(&changed.said.email);
+    let letter = (before.said.email.as_str(), before.said.first_name.as_str(), told.as_str());
+    Ok(outbox::put_notice(tx, Notice::AddressChanged, changed.id, letter, now.into()).await?)
 }
 
 /// Ends the links that were sent to an address which is an organization's no more.

@@ -29,6 +29,7 @@ pub mod position_history;
 mod publish;
 pub mod retention;
 pub mod sign_in;
+mod stale_sign_up;
 pub mod system_users;
 pub mod trackers;
 pub mod users;

@@ -8,7 +8,7 @@ use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::users::subject as subject_of_user;
-use super::{letters, life, once};
+use super::{letters, life, once, stale_sign_up};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::config::SignUp;
@@ -108,6 +108,7 @@ pub async fn create_organization(
         updated_at: now,
     };
     let mut tx = context.db.begin().await?;
+    stale_sign_up::free_for_organization(&mut tx, &admin.email, &organization.said.slug, now).await?;
     conflict(organization::insert(tx.on(), &scope, &organization).await, Taken::Slug)?;
     let admin = admin.user(&scope, now);
     conflict(user::insert(&mut tx, &AccountScope::Organization(scope), &admin).await, Taken::Email)?;

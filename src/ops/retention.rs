@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use crate::store::partitions;
-use crate::store::retention::{self, Horizon};
+use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
 
 /// Rows of one transaction at most.
@@ -23,11 +23,15 @@ const SLICE: Duration = Duration::from_millis(50);
 pub struct Gone {
     /// Positions, without those of whole partitions.
     pub positions: u64,
+    /// Readings of fuel sensors, likewise.
+    pub fuel_rows: u64,
+    /// Refuels and drains.
+    pub fuel_events: u64,
     /// Records of geofences.
     pub events: u64,
     /// Visits.
     pub visits: u64,
-    /// Whole weeks of positions (PostgreSQL).
+    /// Whole weeks of positions or readings (PostgreSQL).
     pub partitions: u64,
 }
 
@@ -39,21 +43,37 @@ pub async fn enforce(db: &Db, now: Timestamp) -> Result<Gone, SqlError> {
         keep_states(db, horizon, now).await?;
     }
     // Where everybody's retention ends, whole weeks go at once.
-    if let Some(longest) = horizons.iter().map(|horizon| horizon.positions).min().flatten() {
-        gone.partitions += partitions::drop_partitions(db, longest).await?;
+    let longest = |of: fn(&Horizon) -> Option<Timestamp>| horizons.iter().map(of).min().flatten();
+    for (table, before) in
+        [("position", longest(|horizon| horizon.positions)), ("fuel_log", longest(|horizon| horizon.fuel))]
+    {
+        if let Some(before) = before {
+            gone.partitions += partitions::drop_partitions(db, table, before).await?;
+        }
     }
     for horizon in &horizons {
-        if let Some(positions) = horizon.positions {
-            gone.positions += delete_positions(db, horizon, positions).await?;
-        }
-        if let Some(events) = horizon.events {
-            let organization = horizon.organization;
-            gone.events +=
-                in_slices(|rows| retention::delete_events(db, organization, events, now, rows)).await?;
-            gone.visits += in_slices(|rows| retention::delete_visits(db, organization, events, rows)).await?;
-        }
+        delete_past(db, horizon, now, &mut gone).await?;
     }
     Ok(gone)
+}
+
+async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone) -> Result<(), SqlError> {
+    let organization = horizon.organization;
+    if let Some(positions) = horizon.positions {
+        gone.positions += delete_rows(db, Timeline::Positions, organization, positions).await?;
+        gone.positions += delete_rows(db, Timeline::RefusedFixes, organization, positions).await?;
+    }
+    if let Some(fuel) = horizon.fuel {
+        gone.fuel_rows += delete_rows(db, Timeline::FuelLog, organization, fuel).await?;
+        gone.fuel_events +=
+            in_slices(|rows| retention::delete_fuel_events(db, organization, fuel, now, rows)).await?;
+    }
+    if let Some(events) = horizon.events {
+        gone.events +=
+            in_slices(|rows| retention::delete_events(db, organization, events, now, rows)).await?;
+        gone.visits += in_slices(|rows| retention::delete_visits(db, organization, events, rows)).await?;
+    }
+    Ok(())
 }
 
 /// Before its past goes, each vehicle's state as of then is kept.
@@ -72,10 +92,15 @@ async fn keep_states(db: &Db, horizon: &Horizon, now: Timestamp) -> Result<(), S
     Ok(())
 }
 
-async fn delete_positions(db: &Db, horizon: &Horizon, positions: Timestamp) -> Result<u64, SqlError> {
+async fn delete_rows(
+    db: &Db,
+    table: Timeline,
+    organization: OrganizationId,
+    horizon: Timestamp,
+) -> Result<u64, SqlError> {
     let mut gone = 0;
-    for (vehicle, until) in retention::vehicles_with_past(db, horizon.organization, positions).await? {
-        gone += in_slices(|rows| retention::delete_positions(db, vehicle, until, rows)).await?;
+    for (vehicle, until) in table.vehicles_with_past(db, organization, horizon).await? {
+        gone += in_slices(|rows| table.delete(db, vehicle, until, rows)).await?;
     }
     Ok(gone)
 }

@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{once, take_organization};
+use super::{once, stale_sign_up, take_organization};
 use crate::auth::link::Purpose;
 use crate::auth::{Action, Caller};
 use crate::clock;
@@ -78,6 +78,7 @@ pub async fn create_system_user(
         about: None,
     };
     let mut tx = context.db.begin().await?;
+    stale_sign_up::free_for_system_user(&mut tx, &user.email, now).await?;
     system_user::insert(tx.on(), &user, &password_hash)
         .await
         .map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::Email) } else { error.into() })?;

@@ -11,7 +11,7 @@ use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::organizations::{self, Counted, conflict};
-use super::{letters, once, take_organization};
+use super::{letters, once, stale_sign_up, take_organization};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
 use crate::context::Context;
@@ -59,6 +59,7 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
     };
     let mut held = Held::begin(context, scope).await?;
     held.require_room().await?;
+    stale_sign_up::free_for_user(&mut held.tx, &user.said.email, now).await?;
     conflict(user::insert(&mut held.tx, &scope, &user).await, Taken::Email)?;
     held.invite(context, &user).await?;
     subject(Some(caller), &user, now).created(&mut held.tx, &user).await?;
@@ -124,6 +125,9 @@ pub async fn update_user(
     held.keep_an_administrator(&current, &changed).await?;
     if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
         held.require_room().await?;
+    }
+    if email_key(&current.said.email) != email_key(&changed.said.email) {
+        stale_sign_up::free_for_user(&mut held.tx, &changed.said.email, changed.updated_at).await?;
     }
     conflict(user::update(held.tx.on(), &scope, &changed).await, Taken::Email)?;
     held.follow(context, caller, &current, &changed).await?;
@@ -280,6 +284,10 @@ impl Held {
         let is_disabled = changed.status == AccountStatus::Disabled;
         if is_new_address || is_disabled {
             letters::forget_personal(&mut self.tx, changed.id, now).await?;
+        }
+        // Who was never there has nothing to lose.
+        if is_new_address && current.status != AccountStatus::Invited {
+            letters::tell_of_new_address(&mut self.tx, current, changed, now).await?;
         }
         if is_disabled || is_new_address && !caller.is_oneself(changed.id) {
             session::revoke_all(self.tx.on(), HolderId::Account(changed.id), now.into()).await?;

@@ -60,6 +60,7 @@ impl Sessions {
 
     /// Tells whoever keeps trackers of an organization that one of them, or where it sits, is different now.
     pub fn trackers_changed(&self, organization: OrganizationId) {
+        self.revoke();
         let changes = self.fleets.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(changes) = changes.get(&organization) {
             changes.0.fetch_add(1, Ordering::Release);

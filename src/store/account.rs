@@ -95,7 +95,7 @@ pub async fn find(on: On<'_>, id: Uuid) -> Result<Option<Account>> {
 }
 
 /// Whether an account may go on using a session: `None` when the session is over.
-pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option<Account>> {
+pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Result<Option<Account>> {
     db.read()
         .sql(SELECT)
         .push("where a.id = ")
@@ -105,6 +105,8 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option
              and r.revoked_at is null and r.family_id = ",
         )
         .push_bind(family)
+        .push(" and r.ends_at > ")
+        .push_bind(now)
         .push(")")
         .optional()
         .await

@@ -44,6 +44,7 @@ pub mod session;
 pub mod signing_key;
 mod slice;
 pub mod sql;
+pub mod stale_sign_up;
 mod state_row;
 pub mod system_user;
 pub mod time;

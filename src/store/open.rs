@@ -255,8 +255,12 @@ async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenErro
 async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
     let end = tokio::time::Instant::now() + SQLITE_PATIENCE;
     loop {
-        let pool =
-            SqlitePoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(5));
+        let pool = SqlitePoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(5))
+            // On a full disk SQLite rolls back by itself, and then refuses the ROLLBACK that follows: sqlx
+            // would take the connection for one inside a transaction for ever.
+            .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
         match pool.connect_with(connect.clone()).await {
             Err(error) if is_busy(&error) && tokio::time::Instant::now() < end => {
                 tokio::time::sleep(Duration::from_millis(10)).await;

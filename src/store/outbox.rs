@@ -9,6 +9,7 @@ use super::sql::{Db, On, Result, Tx};
 use super::time::Time;
 use crate::clock;
 use crate::domain::account::email_key;
+pub use crate::domain::link::{LetterKind, Notice};
 
 /// A letter to somebody we know, with a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,10 +31,10 @@ pub struct OutgoingMail {
 pub struct Waiting {
     /// Which.
     pub id: Uuid,
-    /// What its link is for.
+    /// What it is.
     #[sqlx(try_from = "String")]
-    pub letter: Purpose,
-    /// Whom or what the link is about; without, somebody asked by an address.
+    pub letter: LetterKind,
+    /// Whom or what it is about; without, somebody asked by an address.
     pub subject_id: Option<Uuid>,
     /// The address.
     pub recipient: String,
@@ -45,19 +46,43 @@ pub struct Waiting {
     pub attempts: i64,
 }
 
-/// Puts a letter into the outbox, in the transaction of what causes it. After the commit, wake the post.
+/// Puts a letter with a link into the outbox, in the transaction of what causes it. After the commit, wake the post.
 pub async fn put(tx: &mut Tx, mail: &OutgoingMail, now: Time) -> Result<()> {
+    let OutgoingMail { purpose, subject_id, recipient, greeting, about } = mail;
+    put_letter(tx, purpose.as_str(), *subject_id, recipient, greeting, about.as_deref(), now).await
+}
+
+/// Puts a letter without a link into the outbox, likewise: to whom, how it calls its reader and what it speaks of.
+pub async fn put_notice(
+    tx: &mut Tx,
+    notice: Notice,
+    subject_id: Uuid,
+    (recipient, greeting, about): (&str, &str, &str),
+    now: Time,
+) -> Result<()> {
+    put_letter(tx, notice.as_str(), subject_id, recipient, greeting, Some(about), now).await
+}
+
+async fn put_letter(
+    tx: &mut Tx,
+    letter: &str,
+    subject_id: Uuid,
+    recipient: &str,
+    greeting: &str,
+    about: Option<&str>,
+    now: Time,
+) -> Result<()> {
     tx.on()
         .sql(
             "insert into mail_outbox (id, letter, subject_id, recipient, greeting, about, created_at, due_at, attempts) \
              values ($1, $2, $3, $4, $5, $6, $7, $7, 0)",
         )
         .bind(clock::new_id())
-        .bind(mail.purpose.as_str())
-        .bind(mail.subject_id)
-        .bind(&mail.recipient)
-        .bind(&mail.greeting)
-        .bind(mail.about.clone())
+        .bind(letter)
+        .bind(subject_id)
+        .bind(recipient)
+        .bind(greeting)
+        .bind(about)
         .bind(now)
         .run()
         .await?;

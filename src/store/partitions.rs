@@ -73,15 +73,15 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
     tx.commit().await
 }
 
-/// Drops the weeks of positions that end before `before` and hold nothing but what vehicles do not keep; answers how
+/// Drops the weeks of a table that end before `before` and hold nothing but what vehicles do not keep; answers how
 /// many. One that cannot be locked at once is left for another time. Nothing to do on SQLite.
-pub async fn drop_partitions(db: &Db, before: Timestamp) -> Result<u64> {
+pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<u64> {
     let Db::Postgres(pool) = db else { return Ok(0) };
     let past = "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid \
-        where i.inhparent = 'position'::regclass and c.relname ~ '^position_[0-9]{8}$' order by 1";
-    let names: Vec<String> = sqlx::query_scalar(past).fetch_all(pool).await?;
+        where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]{8}$' order by 1";
+    let names: Vec<String> = sqlx::query_scalar(past).bind(table).fetch_all(pool).await?;
     let newest = before.plus_seconds(-(WEEK_SECONDS as f64)).to_string();
-    let newest = format!("position_{}", newest[..10].replace('-', ""));
+    let newest = format!("{table}_{}", newest[..10].replace('-', ""));
     let mut dropped = 0;
     for name in names.iter().filter(|name| **name <= newest) {
         match drop_partition(pool, name).await {

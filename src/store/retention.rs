@@ -9,7 +9,6 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
-use waypost_actors::ports::Slice;
 use waypost_actors::tracking::{self, Context};
 
 use super::checkpoint::insert_checkpoints;
@@ -31,6 +30,8 @@ pub struct Horizon {
     pub organization: OrganizationId,
     /// Positions recorded since.
     pub positions: Option<Timestamp>,
+    /// Readings of fuel sensors since, and refuels and drains that ended since.
+    pub fuel: Option<Timestamp>,
     /// Visits that ended since, and their records.
     pub events: Option<Timestamp>,
 }
@@ -39,7 +40,7 @@ impl Horizon {
     /// What is before this is not evaluated any more.
     #[must_use]
     pub fn judged(&self) -> Option<Timestamp> {
-        self.positions.max(self.events)
+        self.positions.max(self.fuel).max(self.events)
     }
 }
 
@@ -51,6 +52,7 @@ pub async fn horizons(db: &Db, now: Timestamp) -> Result<Vec<Horizon>> {
     let horizon = |(organization, Json(settings)): (Uuid, Json<Settings>)| Horizon {
         organization: organization.into(),
         positions: before(settings.retention.positions_days),
+        fuel: before(settings.retention.fuel_days),
         events: before(settings.retention.events_days),
     };
     Ok(rows.into_iter().map(horizon).collect())
@@ -66,6 +68,8 @@ pub async fn vehicles_due(
     let select = "select s.vehicle_id from vehicle_state s where s.organization_id = $1 \
         and s.dirty_from is null and (s.kept_from is null or s.kept_from < $2) \
         and (exists (select 1 from position p where p.vehicle_id = s.vehicle_id and p.recorded_at <= $2) \
+        or exists (select 1 from fuel_log l where l.vehicle_id = s.vehicle_id and l.recorded_at <= $2) \
+        or exists (select 1 from fuel_event f where f.vehicle_id = s.vehicle_id and f.started_at <= $2) \
         or exists (select 1 from geofence_event e where e.vehicle_id = s.vehicle_id and e.occurred_at <= $2)) \
         order by s.vehicle_id";
     let rows: Vec<(Uuid,)> = db.read().sql(select).bind(organization.0).bind(Time(horizon)).all().await?;
@@ -96,11 +100,13 @@ pub async fn keep_from(
     let mut tx = db.begin().await?;
     // No batch commits meanwhile: a correction on its way would put back what it began with.
     tx.on().sql("update writer set epoch = epoch where name = 'main'").run().await?;
-    let may = "select 1 from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
+    let may = "select s.vehicle_id from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
         and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
         where g.organization_id = s.organization_id and not v.settled \
-        and (v.effective_from is null or v.effective_from <= $2))";
-    let may: Option<(i32,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
+        and (v.effective_from is null or v.effective_from <= $2)) \
+        and not exists (select 1 from fuel_calibration c where c.vehicle_id = s.vehicle_id \
+        and not c.settled and (c.effective_from is null or c.effective_from <= $2))";
+    let may: Option<(Uuid,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
     if may.is_none() {
         return Ok(true);
     }
@@ -111,7 +117,6 @@ pub async fn keep_from(
     fixes.retain(|stored| stored.fix.recorded_at <= horizon);
     let is_reached = is_last || fixes.len() < read;
     let at = fixes.last().filter(|_| !is_reached).map_or(horizon, |stored| stored.fix.recorded_at);
-    debug_assert!(fixes.len() <= Slice::MAX_FIXES || is_reached || fixes[0].fix.recorded_at == at);
     let judged = read_vehicle(&mut tx, vehicle).await?;
     let context = Context { vehicle: &judged, fences, detected_at: now };
     let checkpoint = tracking::checkpoint_at(at, from.as_ref(), &fixes, &context);
@@ -124,30 +129,75 @@ pub async fn keep_from(
     Ok(is_reached)
 }
 
-/// Vehicles of an organization with positions to delete, each with the instant up to which.
-pub async fn vehicles_with_past(
-    db: &Db,
-    organization: OrganizationId,
-    horizon: Timestamp,
-) -> Result<Vec<(VehicleId, Timestamp)>> {
-    let select = "select s.vehicle_id, s.kept_from from vehicle_state s where s.organization_id = $1 \
-        and s.kept_from is not null and exists (select 1 from position p \
-        where p.vehicle_id = s.vehicle_id and p.recorded_at <= s.kept_from and p.recorded_at <= $2) \
-        order by s.vehicle_id";
-    let rows: Vec<(Uuid, Time)> =
-        db.read().sql(select).bind(organization.0).bind(Time(horizon)).all().await?;
-    Ok(rows.into_iter().map(|(vehicle, kept)| (vehicle.into(), horizon.min(kept.into()))).collect())
+/// A table with a row per vehicle and instant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Timeline {
+    /// Fixes.
+    Positions,
+    /// Fixes that were refused for what the store or the engine made of them.
+    RefusedFixes,
+    /// Readings of fuel sensors.
+    FuelLog,
 }
 
-/// Deletes a vehicle's oldest positions up to an instant, about `rows` of them; answers how many.
-pub async fn delete_positions(db: &Db, vehicle: VehicleId, until: Timestamp, rows: i64) -> Result<u64> {
-    let nth = "select recorded_at from position where vehicle_id = $1 and recorded_at <= $2 \
-        order by recorded_at limit 1 offset $3";
-    let nth = db.read().sql(nth).bind(vehicle.0).bind(Time(until)).bind(rows - 1);
-    let nth: Option<(Time,)> = nth.optional().await?;
-    let until = nth.map_or(Time(until), |(at,)| at);
-    let delete = "delete from position where vehicle_id = $1 and recorded_at <= $2";
-    db.write().sql(delete).bind(vehicle.0).bind(until).run().await
+/// What is asked of such a table.
+struct Texts {
+    /// Which vehicles of an organization have something before the horizon and before what is kept of them.
+    past: &'static str,
+    /// The instant of a vehicle's n-th oldest row.
+    nth: &'static str,
+    delete: &'static str,
+}
+
+macro_rules! texts_of {
+    ($table:literal) => {
+        Texts {
+            past: concat!(
+                "select s.vehicle_id, s.kept_from from vehicle_state s where s.organization_id = $1 \
+                 and s.kept_from is not null and exists (select 1 from ",
+                $table,
+                " p where p.vehicle_id = s.vehicle_id and p.recorded_at <= s.kept_from \
+                 and p.recorded_at <= $2) order by s.vehicle_id"
+            ),
+            nth: concat!(
+                "select recorded_at from ",
+                $table,
+                " where vehicle_id = $1 and recorded_at <= $2 order by recorded_at limit 1 offset $3"
+            ),
+            delete: concat!("delete from ", $table, " where vehicle_id = $1 and recorded_at <= $2"),
+        }
+    };
+}
+
+impl Timeline {
+    const fn texts(self) -> Texts {
+        match self {
+            Self::Positions => texts_of!("position"),
+            Self::RefusedFixes => texts_of!("refused_fix"),
+            Self::FuelLog => texts_of!("fuel_log"),
+        }
+    }
+
+    /// Vehicles of an organization with rows to delete, each with the instant up to which.
+    pub async fn vehicles_with_past(
+        self,
+        db: &Db,
+        organization: OrganizationId,
+        horizon: Timestamp,
+    ) -> Result<Vec<(VehicleId, Timestamp)>> {
+        let stmt = db.read().sql(self.texts().past).bind(organization.0).bind(Time(horizon));
+        let rows: Vec<(Uuid, Time)> = stmt.all().await?;
+        Ok(rows.into_iter().map(|(vehicle, kept)| (vehicle.into(), horizon.min(kept.into()))).collect())
+    }
+
+    /// Deletes a vehicle's oldest rows up to an instant, about `rows` of them; answers how many.
+    pub async fn delete(self, db: &Db, vehicle: VehicleId, until: Timestamp, rows: i64) -> Result<u64> {
+        let Texts { nth, delete, .. } = self.texts();
+        let nth = db.read().sql(nth).bind(vehicle.0).bind(Time(until)).bind(rows - 1);
+        let nth: Option<(Time,)> = nth.optional().await?;
+        let until = nth.map_or(Time(until), |(at,)| at);
+        db.write().sql(delete).bind(vehicle.0).bind(until).run().await
+    }
 }
 
 /// Deletes an organization's oldest records that are past the horizon, at most `rows`; answers how many. Those of
@@ -185,4 +235,23 @@ pub async fn delete_visits(
         and e.visit_id = v.id and e.occurred_at >= v.entered_at and e.occurred_at <= v.exited_at) \
         order by v.entered_at limit $3)";
     db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(rows).run().await
+}
+
+/// Deletes an organization's oldest refuels and drains that are past the horizon, at most `rows`, likewise; answers
+/// how many.
+pub async fn delete_fuel_events(
+    db: &Db,
+    organization: OrganizationId,
+    horizon: Timestamp,
+    now: Timestamp,
+    rows: i64,
+) -> Result<u64> {
+    let delete = "delete from fuel_event where id in (select f.id from fuel_event f \
+        where f.organization_id = $1 and f.started_at < $2 and f.ended_at < $2 and f.detected_at < $3 \
+        and exists (select 1 from vehicle_state s \
+        where s.vehicle_id = f.vehicle_id and s.kept_from >= f.confirmed_at) \
+        order by f.started_at limit $4)";
+    let told = now.plus_seconds(-DAY_SECONDS * LOG_DAYS);
+    let stmt = db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(Time(told));
+    stmt.bind(rows).run().await
 }

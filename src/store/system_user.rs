@@ -58,7 +58,7 @@ pub async fn find_sign_in(on: On<'_>, id: Uuid) -> Result<Option<SystemSignIn>> 
 }
 
 /// A system user with a session that goes on; `None` when the session is over.
-pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option<SystemSignIn>> {
+pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Result<Option<SystemSignIn>> {
     db.read()
         .sql(SIGN_IN)
         .push("and s.id = ")
@@ -68,6 +68,8 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid) -> Result<Option
              and r.revoked_at is null and r.family_id = ",
         )
         .push_bind(family)
+        .push(" and r.ends_at > ")
+        .push_bind(now)
         .push(")")
         .optional()
         .await

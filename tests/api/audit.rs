@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::harness::{App, circle, organization, text, with_app};
+use crate::harness::{App, PASSWORD, circle, organization, text, with_app};
 
 #[test]
 fn a_change_is_remembered_with_who_what_when_and_the_request() {
@@ -101,6 +101,40 @@ fn what_is_done_to_drivers_and_people_is_remembered() {
         app.post(&format!("/v1/users/{id}/invitation"), token, json!(null)).await.ok(200);
         let told = entries(&app, token, &format!("resource=user&resourceId={id}")).await;
         assert_eq!(told, by("orgAdmin", &["invite", "update", "create"]));
+        app
+    });
+}
+
+#[test]
+fn what_the_links_of_letters_do_is_remembered() {
+    with_app(async |app| {
+        let org = app.org("careful").await;
+        let person =
+            json!({ "email": "eva@example.org", "firstName": "Eva", "lastName": "Ruiz", "role": "viewer" });
+        let id = text(&app.post("/v1/users", &org.org_admin, person).await.ok(201)["id"]);
+        let invite = app.link("eva@example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");
+        app.post(&invite, "", json!({ "password": PASSWORD })).await.ok(200);
+        app.post("/v1/auth/forgot-password", "", json!({ "email": "eva@example.org" })).await.ok(202);
+        let reset = app.link("eva@example.org", 2).await.replace("/reset/", "/v1/auth/reset-password/");
+        let said = app.post(&reset, "", json!({ "password": "another horse battery" })).await;
+        said.ok(204);
+        // A link that was used does nothing, and nothing is remembered of it.
+        app.post(&reset, "", json!({ "password": PASSWORD })).await.problem(410, "linkUsed");
+        let query = format!("resource=user&resourceId={id}");
+        let told = entries(&app, &org.org_admin, &query).await;
+        assert_eq!(told[..2], by("anonymous", &["resetPassword", "acceptInvite"]));
+        let found = app.get(&format!("/v1/audit?{query}"), &org.org_admin).await.ok(200);
+        let (reset, accepted) = (&found["data"][0], &found["data"][1]);
+        assert_eq!(reset["requestId"].as_str(), said.header("x-request-id"));
+        assert!(reset["before"].is_null() && reset["after"].is_null(), "{reset}");
+        assert_eq!(
+            (&accepted["before"], &accepted["after"]),
+            (&json!({ "status": "invited" }), &json!({ "status": "active" }))
+        );
+
+        let (id, _) = app.system_user(&org.org_admin, &[]).await;
+        let told = entries(&app, &org.org_admin, &format!("resource=systemUser&resourceId={id}")).await;
+        assert_eq!(told[0], ("verifyEmail".to_owned(), "anonymous".to_owned()));
         app
     });
 }

@@ -40,6 +40,8 @@ pub(crate) struct App {
     pub(crate) first_start: FirstStart,
     /// Where it is.
     pub(crate) url: String,
+    /// Where operators look.
+    pub(crate) admin_url: String,
     /// The superAdmin's access token; empty without one.
     pub(crate) root: String,
     /// The letters it sent.
@@ -155,6 +157,7 @@ impl App {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             url: format!("http://{}", application.address),
+            admin_url: application.admin_address.map(|at| format!("http://{at}")).unwrap_or_default(),
             root: String::new(),
             mail: Mailbox::default(),
             now_micros,
@@ -211,6 +214,25 @@ impl App {
         watch::learn(&said.body);
         contract::check(method_name, path, content_type, &sent, &said);
         said
+    }
+
+    /// What operators are told.
+    pub(crate) async fn operator_get(&self, path: &str) -> (u16, String, String) {
+        let mut answer = self.client.get(format!("{}{path}", self.admin_url)).send().await.unwrap();
+        let body = answer.body().limit(1 << 20).await.unwrap().to_vec();
+        let kind = answer.headers().get("content-type").map(|kind| kind.to_str().unwrap().to_owned());
+        (answer.status().as_u16(), kind.unwrap_or_default(), String::from_utf8(body).unwrap())
+    }
+
+    /// One figure of the metrics, by its name with labels; every invariant must hold.
+    pub(crate) async fn metric(&self, name: &str) -> f64 {
+        let (status, _, text) = self.operator_get("/metrics").await;
+        assert_eq!(status, 200, "{text}");
+        for broken in text.lines().filter(|line| line.starts_with("waypost_invariant_violations_total")) {
+            assert!(broken.ends_with(" 0"), "{broken}");
+        }
+        let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().unwrap()
     }
 
     async fn json(&self, method: &str, path: &str, token: &str, body: Value) -> Said {

@@ -140,3 +140,17 @@ fn whoever_is_disabled_or_gets_another_role_watches_no_more() {
         app
     });
 }
+
+#[test]
+fn a_session_ends_after_thirty_days_and_its_sockets_with_it() {
+    with_app(async |app| {
+        let org = app.org("long").await;
+        let (_, program) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        let mut fleet = opened(&app, "/v1/ws/tracker", &program).await.unwrap();
+        let mut dispatcher = watching(&app, &org.dispatcher).await;
+        app.pass(30 * 86_400 + 1);
+        assert_eq!(closed(&mut dispatcher).await, (4401, "sessionEnded".to_owned()));
+        assert_eq!(closed(&mut fleet).await.0, 4401);
+        app
+    });
+}

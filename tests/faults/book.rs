@@ -1,11 +1,12 @@
 //! Where the clients of a run write down what they were told, as it happens.
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
+use uuid::Uuid;
 
 use crate::ledger::{FixKey, Told, Transcript};
 
@@ -16,6 +17,8 @@ pub(crate) struct Book {
     counts: RefCell<Counts>,
     changed: Notify,
     fault: Cell<Option<Fault>>,
+    vehicles: RefCell<HashSet<Uuid>>,
+    counts_from: Cell<Option<Instant>>,
     /// Whether clients should give up: the run is over.
     pub(crate) is_over: Cell<bool>,
 }
@@ -56,6 +59,9 @@ impl Book {
         let mut transcript = self.transcript.borrow_mut();
         transcript.acked.extend(acked);
         transcript.refused.extend(refused);
+        if self.counts_from.get().is_none_or(|from| sent_at >= from) {
+            self.vehicles.borrow_mut().extend(acked.iter().map(|fix| fix.vehicle));
+        }
         let mut counts = self.counts.borrow_mut();
         counts.answered += acked.len() + refused.len();
         counts.latencies.push(now - sent_at);
@@ -89,9 +95,25 @@ impl Book {
         self.counts.borrow().clone()
     }
 
+    /// Reads off something of what happened.
+    pub(crate) fn read<T>(&self, read: impl FnOnce(&Counts) -> T) -> T {
+        read(&self.counts.borrow())
+    }
+
     /// What was said so far.
     pub(crate) fn transcript(&self) -> Transcript {
         self.transcript.borrow().clone()
+    }
+
+    /// How many vehicles were acknowledged something that they sent since they were forgotten.
+    pub(crate) fn vehicles_answered(&self) -> usize {
+        self.vehicles.borrow().len()
+    }
+
+    /// Begins to count vehicles anew.
+    pub(crate) fn forget_vehicles(&self) {
+        self.vehicles.borrow_mut().clear();
+        self.counts_from.set(Some(Instant::now()));
     }
 
     /// The number of the last record told.

@@ -69,14 +69,17 @@ fn short(how: Away) {
 /// PostgreSQL goes away for so long, at least until trackers are told `retry`, and comes back. Answers
 /// by how much the server's memory grew, and how long it took from the heal to the first ack.
 async fn away(ground: &mut Ground, drill: &Drill, how: Away, long: Duration) -> (u64, Duration) {
-    let retries = drill.book.counts().retries;
+    let retries = drill.book.read(|counts| counts.retries);
     let before = drill.server.resident_bytes();
     drill.book.fault_begins();
     match how {
         Away::Down(shutdown) => ground.postgres().shut_down(shutdown),
         Away::Hung => ground.postgres().freeze(),
     }
-    assert!(drill.book.until(DEADLINE, || drill.book.counts().retries > retries).await, "no retry is told");
+    assert!(
+        drill.book.until(DEADLINE, || drill.book.read(|counts| counts.retries > retries)).await,
+        "no retry is told"
+    );
     eventually(DEADLINE, || async { !drill.server.is_ready().await }).await;
     let mut most = drill.server.resident_bytes();
     let end = Instant::now() + long;

@@ -37,7 +37,7 @@ async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value)
         Ok(socket) => socket,
         Err(why) => return why,
     };
-    let mut subscribe = json!({ "type": "subscribe", "id": "log", "topics": ["events", "positions", "occupancy"],
+    let mut subscribe = json!({ "type": "subscribe", "id": "log", "topics": ["events", "occupancy"],
         "filter": { "organizationId": organization } });
     let resumes = !cursor.is_null();
     if resumes {
@@ -55,7 +55,7 @@ async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value)
         match said["type"].as_str() {
             Some("event") => {
                 *cursor = said["cursor"].clone();
-                book.told(Told::read(said["event"].clone()));
+                book.told(Told::read(&said["event"]));
             }
             Some("subscribed") => {
                 if resumes && said["mode"] != "resumed" {

@@ -17,6 +17,7 @@ use crate::dispatcher;
 use crate::ground::{Bus, DEADLINE, Ground};
 use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
 use crate::program::{Launch, Program};
+use crate::proxy::Proxy;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
 use crate::tracker::{Manner, Tracker};
@@ -32,6 +33,8 @@ pub(crate) struct Load {
     pub(crate) pace: Duration,
     /// Before a tracker comes back, at most.
     pub(crate) away: Duration,
+    /// Without an ack for so long, a tracker takes its connection for lost.
+    pub(crate) patience: Duration,
     /// What the server is started with, by variable.
     pub(crate) settings: Vec<(String, String)>,
     /// Where trackers connect to instead of the server, as `host:port`.
@@ -42,7 +45,8 @@ impl Load {
     /// So many buses that a run takes seconds.
     pub(crate) fn every(step: usize) -> Self {
         let (pace, away) = (Duration::ZERO, Duration::from_millis(300));
-        Self { step, items: 40, pace, away, settings: Vec::new(), through: None }
+        let patience = Duration::from_secs(15);
+        Self { step, items: 40, pace, away, patience, settings: Vec::new(), through: None }
     }
 
     /// The same with a setting of the server.
@@ -62,7 +66,6 @@ pub(crate) struct Drill {
     pub(crate) dice: StdRng,
     /// Fixes that the trackers will send, repetitions counted.
     pub(crate) fixes: usize,
-    pub(crate) organization: String,
     seed: u64,
     load: Load,
     buses: Vec<Bus>,
@@ -74,25 +77,33 @@ impl Drill {
     /// Starts everything; the load is on from here.
     pub(crate) async fn begin(ground: &mut Ground, seed: u64, load: Load) -> Self {
         undisturbed(ground, load.step).await;
-        Self::start(ground, seed, load).await
-    }
-
-    async fn start(ground: &mut Ground, seed: u64, load: Load) -> Self {
-        let place = ground.copy().await;
-        let mut launch = Launch::new(place);
-        launch.settings.clone_from(&load.settings);
+        let launch = Launch::new(ground.copy().await);
         Self::launched(ground, launch, seed, load).await
     }
 
-    /// The same on a store of the test's own choice.
-    pub(crate) async fn launched(ground: &Ground, launch: Launch, seed: u64, load: Load) -> Self {
+    /// The same on a prepared store of the test's own.
+    pub(crate) async fn begin_at(ground: &mut Ground, launch: Launch, seed: u64, load: Load) -> Self {
+        undisturbed(ground, load.step).await;
+        Self::launched(ground, launch, seed, load).await
+    }
+
+    /// The same with trackers that reach the server through a proxy.
+    pub(crate) async fn through(ground: &mut Ground, seed: u64, load: Load, proxy: &Proxy) -> Self {
+        undisturbed(ground, load.step).await;
+        let launch = Launch::new(ground.copy().await);
+        proxy.lead_to(&launch.url());
+        Self::launched(ground, launch, seed, load).await
+    }
+
+    async fn launched(ground: &Ground, mut launch: Launch, seed: u64, load: Load) -> Self {
+        launch.settings.extend(load.settings.iter().cloned());
         let server = Program::start(&launch).await;
         let api = Rc::new(Api::sign_in(&server.url()).await);
         let book = Rc::new(Book::default());
         let organization = ground.fleet.organization.clone();
-        let watching = dispatcher::watch(Rc::clone(&api), organization.clone(), Rc::clone(&book));
+        let watching = dispatcher::watch(Rc::clone(&api), organization, Rc::clone(&book));
         let dispatcher = tokio::task::spawn_local(watching).abort_handle();
-        assert!(book.until(DEADLINE, || book.counts().subscriptions > 0).await, "no feed");
+        assert!(book.until(DEADLINE, || book.read(|counts| counts.subscriptions > 0)).await, "no feed");
         let buses: Vec<Bus> = ground.fleet.buses.iter().step_by(load.step).cloned().collect();
         let fixes = buses.iter().map(|bus| bus.points.len()).sum();
         let mut drill = Self {
@@ -102,7 +113,6 @@ impl Drill {
             api,
             dice: dice(seed, 0),
             fixes,
-            organization,
             seed,
             load,
             buses,
@@ -127,6 +137,7 @@ impl Drill {
                 hello: dice.random(),
                 pace: self.load.pace,
                 away: self.load.away,
+                patience: self.load.patience,
             };
             self.trackers.spawn_local(Tracker::new(bus.clone(), manner, Rc::clone(&self.book), dice).run());
         }
@@ -142,7 +153,7 @@ impl Drill {
 
     /// Waits until so many fixes are answered.
     pub(crate) async fn answered(&self, count: usize) {
-        let in_time = self.book.until(DEADLINE, || self.book.counts().answered >= count).await;
+        let in_time = self.book.until(DEADLINE, || self.book.read(|counts| counts.answered >= count)).await;
         assert!(in_time, "seed {}: {:?} of {}", self.seed, self.summary(), self.fixes);
     }
 
@@ -165,7 +176,7 @@ impl Drill {
 
     /// What happened, without the long lists.
     pub(crate) fn summary(&self) -> Counts {
-        Counts { latencies: Vec::new(), ..self.book.counts() }
+        self.book.read(|counts| Counts { latencies: Vec::new(), ..counts.clone() })
     }
 
     /// Everything that was said so far must be stored now.
@@ -213,10 +224,10 @@ impl Drill {
     async fn next_tracker(&mut self) -> Option<Result<(), tokio::task::JoinError>> {
         // As long as something moves, it is not stuck.
         loop {
-            let before = self.book.counts().answered;
+            let before = self.book.read(|counts| counts.answered);
             match tokio::time::timeout(DEADLINE, self.trackers.join_next()).await {
                 Ok(done) => return done,
-                Err(_) if self.book.counts().answered > before => {}
+                Err(_) if self.book.read(|counts| counts.answered) > before => {}
                 Err(_) => panic!("seed {}: stuck: {:?} of {}", self.seed, self.summary(), self.fixes),
             }
         }
@@ -235,10 +246,15 @@ impl Drill {
 
 /// Runs the load of these buses without any fault, once per ground.
 async fn undisturbed(ground: &mut Ground, step: usize) {
-    if ground.undisturbed.contains_key(&step) {
-        return;
+    if !ground.undisturbed.contains_key(&step) {
+        let place = ground.copy().await;
+        learn_undisturbed(ground, step, place).await;
     }
-    let mut drill = Drill::start(ground, 0, Load::every(step)).await;
+}
+
+/// Runs the load of these buses without any fault, on a copy of the prepared store.
+pub(crate) async fn learn_undisturbed(ground: &mut Ground, step: usize, place: Location) {
+    let mut drill = Drill::launched(ground, Launch::new(place), 0, Load::every(step)).await;
     drill.all_answered().await;
     drill.settled().await;
     drill.server.stop().await;
@@ -251,12 +267,4 @@ async fn undisturbed(ground: &mut Ground, step: usize) {
     drill.judge(&in_the_end(&drill.book.transcript(), &stored, &undisturbed));
     ground.drop_copy(&drill.launch.location).await;
     ground.undisturbed.insert(step, Rc::new(undisturbed));
-}
-
-/// Where a store's files are, for an embedded one.
-pub(crate) fn folder(place: &Location) -> &std::path::Path {
-    match place {
-        Location::Embedded(folder) => folder,
-        Location::Postgres(_) => unreachable!("a test of the embedded store"),
-    }
 }

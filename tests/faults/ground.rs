@@ -4,19 +4,18 @@
 //! them: a run with faults can be held against one without, to the last value.
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
-use tempfile::TempDir;
 use tokio::time::timeout;
 use uuid::Uuid;
 use waypost::store::open::Location;
 use waypost::trace::{self, Point, fences};
-use waypost_test_support::{Engine, PrivatePostgres};
+use waypost_test_support::{Engine, PrivatePostgres, scratch};
 
 use crate::api::Api;
 use crate::ledger::Undisturbed;
@@ -51,7 +50,7 @@ struct Kept {
 }
 
 struct Prepared {
-    folder: TempDir,
+    folder: PathBuf,
     copies: usize,
 }
 
@@ -110,17 +109,22 @@ impl Ground {
             Engine::Sqlite => None,
             Engine::Postgres => Some(PrivatePostgres::own()?),
         };
-        let folder = tempfile::Builder::new().prefix("waypost-faults-").tempdir().unwrap();
-        let prepared = Prepared { folder, copies: 0 };
+        let prepared = Prepared { folder: scratch("faults"), copies: 0 };
         let fleet = Rc::new(Fleet { organization: String::new(), buses: Vec::new() });
         let mut ground = Self { engine, postgres, fleet, undisturbed: HashMap::new(), prepared };
         if let Some(postgres) = &ground.postgres {
             postgres.create_database("prepared", None).await;
         }
-        let mut program = Program::start(&Launch::new(ground.place("prepared"))).await;
-        ground.fleet = Rc::new(prepare(&Api::sign_in(&program.url()).await).await);
-        program.stop().await;
+        ground.fleet = ground.prepare_at(&ground.place("prepared")).await;
         Some(ground)
+    }
+
+    /// Makes an empty store one from which runs start.
+    pub(crate) async fn prepare_at(&self, place: &Location) -> Rc<Fleet> {
+        let mut program = Program::start(&Launch::new(place.clone())).await;
+        let fleet = prepare(&Api::sign_in(&program.url()).await).await;
+        program.stop().await;
+        Rc::new(fleet)
     }
 
     fn keep(self) -> Kept {
@@ -136,7 +140,7 @@ impl Ground {
     fn place(&self, name: &str) -> Location {
         match &self.postgres {
             Some(postgres) => Location::Postgres(postgres.url(name)),
-            None => Location::Embedded(self.prepared.folder.path().join(name)),
+            None => Location::Embedded(self.prepared.folder.join(name)),
         }
     }
 
@@ -147,10 +151,15 @@ impl Ground {
         let place = self.place(&name);
         match (&self.postgres, &place) {
             (Some(postgres), _) => postgres.create_database(&name, Some("prepared")).await,
-            (None, Location::Embedded(to)) => copy_folder(&self.prepared.folder.path().join("prepared"), to),
+            (None, Location::Embedded(to)) => self.copy_to(to),
             (None, Location::Postgres(_)) => unreachable!("no PostgreSQL, no place on it"),
         }
         place
+    }
+
+    /// A copy of the prepared embedded store in a folder of the test's choice.
+    pub(crate) fn copy_to(&self, folder: &Path) {
+        copy_folder(&self.prepared.folder.join("prepared"), folder);
     }
 
     /// Drops a copy.

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -38,13 +39,13 @@ pub(crate) struct Told {
     pub(crate) revision: i64,
     pub(crate) sequence: i64,
     pub(crate) is_active: bool,
-    /// All it says, whole.
-    pub(crate) value: Value,
+    /// All it says, whole, as JSON.
+    pub(crate) text: Arc<str>,
 }
 
 impl Told {
     /// A record out of its JSON.
-    pub(crate) fn read(value: Value) -> Self {
+    pub(crate) fn read(value: &Value) -> Self {
         let number = |name: &str| value[name].as_i64().unwrap_or_else(|| panic!("no {name}: {value}"));
         let id = value["id"].as_str().and_then(|id| id.parse().ok());
         Self {
@@ -52,18 +53,18 @@ impl Told {
             revision: number("revision"),
             sequence: number("sequence"),
             is_active: value["status"] == "active",
-            value,
+            text: value.to_string().into(),
         }
     }
 
     /// What the law says does not depend on how the fixes came.
-    pub(crate) fn lasting(&self) -> Value {
-        let mut value = self.value.clone();
+    pub(crate) fn lasting(&self) -> String {
+        let mut value: Value = serde_json::from_str(&self.text).expect("it was JSON");
         let members = value.as_object_mut().expect("a record is an object");
         for passing in ["sequence", "revision", "detectedAt", "origin"] {
             members.remove(passing);
         }
-        value
+        value.to_string()
     }
 }
 
@@ -94,7 +95,7 @@ pub(crate) struct Stored {
 
 impl Stored {
     /// The active records, as far as they last.
-    pub(crate) fn lasting(&self) -> BTreeMap<Uuid, Value> {
+    pub(crate) fn lasting(&self) -> BTreeMap<Uuid, String> {
         let active = self.records.iter().filter(|(_, told)| told.is_active);
         active.map(|(id, told)| (*id, told.lasting())).collect()
     }
@@ -104,7 +105,7 @@ impl Stored {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undisturbed {
     pub(crate) fixes: HashSet<FixKey>,
-    pub(crate) records: BTreeMap<Uuid, Value>,
+    pub(crate) records: BTreeMap<Uuid, String>,
 }
 
 /// A promise that was not kept.
@@ -142,8 +143,8 @@ pub(crate) enum Violation {
     },
     RecordDiffers {
         id: Uuid,
-        here: Value,
-        undisturbed: Value,
+        here: String,
+        undisturbed: String,
     },
     /// Numbers were given that no revision of any record has.
     NumbersLost {
@@ -223,7 +224,7 @@ fn log(transcript: &Transcript, stored: &Stored, found: &mut Vec<Violation>) {
         }
     }
     for (id, record) in &stored.records {
-        if folded.get(id).is_none_or(|told| told.value != record.value) {
+        if folded.get(id).is_none_or(|told| told.text != record.text) {
             found.push(Violation::LogDiffers { id: *id });
         }
     }

@@ -25,7 +25,6 @@ mod program;
 mod proxy;
 mod seed;
 mod shelf;
-mod slow;
 mod stop;
 mod storm;
 mod tracker;

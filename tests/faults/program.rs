@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use awc::Client;
@@ -21,18 +21,11 @@ pub(crate) struct Launch {
     pub(crate) port: u16,
     /// Settings by their variables.
     pub(crate) settings: Vec<(String, String)>,
-    /// The largest file it may write, in blocks of 1024 bytes.
-    pub(crate) largest_file: Option<u64>,
 }
 
 impl Launch {
     pub(crate) fn new(location: Location) -> Self {
-        Self { location, port: port_for_restarts(), settings: Vec::new(), largest_file: None }
-    }
-
-    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
-        self.settings.push((name.to_owned(), value.into()));
-        self
+        Self { location, port: port_for_restarts(), settings: Vec::new() }
     }
 
     /// `http://…`
@@ -41,15 +34,9 @@ impl Launch {
     }
 
     fn command(&self, log: &File) -> Command {
-        let program = program();
-        // A shell, because a limit is set by the process itself; it becomes the program.
-        let limit = self.largest_file.map_or("unlimited".to_owned(), |blocks| blocks.to_string());
-        let mut command = Command::new("bash");
-        command.args(["-c", "ulimit -S -f \"$1\"; exec \"$2\" serve", "limited", &limit]).arg(program);
-        command
-            .env_clear()
-            .env("WAYPOST_LOG", "warn")
-            .env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port));
+        let mut command = dying_with_us();
+        command.arg(program()).arg("serve").env_clear().env("WAYPOST_LOG", "warn");
+        command.env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port));
         command.env("WAYPOST_ADMIN_EMAIL", ROOT).env("WAYPOST_ADMIN_PASSWORD", PASSWORD);
         command.env("WAYPOST_RATE_LIMIT", "off").env("WAYPOST_RATE_LIMIT_SIGN_IN", "off");
         match &self.location {
@@ -67,6 +54,18 @@ impl Launch {
 fn program() -> PathBuf {
     std::env::var_os("WAYPOST_TEST_BINARY")
         .map_or_else(|| env!("CARGO_BIN_EXE_waypost").into(), PathBuf::from)
+}
+
+/// What runs a program that the kernel kills when this test is gone, however it ends. Without `setpriv` a
+/// killed test leaves its server behind.
+fn dying_with_us() -> Command {
+    let mut command = Command::new("env");
+    if Command::new("setpriv").args(["--pdeathsig", "KILL", "true"]).status().is_ok_and(|done| done.success())
+    {
+        command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+    }
+    command
 }
 
 /// `waypost serve`, running.
@@ -115,11 +114,6 @@ impl Program {
     pub(crate) fn signal(&self, signal: &str) {
         let sent = Command::new("kill").args(["-s", signal, &self.process.id().to_string()]).status();
         assert!(sent.unwrap().success());
-    }
-
-    /// How it ended, if it has.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
-        self.process.try_wait().unwrap()
     }
 
     /// Asks it to stop, as a service manager does, and waits; it must say that all went well.

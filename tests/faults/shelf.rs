@@ -74,7 +74,7 @@ pub(crate) async fn read_whole(location: &Location) -> Stored {
     let track = Track::take_over(shelf.db.clone(), writer.clone()).await.unwrap();
     let events = track.events_from(Audience::Everyone, 0, i64::MAX).await.unwrap();
     for event in events {
-        let told = Told::read(serde_json::to_value(&event).unwrap());
+        let told = Told::read(&serde_json::to_value(&event).unwrap());
         stored.records.insert(told.id, told);
     }
     writer.close().await;

@@ -1,1 +1,145 @@
-//! x
+//! Every tracker comes back at once after a restart.
+
+use std::rc::Rc;
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use rand::RngExt;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use waypost::store::open::{Location, Options, open};
+use waypost::trace::Point;
+use waypost_actors::model::{Place, Timestamp};
+use waypost_test_support::Engine;
+
+use crate::api::Api;
+use crate::book::Book;
+use crate::figures::figure;
+use crate::ground::{Bus, DEADLINE, Ground, bus, on};
+use crate::ledger::at_any_moment;
+use crate::program::{Launch, Program};
+use crate::seed::{dice, number, seed};
+use crate::shelf::Shelf;
+use crate::tracker::{Manner, Tracker};
+
+/// From the start of the server until every tracker has an ack again, at most.
+const ALL_WITHIN: Duration = Duration::from_secs(30);
+/// A tracker comes back after a random moment of this length, and again after each failure.
+const JITTER: Duration = Duration::from_secs(5);
+/// Fixes of each tracker before and after the restart.
+const FIXES: usize = 40;
+
+#[test]
+fn trackers_come_back_at_once() {
+    on(Engine::Postgres, async |ground| run(ground, 250).await);
+}
+
+#[test]
+#[ignore = "a full run: minutes"]
+fn full_5000_trackers_come_back_at_once() {
+    on(Engine::Postgres, async |ground| run(ground, number("WAYPOST_TEST_TRACKERS", 5_000)).await);
+}
+
+async fn run(ground: &mut Ground, count: usize) {
+    let seed = seed();
+    let place = ground.copy().await;
+    let launch = Launch::new(place.clone());
+    let mut server = Program::start(&launch).await;
+    let api = Api::sign_in(&server.url()).await;
+    let buses = buses(&api, &ground.fleet.organization, count).await;
+    let book = Rc::new(Book::default());
+    let mut trackers = JoinSet::new();
+    for (number, bus) in buses.into_iter().enumerate() {
+        let manner = Manner {
+            url: api.socket_url("/v1/ws/tracker"),
+            items: 1,
+            hello: number % 2 == 0,
+            // So that nobody is through before the restart, nor long after it.
+            pace: Duration::from_secs(1),
+            away: JITTER,
+            patience: Duration::from_secs(30),
+        };
+        let dice = dice(seed, number as u64);
+        trackers.spawn_local(Tracker::new(bus, manner, Rc::clone(&book), dice).run());
+    }
+    // A ramp at first: it is the second time that counts.
+    let all = || book.vehicles_answered() == count;
+    assert!(
+        book.until(DEADLINE, all).await,
+        "{} of {count} were ever acknowledged",
+        book.vehicles_answered()
+    );
+    let queries = Queries::begin(&place).await;
+    let before = book.counts();
+    book.forget_vehicles();
+    server.kill();
+    let since = Instant::now();
+    server = Program::spawn(&launch);
+    let back = book.until(DEADLINE, all).await.then(|| since.elapsed());
+    let after = book.counts();
+    let (lookups, others) = queries.end(&place).await;
+    let transcript = book.transcript();
+    let shelf = Shelf::open(&place).await;
+    assert_eq!(at_any_moment(&transcript, &shelf.keys().await), []);
+    shelf.close().await;
+    book.is_over.set(true);
+    trackers.shutdown().await;
+    drop(server);
+    ground.drop_copy(&place).await;
+
+    let back = back.unwrap_or_else(|| panic!("{} of {count} came back", book.vehicles_answered()));
+    let connections = after.connections - before.connections;
+    let refused: Vec<_> = after.ends.iter().filter(|(why, _)| why.len() == 3).collect();
+    let per_reconnect = lookups as f64 / connections as f64;
+    figure(
+        &format!("{count} trackers back after a restart, seed {seed}"),
+        &format!("{back:.1?}"),
+        "at most 30 s",
+    );
+    figure("sockets refused", &format!("{refused:?}"), "none");
+    figure("queries per reconnect", &format!("{per_reconnect:.2} ({connections} reconnects)"), "at most 1");
+    figure("other queries meanwhile", &format!("{others}"), "told");
+    assert!(back <= ALL_WITHIN && refused.is_empty());
+    assert!(per_reconnect <= 1.0, "{lookups} look-ups of {connections} trackers");
+}
+
+/// Makes so many buses, each with a second's way to go.
+async fn buses(api: &Api, organization: &str, count: usize) -> Vec<Bus> {
+    let made = (0..count).map(|number| async move {
+        let mut dice = dice(7, number as u64);
+        let place = Place::new(dice.random_range(30.1..30.4), dice.random_range(-97.9..-97.6));
+        let start = 1_780_000_000_000_000;
+        let instant = |fix: usize| Timestamp::from_micros(start + fix as i64 * 1_000_000);
+        let points = (0..FIXES).map(|fix| Point::new(instant(fix), place)).collect();
+        bus(api, organization, &format!("storm-{number}"), points).await
+    });
+    stream::iter(made).buffer_unordered(8).collect().await
+}
+
+/// What PostgreSQL counts of statements, by what they ask.
+struct Queries;
+
+impl Queries {
+    async fn begin(place: &Location) -> Self {
+        let db = open(&Options::new(place.clone())).await.unwrap();
+        db.write().sql("create extension if not exists pg_stat_statements").run().await.unwrap();
+        db.read()
+            .sql("select 1 from (select pg_stat_statements_reset()) as reset")
+            .scalar::<i32>()
+            .await
+            .unwrap();
+        db.close().await;
+        Self
+    }
+
+    /// Look-ups of credentials, and all else that was asked.
+    async fn end(self, place: &Location) -> (i64, i64) {
+        let db = open(&Options::new(place.clone())).await.unwrap();
+        let counted = "select cast(coalesce(sum(calls) filter (where query like '%token_hash%'), 0) as bigint), \
+            cast(coalesce(sum(calls) filter (where query not like '%token_hash%'), 0) as bigint) \
+            from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())";
+        let counts: (i64, i64) = db.read().sql(counted).one().await.unwrap();
+        db.close().await;
+        counts
+    }
+}

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::SinkExt;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use waypost::trace::Point;
 
@@ -20,7 +20,7 @@ use crate::wire::{Socket, connect, next};
 
 /// Frames that may wait for their ack.
 const WINDOW: usize = 8;
-/// Without an ack for so long, the connection counts as lost.
+/// How long the server may take for what is no ack.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// How a tracker goes about it.
@@ -36,6 +36,8 @@ pub(crate) struct Manner {
     pub(crate) pace: Duration,
     /// Before it comes back after a lost connection, at most.
     pub(crate) away: Duration,
+    /// Without an ack for so long, the connection counts as lost.
+    pub(crate) patience: Duration,
 }
 
 /// A tracker under way.
@@ -85,28 +87,35 @@ impl Tracker {
         self.book.count(|counts| counts.connections += 1);
         if self.manner.hello {
             say(&mut socket, json!({ "type": "hello", "bootId": self.boot }).to_string()).await?;
-            let welcome = hear(&mut socket).await?;
-            if welcome["type"] != "welcome" {
-                return Err(format!("no welcome but {welcome}"));
-            }
+            let welcome = loop {
+                let said = hear(&mut socket).await?;
+                if said["type"] == "welcome" {
+                    break said;
+                }
+            };
             // What the server remembers of this boot is acknowledged.
             self.take(&welcome["ackedSeq"], &[]);
         }
         self.send_again(&mut socket).await?;
+        let (mut due, mut heard_at) = (Instant::now(), Instant::now());
         while !self.is_done() {
-            if self.waiting.len() < WINDOW && self.next < self.bus.points.len() {
-                self.send_next(&mut socket).await?;
-                if !self.manner.pace.is_zero() {
-                    sleep(self.manner.pace).await;
+            let may_send = self.waiting.len() < WINDOW && self.next < self.bus.points.len();
+            tokio::select! {
+                biased;
+                said = next(&mut socket) => {
+                    heard_at = Instant::now();
+                    self.hear(said?, &mut socket).await?;
                 }
-                // Acks that are there already are taken before the next frame goes out.
-                match timeout(Duration::ZERO, next(&mut socket)).await {
-                    Ok(said) => self.hear(said?, &mut socket).await?,
-                    Err(_) => continue,
+                () = sleep_until(due), if may_send => {
+                    due = Instant::now() + self.manner.pace;
+                    if self.waiting.is_empty() {
+                        heard_at = Instant::now();
+                    }
+                    self.send_next(&mut socket).await?;
                 }
-            } else {
-                let said = hear(&mut socket).await?;
-                self.hear(said, &mut socket).await?;
+                () = sleep_until(heard_at + self.manner.patience), if !self.waiting.is_empty() => {
+                    return Err("silent".to_owned());
+                }
             }
         }
         let _ = timeout(PATIENCE, socket.close(None)).await;

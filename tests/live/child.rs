@@ -22,11 +22,17 @@ pub(crate) struct Child {
 impl Child {
     /// Starts the program and waits until it is ready.
     pub(crate) async fn start(store: &TestStore, port: u16) -> Self {
+        Self::start_with(store, port, &[]).await
+    }
+
+    /// The same, with further variables.
+    pub(crate) async fn start_with(store: &TestStore, port: u16, variables: &[(&str, &str)]) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
         command.arg("serve").env_clear().current_dir(directory.path());
         command.env("WAYPOST_LISTEN", format!("127.0.0.1:{port}")).env("WAYPOST_LOG", "warn");
         command.env("WAYPOST_ADMIN_EMAIL", ROOT).env("WAYPOST_ADMIN_PASSWORD", PASSWORD);
+        command.envs(variables.iter().copied());
         match &store.options.location {
             Location::Embedded(directory) => command.env("WAYPOST_DATA_DIR", directory),
             Location::Postgres(url) => command.env("WAYPOST_DATABASE_URL", url),
@@ -45,8 +51,17 @@ impl Child {
 
     /// How much memory it has, in bytes.
     pub(crate) fn resident_bytes(&self) -> u64 {
+        self.memory("VmRSS:")
+    }
+
+    /// The most memory it ever had, in bytes.
+    pub(crate) fn most_resident_bytes(&self) -> u64 {
+        self.memory("VmHWM:")
+    }
+
+    fn memory(&self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).unwrap();
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
         line.split_whitespace().next().unwrap().parse::<u64>().unwrap() * 1024
     }
 

@@ -82,6 +82,11 @@ async fn a_subscription_is_told_everything(store: TestStore) {
     bus.cross(&server, 3, 3).await;
     let next = wire.until(|said| said["type"] == "event").await;
     assert!(next["event"]["id"] != exit.as_str() && next["event"]["type"] == "entry", "{next}");
+    // A page's scripts cannot send ping frames.
+    wire.say(&json!({ "type": "ping" })).await;
+    let pong = wire.until(|said| said["type"] == "pong").await;
+    assert!(pong["serverTime"].is_string(), "{pong}");
+
     wire.say(&json!({ "type": "unsubscribe", "id": "all" })).await;
     wire.until(|said| said["type"] == "heartbeat" && said["cursors"] == json!({})).await;
     server.stop().await;

@@ -24,7 +24,7 @@ for_each_engine!(
 const TANK_LITERS: f64 = 400.0;
 
 /// A lorry's day, a reading each minute: a refuel, another one unseen, and a theft.
-fn day() -> Simulation {
+pub(crate) fn day() -> Simulation {
     let mut tank = Simulation::new(Rig { seconds_between: 60, ..Rig::quiet(TANK_LITERS) }, 0.4);
     tank.drive(45.0);
     tank.park(10.0);
@@ -41,7 +41,7 @@ fn day() -> Simulation {
 }
 
 /// The day as items.
-fn items(day: &Simulation) -> Vec<Value> {
+pub(crate) fn items(day: &Simulation) -> Vec<Value> {
     let item = |(reading, seq): (&waypost_actors::fuel::Reading, i64)| {
         let place = reading.place.unwrap();
         let percent = reading.level_liters.unwrap() / TANK_LITERS * 100.0;
@@ -55,7 +55,7 @@ fn items(day: &Simulation) -> Vec<Value> {
 }
 
 /// A bus with that tank, as if it had always been known.
-async fn lorry(fleet: &Fleet<'_>, name: &str) -> Bus {
+pub(crate) async fn lorry(fleet: &Fleet<'_>, name: &str) -> Bus {
     let bus = fleet.bus(name).await;
     let tank =
         json!({ "fuel": { "kind": "diesel", "tankCapacityLiters": TANK_LITERS, "effectiveFrom": null } });
@@ -66,7 +66,7 @@ async fn lorry(fleet: &Fleet<'_>, name: &str) -> Bus {
 }
 
 /// Sends items over a socket in frames, and waits until all are acknowledged.
-async fn send(server: &Server, bus: &Bus, items: &[Value], together: usize) {
+pub(crate) async fn send(server: &Server, bus: &Bus, items: &[Value], together: usize) {
     let mut wire = Wire::bus(server, bus).await;
     let mut seq = 0;
     for some in items.chunks(together) {
@@ -82,13 +82,14 @@ async fn send(server: &Server, bus: &Bus, items: &[Value], together: usize) {
     }
 }
 
-async fn until_clean(store: &TestStore) {
+/// Waits until nothing awaits a correction.
+pub(crate) async fn until_clean(store: &TestStore) {
     let dirty = "select count(*) from vehicle_state where dirty_from is not null";
     eventually(DEADLINE, async || store.db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0).await;
 }
 
 /// The active refuels and drains of a vehicle as they are stored, without what is another vehicle's.
-async fn events(store: &TestStore, bus: &Bus) -> Vec<String> {
+pub(crate) async fn events(store: &TestStore, bus: &Bus) -> Vec<String> {
     type Row = (String, Time, Time, f64, f64, f64, String);
     let sql = "select kind, started_at, ended_at, level_before_liters, volume_liters, confidence, motion \
         from fuel_event where status = 'active' and vehicle_id = $1 order by started_at";
@@ -98,7 +99,7 @@ async fn events(store: &TestStore, bus: &Bus) -> Vec<String> {
 }
 
 /// The fuel log of a vehicle, but for when it came.
-async fn log(store: &TestStore, bus: &Bus) -> Vec<String> {
+pub(crate) async fn log(store: &TestStore, bus: &Bus) -> Vec<String> {
     type Row = (Time, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, String, Option<i64>);
     let sql = "select recorded_at, raw_value, level_raw_liters, level_liters, level_percent, distance_meters, quality, \
         calibration_version from fuel_log where vehicle_id = $1 order by recorded_at";

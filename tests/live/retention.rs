@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use waypost::ops::retention::{Gone, enforce};
 use waypost_actors::model::Timestamp;
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::feed::subscribe;
-use crate::server::{Bus, DEADLINE, Fleet, INSIDE, OUTSIDE, Server, text};
+use crate::fuel;
+use crate::server::{Bus, Fleet, INSIDE, OUTSIDE, Server, text};
 use crate::wire::Wire;
 
 for_each_engine!(
     what_is_past_retention_goes_and_the_rest_stays,
     what_comes_late_is_judged_as_if_nothing_had_gone,
     cursors_stay_good_for_seven_days,
+    fuel_goes_by_its_own_days,
 );
 
 const HOUR: i64 = 3_600;
@@ -25,21 +27,19 @@ fn fix(now: Timestamp, ago: i64, latitude: f64) -> Value {
     json!({ "recordedAt": now.as_millis() - ago * 1000, "latitude": latitude, "longitude": -97.74 })
 }
 
-async fn keep_ten_days(fleet: &Fleet<'_>) {
+async fn keep(fleet: &Fleet<'_>, retention: Value) {
     let path = format!("/v1/organizations/organization/{}", fleet.id);
-    let retention = json!({ "settings": { "retention": { "positionsDays": 10, "eventsDays": 10 } } });
-    fleet.server.put(&path, &fleet.admin, retention).await.ok(200);
+    let settings = json!({ "settings": { "retention": retention } });
+    fleet.server.put(&path, &fleet.admin, settings).await.ok(200);
+}
+
+async fn keep_ten_days(fleet: &Fleet<'_>) {
+    keep(fleet, json!({ "positionsDays": 10, "eventsDays": 10 })).await;
 }
 
 /// Deletes what is past by the server's clock.
 async fn delete_past(server: &Server) -> Gone {
     enforce(&server.context.db, server.context.clock.now()).await.unwrap()
-}
-
-async fn all_clean(server: &Server) {
-    let dirty = "select count(*) from vehicle_state where dirty_from is not null";
-    let db = &server.context.db;
-    eventually(DEADLINE, || async { db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0 }).await;
 }
 
 /// A list's entries, as one who may see it.
@@ -177,7 +177,7 @@ async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
             [(DAY - 30, OUTSIDE), (DAY - 3_000, OUTSIDE), (18 * HOUR, INSIDE), (17 * HOUR + 1, OUTSIDE)];
         bus.report(&server, late.iter().map(|(ago, latitude)| fix(now, *ago, *latitude)).collect()).await;
     }
-    all_clean(&server).await;
+    fuel::until_clean(&store).await;
     let (corrected, still_past) = records(&fleet, &token, horizon).await;
     assert_eq!(corrected, records(&control, &other, horizon).await.0);
     assert_ne!(corrected, kept, "the late fixes changed nothing");
@@ -189,7 +189,7 @@ async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
         let renewed = Fleet { server: &server, id: fleet.id.clone(), admin, dispatcher: String::new() };
         renewed.fence("late").await;
     }
-    all_clean(&server).await;
+    fuel::until_clean(&store).await;
     let (judged, still_past) = records(&fleet, &token, horizon).await;
     assert_eq!(still_past, past, "a late fence brings nothing back");
     let all = records(&control, &other, horizon).await.0;
@@ -236,5 +236,47 @@ async fn cursors_stay_good_for_seven_days(store: TestStore) {
     assert_eq!(delete_past(&server).await.events, 2);
     assert_eq!(resumed(&first).await.hear("reset").await["reason"], "cursorExpired");
     assert_eq!(resumed(&second).await.hear("subscribed").await["mode"], "resumed");
+    server.stop().await;
+}
+
+async fn fuel_goes_by_its_own_days(store: TestStore) {
+    let server = Server::start(&store).await;
+    let (fleet, control) = (server.fleet("org").await, server.fleet("control").await);
+    let (lorry, other) = (fuel::lorry(&fleet, "one").await, fuel::lorry(&control, "one").await);
+    // The day as it was, moved so that the horizon is half an hour behind its first refuel.
+    let (day, now) = (fuel::day(), server.context.clock.now());
+    let horizon = now.plus_seconds(-DAY as f64);
+    let moved_millis = horizon.as_millis() - day.truth[0].from.as_millis() - 1_800_000;
+    let mut all = fuel::items(&day);
+    for item in &mut all {
+        item["recordedAt"] = json!(item["recordedAt"].as_i64().unwrap() + moved_millis);
+    }
+    let is_later = |item: &&Value| item["recordedAt"].as_i64().unwrap() > horizon.as_millis();
+    let late: Vec<Value> = all.iter().filter(is_later).step_by(7).cloned().collect();
+    let first: Vec<Value> = all.iter().filter(|item| !late.contains(*item)).cloned().collect();
+    for bus in [&lorry, &other] {
+        bus.report(&server, first.clone()).await;
+    }
+    keep(&fleet, json!({ "fuelDays": 10 })).await;
+    server.pass(9 * DAY);
+    let before = fuel::log(&store, &other).await.len() as u64;
+    let gone = delete_past(&server).await;
+    assert_eq!((gone.fuel_events, gone.positions, gone.events), (1, 0, 0), "{gone:?}");
+    let kept = fuel::log(&store, &lorry).await;
+    assert!(
+        gone.fuel_rows > 30 && kept.len() > 30 && kept.len() as u64 + gone.fuel_rows == before,
+        "{gone:?}"
+    );
+
+    for bus in [&lorry, &other] {
+        bus.report(&server, late.clone()).await;
+    }
+    fuel::until_clean(&store).await;
+    let (log, whole) = (fuel::log(&store, &lorry).await, fuel::log(&store, &other).await);
+    assert!(log.len() > kept.len(), "nothing came late");
+    assert_eq!(log, whole[whole.len() - log.len()..], "what is kept is as if nothing had gone");
+    let (events, whole) = (fuel::events(&store, &lorry).await, fuel::events(&store, &other).await);
+    assert_eq!(events, whole[1..]);
+    assert!(events.len() > 1, "{whole:?}");
     server.stop().await;
 }

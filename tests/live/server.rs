@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use awc::Client;
 use awc::http::Method;
+use awc::{Client, Connector};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -121,7 +121,12 @@ impl Server {
             url: format!("http://{}", application.address),
             root: String::new(),
             ahead_micros,
-            client: Client::builder().timeout(DEADLINE).no_default_headers().finish(),
+            client: Client::builder()
+                .timeout(DEADLINE)
+                .no_default_headers()
+                // Shorter than the server's, so that a test that was held up uses none the server has closed.
+                .connector(Connector::new().conn_keep_alive(Duration::from_secs(2)))
+                .finish(),
             running: RefCell::new(None),
         };
         let (stop, asked) = oneshot::channel();

@@ -1,9 +1,17 @@
-// The pipe from a tracker to a dispatcher's eyes.
+// The pipe from a tracker to a dispatcher's eyes: everything the page says agrees with the interface, also after a cut.
+//
+// Times are printed. WAYPOST_TEST_STRICT=1 asserts them too (on a machine with nothing else to do), and
+// WAYPOST_TEST_CUT_SECONDS=30 makes the cut as long as that.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Fleet, Server, launch, open, picture, signIn } from "./harness/index.mjs";
+import { Fleet, Server, Wire, isLive, launch, open, picture, signIn } from "./harness/index.mjs";
+
+const DEPOT = { latitude: 59.33, longitude: 18.06 };
+const OUTSIDE = { latitude: 59.34, longitude: 18.06, speedKmh: 40, headingDegrees: 180 };
+const IS_STRICT = process.env.WAYPOST_TEST_STRICT === "1";
+const CUT_SECONDS = Number(process.env.WAYPOST_TEST_CUT_SECONDS ?? 3);
 
 let server, browser;
 
@@ -15,28 +23,184 @@ after(async () => {
   await server?.remove();
 });
 
-test("a vehicle appears, enters a fence and is seen everywhere, without a word to another host", async () => {
+const pause = (milliseconds) => new Promise((after) => setTimeout(after, milliseconds));
+
+/** How long something took; prints it, and holds it to a second where that was asked for. */
+async function withinASecond(what, work) {
+  const began = performance.now();
+  const result = await work();
+  const took = performance.now() - began;
+  console.log(`${what}: ${took.toFixed(0)} ms`);
+  if (IS_STRICT) assert.ok(took <= 1000, `${what} took ${took} ms`);
+  return result;
+}
+
+const region = (page, name) => page.getByRole("region", { name, exact: true });
+
+/** The vehicle that the map has drawn at a place, found as a click there would. */
+const drawnAt = (page, { latitude, longitude }) => page.locator(".map").evaluate((element, place) => {
+  const { x, y } = element.fleetMap.map.project(place);
+  return element.fleetMap.vehicleAt(x, y);
+}, [longitude, latitude]);
+
+test("a bus enters a fence: map, list, feed and who is inside agree with the interface", async () => {
   const fleet = await Fleet.make(server, "Ferries");
-  const depot = await fleet.circle("Depot", { latitude: 59.33, longitude: 18.06 }, 300);
+  const depot = await fleet.circle("Depot", DEPOT, 300);
   const bus = await fleet.vehicle("Bus 7");
   const page = await open(browser, server);
   await signIn(page, fleet);
-  const vehicles = page.getByRole("region", { name: "Vehicles" });
-  await vehicles.getByText("No vehicle has reported yet").waitFor();
+  await region(page, "Vehicles").getByText("No vehicle has reported yet").waitFor();
+  await page.locator("[data-map=ready]").waitFor();
 
   const began = Date.now() - 120_000;
-  const outside = { latitude: 59.34, longitude: 18.06, speedKmh: 40, headingDegrees: 180 };
-  await bus.report([{ ...outside, recordedAt: new Date(began).toISOString() }]);
-  await vehicles.getByText("Bus 7").waitFor();
+  await bus.report([{ ...OUTSIDE, recordedAt: new Date(began).toISOString() }]);
+  await region(page, "Vehicles").getByText("Bus 7").waitFor();
 
-  await bus.report([{ ...outside, latitude: 59.33, recordedAt: new Date(began + 60_000).toISOString() }]);
-  await page.getByRole("region", { name: "Inside now" }).getByText("Bus 7").waitFor();
-  await page.getByRole("region", { name: "Events" }).getByText("Depot").waitFor();
-  const inside = await fleet.admin.get(`/v1/geofence-events/geofence/${depot.id}/vehicles`);
-  assert.deepEqual(inside.data.map((stay) => stay.vehicle.name), ["Bus 7"]);
+  await withinASecond("from the acknowledgement of an entry to everything shown", async () => {
+    await bus.report([{ ...OUTSIDE, ...DEPOT, recordedAt: new Date(began + 60_000).toISOString() }]);
+    await Promise.all([
+      region(page, "Inside now").getByText("Bus 7").waitFor(),
+      region(page, "Events").getByText("Depot").waitFor(),
+      page.waitForFunction(([id, { latitude, longitude }]) => {
+        const [x, y] = document.querySelector(".map").fleetMap.whereIs(id) ?? [];
+        return x === longitude && y === latitude;
+      }, [bus.id, DEPOT]),
+    ]);
+  });
+  assert.equal(await drawnAt(page, DEPOT), bus.id, "the map has drawn it there");
 
-  await page.locator("[data-map=ready]").waitFor();
+  const { data: [stay] } = await fleet.admin.get(`/v1/geofence-events/geofence/${depot.id}/vehicles`);
+  assert.equal(stay.vehicle.name, "Bus 7");
+  assert.equal(await region(page, "Inside now").locator("time").first().getAttribute("datetime"), stay.enteredAt);
+  const { data: [event] } = await fleet.admin.get("/v1/geofence-events");
+  assert.equal(await region(page, "Events").locator("li time").first().getAttribute("datetime"), event.occurredAt);
   await picture(page, "live-light");
   assert.deepEqual(page.foreign, []);
   assert.deepEqual(page.faults, []);
+});
+
+test("a vehicle's panel says what the interface says, and goes away again", async () => {
+  const fleet = await Fleet.make(server);
+  await fleet.circle("Depot", DEPOT, 300);
+  const bus = await fleet.vehicle("Bus 8");
+  await bus.at(DEPOT.latitude, DEPOT.longitude, { speedKmh: 33, headingDegrees: 90 });
+  const page = await open(browser, server);
+  await signIn(page, fleet);
+  await region(page, "Vehicles").getByRole("link", { name: "Bus 8" }).click();
+  const panel = region(page, "Bus 8");
+  for (const text of ["33 km/h", "E, 90°", "59.33000, 18.06000", "Nobody is assigned", "No fuel readings in this time"]) await panel.getByText(text).waitFor();
+  await panel.getByRole("listitem").filter({ hasText: "Depot" }).first().waitFor();
+  await panel.getByText("As curl").click();
+  assert.match(await panel.locator("pre").innerText(), new RegExp(`/v1/vehicles/${bus.id}`));
+  await page.keyboard.press("Escape");
+  await region(page, "Events").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("the list is searched, narrowed and sorted", async () => {
+  const fleet = await Fleet.make(server);
+  for (const [name, speedKmh] of [["Van 2", 20], ["Van 10", 60], ["Tram 1", 0]]) {
+    const vehicle = await fleet.vehicle(name);
+    await vehicle.at(59.3, 18, { speedKmh });
+  }
+  const page = await open(browser, server);
+  await signIn(page, fleet);
+  const list = region(page, "Vehicles");
+  const names = () => list.locator("tbody th").allInnerTexts();
+  await list.getByText("Van 10").waitFor();
+  assert.deepEqual(await names(), ["Tram 1", "Van 2", "Van 10"]);
+  await list.getByRole("button", { name: "km/h" }).click();
+  assert.deepEqual(await names(), ["Van 10", "Van 2", "Tram 1"]);
+  await list.getByRole("searchbox").fill("van");
+  assert.deepEqual(await names(), ["Van 10", "Van 2"]);
+  await list.getByRole("searchbox").fill("");
+  await page.getByRole("button", { name: /silent/ }).click();
+  await list.getByText("No vehicle is like that").waitFor();
+});
+
+test("two organizations see nothing of each other", async () => {
+  const [one, other] = await Promise.all([Fleet.make(server, "One"), Fleet.make(server, "Other")]);
+  const pages = [];
+  for (const [fleet, name] of [[one, "Bus A"], [other, "Bus B"]]) {
+    await fleet.circle(`${name}'s depot`, DEPOT);
+    const page = await open(browser, server);
+    pages.push(page);
+    page.heard = "";
+    page.on("response", async (answer) => { page.heard += await answer.text().catch(() => ""); });
+    await signIn(page, fleet);
+    fleet.bus = await fleet.vehicle(name);
+  }
+  for (const fleet of [one, other]) await fleet.bus.at(DEPOT.latitude, DEPOT.longitude);
+  for (const [page, own, foreign] of [[pages[0], "Bus A", "Bus B"], [pages[1], "Bus B", "Bus A"]]) {
+    await region(page, "Inside now").getByText(own, { exact: true }).waitFor();
+    await region(page, "Events").getByText(own, { exact: true }).waitFor();
+    assert.equal(await page.getByText(foreign).count(), 0);
+    assert.ok(!page.heard.includes(foreign), "nor is it in what the server answered");
+  }
+});
+
+test("a cut is said within a second, and loses nothing", async () => {
+  const fleet = await Fleet.make(server);
+  await fleet.circle("Depot", DEPOT, 300);
+  const bus = await fleet.vehicle("Bus 9");
+  const wire = await Wire.to(server);
+  const page = await open(browser, wire);
+  await signIn(page, fleet);
+  const mark = (state) => page.locator(`[data-connection=${state}]`).waitFor();
+  const began = Date.now() - 3_600_000;
+  let minute = 0;
+  const pass = async () => {
+    for (const latitude of [OUTSIDE.latitude, DEPOT.latitude, OUTSIDE.latitude]) {
+      minute += 1;
+      await bus.report([{ ...OUTSIDE, latitude, recordedAt: new Date(began + minute * 60_000).toISOString() }]);
+    }
+  };
+  await pass();
+  await region(page, "Events").getByText("left").waitFor();
+
+  wire.cut();
+  await withinASecond("from a silent cut to the mark", () => mark("stale"));
+  for (let passes = 0; passes < 3; passes += 1) await pass();
+  await pause(CUT_SECONDS * 1000);
+  wire.mend();
+  await isLive(page);
+
+  await page.context().setOffline(true);
+  await withinASecond("from the network's end to the mark", () => mark("reconnecting"));
+  await pass();
+  await page.context().setOffline(false);
+  await isLive(page);
+
+  const { data } = await fleet.admin.get("/v1/geofence-events?limit=200");
+  assert.equal(data.length, 10, "an entry and an exit of each of five passes");
+  const visits = new Set(data.map(({ visitId }) => visitId));
+  await page.waitForFunction((count) => document.querySelectorAll(".events > li").length === count, visits.size);
+  const shown = await region(page, "Events").locator("li time").evaluateAll((times) => times.map(({ dateTime }) => dateTime));
+  assert.deepEqual(shown.toSorted(), data.map(({ occurredAt }) => occurredAt).toSorted(), "each once");
+  await wire.close();
+});
+
+test("the feed of events holds still under the pointer, and mutes a fence", async () => {
+  const fleet = await Fleet.make(server);
+  await fleet.circle("Depot", DEPOT, 300);
+  await fleet.circle("Yard", { latitude: 59.4, longitude: 18.06 }, 300);
+  const bus = await fleet.vehicle("Bus 10");
+  const page = await open(browser, server);
+  await signIn(page, fleet);
+  const feed = region(page, "Events");
+  await bus.at(DEPOT.latitude, DEPOT.longitude);
+  await feed.getByText("Depot").waitFor();
+  await feed.getByRole("listitem").first().hover();
+  await bus.at(59.4, 18.06);
+  await feed.getByRole("button", { name: /new$/ }).waitFor();
+  assert.equal(await feed.getByText("Yard").count(), 0, "what is pointed at stays where it is");
+  await page.mouse.move(5, 5);
+  await feed.getByText("Yard").first().waitFor();
+  await feed.getByRole("listitem").filter({ hasText: "Yard" }).hover();
+  await feed.getByRole("button", { name: "Mute Yard", exact: true }).click();
+  await page.mouse.move(5, 5);
+  await page.getByLabel("Search vehicles").focus();
+  await feed.getByRole("listitem").filter({ hasText: "Yard" }).waitFor({ state: "detached" });
+  await feed.getByRole("button", { name: "Unmute Yard" }).click();
+  await feed.getByRole("listitem").filter({ hasText: "Yard" }).waitFor();
 });

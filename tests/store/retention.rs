@@ -1,7 +1,7 @@
 //! How the past goes: never before its state is kept, in steps and slices, and by whole weeks where that can be.
 
 use waypost::store::partitions::{drop_partitions, make_partitions};
-use waypost::store::retention::{delete_positions, keep_from, prepared, vehicles_due, vehicles_with_past};
+use waypost::store::retention::{Timeline, keep_from, prepared, vehicles_due};
 use waypost::store::sql::Engine;
 use waypost::store::time::Time;
 use waypost_actors::ports::TrackStore;
@@ -41,25 +41,39 @@ async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
     commit(&track, vec![write((0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
     let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(due().await, [VEHICLE]);
-    assert!(vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read").is_empty());
+    assert!(
+        Timeline::Positions
+            .vehicles_with_past(&store.db, ORGANIZATION, at(4_400))
+            .await
+            .expect("read")
+            .is_empty()
+    );
     assert_eq!(keep(&store, 4_400).await, 3);
     assert_eq!(kept(&store).await, [Time(at(4_400))]);
     assert!(due().await.is_empty());
 
-    let past = vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
+    let past =
+        Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(past, [(VEHICLE, at(4_400))]);
     let mut sizes = Vec::new();
     loop {
-        let gone = delete_positions(&store.db, VEHICLE, at(4_400), 2_000).await.expect("deleted");
+        let gone = Timeline::Positions.delete(&store.db, VEHICLE, at(4_400), 2_000).await.expect("deleted");
         if gone == 0 {
             break;
         }
         sizes.push(gone);
     }
     assert_eq!((sizes, stored(&store).await), (vec![2_000, 2_000, 401], 99));
-    assert!(vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read").is_empty());
+    assert!(
+        Timeline::Positions
+            .vehicles_with_past(&store.db, ORGANIZATION, at(4_400))
+            .await
+            .expect("read")
+            .is_empty()
+    );
     // No farther than its state is kept, whatever the horizon.
-    let past = vehicles_with_past(&store.db, ORGANIZATION, at(4_499)).await.expect("read");
+    let past =
+        Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(4_499)).await.expect("read");
     assert!(past.is_empty(), "{past:?}");
 }
 
@@ -115,16 +129,16 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
     make_partitions(&store.db, at(0)).await.expect("made");
     commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Standing::Fresh)).collect())]).await;
     keep(&store, 9 * DAY).await;
-    let dropped = drop_partitions(&store.db, at(20 * DAY)).await.expect("dropped");
+    let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
     match store.engine() {
         // Of 2025-12-22 and 2025-12-29; the last day of the next one is kept.
         Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 26)),
         Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
     }
-    let dropped = drop_partitions(&store.db, at(20 * DAY)).await.expect("dropped");
+    let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
     assert_eq!(dropped, 0, "what is kept stays");
     keep(&store, 25 * DAY).await;
-    let dropped = drop_partitions(&store.db, at(20 * DAY)).await.expect("dropped");
+    let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
     match store.engine() {
         // Those that end by the 21st.
         Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 12)),

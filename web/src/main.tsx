@@ -4,6 +4,10 @@ import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/shell.css";
 import "./styles/live.css";
+import "./styles/map.css";
+import "./styles/vehicle.css";
+import "./styles/replay.css";
+import "./styles/forms.css";
 
 import { render } from "preact";
 

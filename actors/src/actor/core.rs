@@ -126,13 +126,7 @@ impl Core {
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| {
             GeofenceRegistry::new(shelves, registry_meters)
         });
-        let actors: Vec<(&'static str, IsThere)> = vec![
-            ("persistence", is_there(&persistence)),
-            ("directory", is_there(&desk.directory)),
-            ("occupancy", is_there(&occupancy)),
-            ("corrections", is_there(&corrections)),
-            ("registry", is_there(&registry)),
-        ];
+        let actors = once(&persistence, &desk.directory, &occupancy, &corrections, &registry);
         let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
         Self {
             store,
@@ -179,6 +173,23 @@ impl Core {
             thread.stop();
         }
     }
+}
+
+/// The actors that are there once, by name.
+fn once(
+    persistence: &Addr<Persistence>,
+    directory: &Addr<Directory>,
+    occupancy: &Addr<Occupancy>,
+    corrections: &Addr<Corrections>,
+    registry: &Addr<GeofenceRegistry>,
+) -> Vec<(&'static str, IsThere)> {
+    vec![
+        ("persistence", is_there(persistence)),
+        ("directory", is_there(directory)),
+        ("occupancy", is_there(occupancy)),
+        ("corrections", is_there(corrections)),
+        ("registry", is_there(registry)),
+    ]
 }
 
 fn is_there<A: Actor<Context = Context<A>>>(actor: &Addr<A>) -> IsThere {

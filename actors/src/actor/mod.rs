@@ -5,6 +5,7 @@
 //! circle: edge → directory → vehicle → persistence → occupancy → cache. Beside it, persistence tells the
 //! coordinator of corrections who is dirty, and that one comes in at the edge like everybody else.
 
+mod asked;
 mod batches;
 pub(crate) mod cache;
 pub(crate) mod core;

@@ -44,6 +44,28 @@ enum Writing {
     Ended,
 }
 
+/// Whether fixes can be stored, for somebody who wants to hear when that changes.
+pub struct Storing {
+    term: watch::Receiver<Term>,
+}
+
+impl Storing {
+    /// Whether they can now.
+    #[must_use]
+    pub fn is_so(&self) -> bool {
+        self.term.borrow().writing == Writing::Open
+    }
+
+    /// Waits until it is otherwise than `known`.
+    pub async fn other_than(&mut self, known: bool) {
+        let changed = self.term.wait_for(|term| (term.writing == Writing::Open) != known).await;
+        if changed.is_err() {
+            // The core is gone, and its sockets with it.
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 /// Room for some fixes, until dropped.
 pub(crate) struct Permit {
     _room: OwnedSemaphorePermit,
@@ -139,6 +161,10 @@ impl Permits {
     pub(crate) fn room(&self) -> (u32, u32) {
         let free = u32::try_from(self.shared.room.available_permits()).unwrap_or(u32::MAX);
         (self.shared.total.saturating_sub(free), self.shared.total)
+    }
+
+    pub(crate) fn storing(&self) -> Storing {
+        Storing { term: self.shared.term.subscribe() }
     }
 
     /// Waits until the store can be written.

@@ -7,6 +7,7 @@ mod client;
 mod commits;
 mod edits;
 mod failures;
+mod fault;
 mod fences;
 mod late;
 #[path = "../ledger/mod.rs"]

@@ -15,40 +15,8 @@ use waypost_actors::ports::{
 use waypost_actors::tracking::{Effects, VehicleState};
 
 use crate::audit::audit;
+pub(crate) use crate::fault::{Came, Fault};
 use crate::ledger::{Ledger, key};
-
-/// What becomes of a commit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fault {
-    /// It is stored and says so.
-    None,
-    /// It is not stored and says that it failed.
-    Refuse,
-    /// It is stored and says that it failed.
-    Doubt,
-    /// It is stored and says that it failed, and from then on the store is away.
-    Vanish,
-    /// It is stored and never answers.
-    HangStored,
-    /// It is not stored and never answers.
-    Hang,
-    /// It panics, and is not stored.
-    Panic,
-    /// Another server has taken over.
-    TakenOver,
-    /// It is stored, and a fix is missing from its accounts.
-    Miscount,
-    /// It is stored, and its records are told with numbers one too high.
-    Misnumber,
-}
-
-/// One commit as it came, and what the core's bound counts of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Came {
-    pub(crate) writes: usize,
-    pub(crate) rows: usize,
-    pub(crate) weight: usize,
-}
 
 #[derive(Default)]
 struct Books {

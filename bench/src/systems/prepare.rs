@@ -86,7 +86,7 @@ impl Prepare<'_> {
         system_users::create_system_user(self.context, Some(caller), body).await?;
         let letter = self.mailbox.nth(PROGRAM, 1).await;
         let token = letter.link.rsplit(['=', '/']).next().unwrap_or_default();
-        self.context.auth.verify_system_user(token).await?;
+        self.context.auth.verify_system_user(token, None).await?;
         Ok(())
     }
 

@@ -68,6 +68,30 @@ export class Fleet {
     return new Vehicle(this.server.url, made);
   }
 
+  /** Many vehicles at once. */
+  async vehicles(count) {
+    const made = [];
+    const makeSome = async () => {
+      while (made.length < count) {
+        const place = made.length;
+        made.push(null);
+        made[place] = await this.vehicle(`Bus ${place + 1}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 8 }, makeSome));
+    return made;
+  }
+
+  /** A program that reports for all trackers of the organization. */
+  async gateway() {
+    const email = `gateway${++number}@example.org`;
+    await this.admin.post("/v1/system-users", { name: "Gateway", email, password: PASSWORD, scopes: ["positions:ingest"] });
+    const token = (await this.server.linkFor(email, "verify")).split("/verify/")[1];
+    const stranger = new Client(this.server.url);
+    await stranger.post(`/v1/system-users/verify-email/${token}`);
+    return new Client(this.server.url, (await stranger.post("/v1/system-users/login", { email, password: PASSWORD })).accessToken);
+  }
+
   /** A fence around a point, in force for whatever was recorded when: a bus may have entered it an hour ago. */
   circle(name, { latitude, longitude }, radiusMeters = 200, more = {}) {
     const shape = { type: "circle", center: { latitude, longitude }, radiusMeters };

@@ -25,6 +25,7 @@ mod store;
 pub use eventually::{Attempt, eventually};
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
 pub use redis::{PrivateRedis, redis};
+pub use service::scratch;
 pub use store::{TestStore, run};
 pub use waypost::store::sql::Engine;
 

@@ -40,8 +40,19 @@ impl PrivatePostgres {
     /// It is installed and does not start.
     #[must_use]
     pub fn own() -> Option<Self> {
-        let programs = installed()?;
-        Some(start_or_panic(&programs))
+        Self::own_in(None)
+    }
+
+    /// The same with its files in a folder that everybody may enter.
+    #[must_use]
+    pub fn own_in(folder: Option<&Path>) -> Option<Self> {
+        Some(start_or_panic(&installed()?, folder))
+    }
+
+    /// Whether it can count its statements: `create extension pg_stat_statements`.
+    #[must_use]
+    pub fn counts_statements(&self) -> bool {
+        postgres_folder().is_some_and(|programs| has_statistics(&programs))
     }
 
     /// Makes a database, empty or as a copy of another to which nobody is connected.
@@ -101,7 +112,7 @@ impl PrivatePostgres {
     /// Another one, with settings (`name=value`) beside ours, for whoever measures; `None` where it is not
     /// installed. Its databases are those of a new cluster.
     pub fn start(further: &[&str]) -> Result<Option<Self>, String> {
-        postgres_folder().map(|programs| start_in(&programs, further)).transpose()
+        postgres_folder().map(|programs| start_in(&programs, None, further)).transpose()
     }
 
     /// The process below which all of its processes are.
@@ -128,9 +139,9 @@ fn installed() -> Option<PathBuf> {
     programs
 }
 
-fn start_or_panic(programs: &Path) -> PrivatePostgres {
+fn start_or_panic(programs: &Path, folder: Option<&Path>) -> PrivatePostgres {
     // A second try for the case that somebody took the free port in between.
-    let server = start_in(programs, &[]).or_else(|_| start_in(programs, &[]));
+    let server = start_in(programs, folder, &[]).or_else(|_| start_in(programs, folder, &[]));
     let server = server.unwrap_or_else(|log| panic!("PostgreSQL does not start:\n{log}"));
     let version = version_of(&programs.join("postgres"));
     report::say(&format!("postgresql {version}, private, on port {}", server.port));
@@ -138,22 +149,34 @@ fn start_or_panic(programs: &Path) -> PrivatePostgres {
 }
 
 fn start() -> Option<PrivatePostgres> {
-    let server = start_or_panic(&installed()?);
+    let server = start_or_panic(&installed()?, None);
     migrate_template(&server);
     Some(server)
 }
 
-fn start_in(programs: &Path, further: &[&str]) -> Result<PrivatePostgres, String> {
-    let nest = Nest::new("postgresql").map_err(|error| format!("no directory for it: {error}"))?;
+/// Whether the module that counts statements lies where Debian puts it.
+fn has_statistics(programs: &Path) -> bool {
+    programs.join("../lib/pg_stat_statements.so").exists()
+}
+
+fn start_in(programs: &Path, folder: Option<&Path>, further: &[&str]) -> Result<PrivatePostgres, String> {
+    let nest = match folder {
+        Some(folder) => Nest::new_in(folder, "postgresql"),
+        None => Nest::new("postgresql"),
+    };
+    let nest = nest.map_err(|error| format!("no directory for it: {error}"))?;
     let password = random_hex();
     make_cluster(&nest, programs, &password)?;
     let port = free_port();
     let (data, postgres) = (nest.path.join("data"), programs.join("postgres"));
-    let (port_text, sockets) = (port.to_string(), nest.path.clone());
+    let port_text = port.to_string();
     let mut command = vec![postgres.into_os_string(), "-D".into(), data.into_os_string()];
-    command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k"].map(OsString::from));
-    command.push(sockets.into_os_string());
+    // No socket in the file system: its path may be longer than one may be.
+    command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k", ""].map(OsString::from));
     command.extend(SETTINGS.iter().chain(further).flat_map(|setting| ["-c", setting]).map(OsString::from));
+    if has_statistics(programs) {
+        command.extend(["-c", "shared_preload_libraries=pg_stat_statements"].map(OsString::from));
+    }
     let launch = Launch { stop: "INT", command, ready: "ready to accept connections" };
     let service = Service::start(nest, launch)?;
     Ok(PrivatePostgres { port, password, service })

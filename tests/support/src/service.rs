@@ -11,7 +11,8 @@ use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::programs::{User, unprivileged_user};
@@ -63,6 +64,8 @@ pub(crate) struct Service {
     pub(crate) nest: Nest,
     launch: Launch,
     watchdog: Child,
+    /// The pipe that the watchdog reads. Apart from the child, whose `wait` would close it.
+    leash: Option<ChildStdin>,
 }
 
 impl Nest {
@@ -70,6 +73,11 @@ impl Nest {
     pub(crate) fn new(kind: &str) -> std::io::Result<Self> {
         let parent = traversable_folder();
         sweep(&parent);
+        Self::new_in(&parent, kind)
+    }
+
+    /// Makes an empty directory for a server of this kind in a folder.
+    pub(crate) fn new_in(parent: &Path, kind: &str) -> std::io::Result<Self> {
         let path = parent.join(format!("{PREFIX}{kind}-{}", random_hex()));
         fs::create_dir(&path)?;
         // Locked before it gets the name a sweep looks for.
@@ -113,12 +121,9 @@ impl Service {
     ///
     /// Answers the log of a server that ended instead.
     pub(crate) fn start(nest: Nest, launch: Launch) -> Result<Self, String> {
-        let watchdog = watch_over(&nest, &launch)?;
-        let mut service = Self { nest, launch, watchdog };
-        service.wait_until_ready().inspect_err(|_| {
-            drop(service.watchdog.stdin.take());
-            let _ = fs::remove_dir_all(&service.nest.path);
-        })?;
+        let (watchdog, leash) = watch_over(&nest, &launch)?;
+        let mut service = Self { nest, launch, watchdog, leash };
+        service.wait_until_ready()?;
         Ok(service)
     }
 
@@ -129,7 +134,7 @@ impl Service {
         let log = self.nest.path.join("log");
         // What it said before would pass for what it says now.
         fs::remove_file(&log).map_err(|error| error.to_string())?;
-        self.watchdog = watch_over(&self.nest, &self.launch)?;
+        (self.watchdog, self.leash) = watch_over(&self.nest, &self.launch)?;
         self.wait_until_ready()
     }
 
@@ -185,7 +190,7 @@ impl Service {
 
 impl Drop for Service {
     fn drop(&mut self) {
-        drop(self.watchdog.stdin.take());
+        drop(self.leash.take());
         // It stops its server and clears the directory; one whose server is gone has left it.
         let _ = self.watchdog.wait();
         let _ = fs::remove_dir_all(&self.nest.path);
@@ -193,8 +198,8 @@ impl Drop for Service {
 }
 
 /// Starts a server under a shell that stops it when we are gone.
-fn watch_over(nest: &Nest, launch: &Launch) -> Result<Child, String> {
-    let spawned = nest
+fn watch_over(nest: &Nest, launch: &Launch) -> Result<(Child, Option<ChildStdin>), String> {
+    let mut watchdog = nest
         .command("sh")
         .args(["-c", WATCHDOG, "watchdog"])
         .args([nest.path.as_os_str(), OsStr::new(launch.stop)])
@@ -205,14 +210,34 @@ fn watch_over(nest: &Nest, launch: &Launch) -> Result<Child, String> {
         .stderr(Stdio::null())
         // Out of reach of the terminal's Ctrl-C, so that it can clean up after us.
         .process_group(0)
-        .spawn();
-    spawned.map_err(|error| format!("no shell: {error}"))
+        .spawn()
+        .map_err(|error| format!("no shell: {error}"))?;
+    let leash = watchdog.stdin.take();
+    Ok((watchdog, leash))
 }
 
 /// Sends a signal by its name; to a process that is gone it does nothing.
 fn send<'a>(signal: &str, processes: impl Iterator<Item = &'a str>) {
     let sent = Command::new("kill").args(["-s", signal]).args(processes).stderr(Stdio::null()).status();
     sent.expect("a Unix system has kill");
+}
+
+/// A folder that goes when this process has ended, however it ends; for what is kept between tests.
+///
+/// # Panics
+/// It cannot be made.
+#[must_use]
+pub fn scratch(kind: &str) -> PathBuf {
+    static LEASHES: Mutex<Vec<Child>> = Mutex::new(Vec::new());
+    let path = std::env::temp_dir().join(format!("{PREFIX}{kind}-{}", random_hex()));
+    fs::create_dir(&path).expect("the folder for temporary files can be written");
+    let mut reader = Command::new("sh");
+    // Whatever a test has mounted there goes first.
+    let script = "read -r _; umount -l \"$1\" 2>/dev/null; rm -rf \"$1\"";
+    reader.args(["-c", script, "reader"]).arg(&path).process_group(0);
+    let reader = reader.stdin(Stdio::piped()).spawn().expect("a Unix system has a shell");
+    LEASHES.lock().unwrap_or_else(PoisonError::into_inner).push(reader);
+    path
 }
 
 /// A port on loopback that nobody used a moment ago.

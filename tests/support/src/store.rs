@@ -37,6 +37,32 @@ impl TestStore {
         self.db.engine()
     }
 
+    /// From now on the database takes no position of this instant (microseconds since 1970), as if its row broke a
+    /// constraint.
+    ///
+    /// # Panics
+    /// The trigger cannot be made.
+    pub async fn refuse_positions_at(&self, recorded_at_micros: i64) {
+        let texts = match self.engine() {
+            Engine::Sqlite => vec![format!(
+                "create trigger poison before insert on position when new.recorded_at = {recorded_at_micros} \
+                 begin select raise(abort, 'poison'); end"
+            )],
+            Engine::Postgres => vec![
+                format!(
+                    "create function poison() returns trigger language plpgsql as $$ begin \
+                     if extract(epoch from new.recorded_at) * 1000000 = {recorded_at_micros} then \
+                     raise exception 'poison' using errcode = '22003'; end if; return new; end $$"
+                ),
+                "create trigger poison before insert on position for each row execute function poison()"
+                    .to_owned(),
+            ],
+        };
+        for text in texts {
+            self.db.write().sql(AssertSqlSafe(text)).run().await.expect("the trigger can be made");
+        }
+    }
+
     /// How to open another store on the same engine: a fresh one, without any table.
     pub async fn empty(&self) -> Options {
         self.places.add(None).await

@@ -15,6 +15,8 @@ type Body<O> = O extends { readonly requestBody?: infer B }
   ? NonNullable<B> extends { readonly content: { readonly "application/json": infer J } } ? J : never
   : never;
 
+type Loose<B> = { readonly [K in keyof B]: B[K] | undefined };
+
 /** What an operation answers when it does what was asked. */
 export type Answer<P extends keyof paths, M extends Method> =
   Operation<P, M> extends { readonly responses: infer R }
@@ -25,7 +27,8 @@ export type Answer<P extends keyof paths, M extends Method> =
 export interface Asked<P extends keyof paths, M extends Method> {
   readonly path?: Readonly<Record<string, string>>;
   readonly query?: { readonly [K in keyof Parameters<Operation<P, M>, "query">]?: Parameters<Operation<P, M>, "query">[K] | undefined };
-  readonly body?: Body<Operation<P, M>>;
+  /** Members that are undefined are left out. */
+  readonly body?: Loose<Body<Operation<P, M>>>;
   /** Other headers: `If-Match`, `Accept`. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;

@@ -376,6 +376,118 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/fuel": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** List the fuel log: what sensors said, and what that means in litres. */
+        readonly get: operations["list_fuel"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/fuel/chart": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * The level of a vehicle's tank over a period, for a chart: lines of what was read and what was smoothed, null in
+         *     gaps, refuels and drains as annotations in the library's own form.
+         */
+        readonly get: operations["fuel_chart"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/fuel/consumption": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** What vehicles burnt in a period: by a counter of litres where there is one, else by what their tanks lost. */
+        readonly get: operations["fuel_consumption"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/fuel/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List refuels and drains. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as
+         *     `after` and miss nothing.
+         */
+        readonly get: operations["list_fuel_events"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/fuel/raw-data": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * Every entry of the fuel log of some vehicles over a period of up to 31 days, by vehicle and time, streamed.
+         * @description If anything fails in its middle the transfer breaks off: the last chunk of the body never comes, and a client
+         *     that sees the end has everything. HTTP/1.0 cannot tell these apart and is refused.
+         */
+        readonly get: operations["fuel_raw_data"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
+    readonly "/v1/fuel/{id}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /** Get an entry of the fuel log. */
+        readonly get: operations["find_fuel"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/geofence-events": {
         readonly parameters: {
             readonly query?: never;
@@ -1144,6 +1256,92 @@ export interface components {
              */
             readonly stops: number;
         };
+        /** @description Marks. */
+        readonly ApexAnnotations: {
+            /** @description Ranges of time. */
+            readonly xaxis: readonly components["schemas"]["ApexRange"][];
+        };
+        /** @description An axis. */
+        readonly ApexAxis: {
+            /** @description `datetime`. */
+            readonly type: string;
+        };
+        /** @description The options of a chart: `new ApexCharts(element, options)`. */
+        readonly ApexCharts: {
+            /** @description Refuels and drains. */
+            readonly annotations: components["schemas"]["ApexAnnotations"];
+            /** @description What kind of chart. */
+            readonly chart: components["schemas"]["ApexKind"];
+            /** @description One for each line. */
+            readonly colors: readonly string[];
+            /** @description The lines. */
+            readonly series: readonly components["schemas"]["ApexSeries"][];
+            /** @description How thick the lines are. */
+            readonly stroke: components["schemas"]["ApexStroke"];
+            /** @description The axis of time. */
+            readonly xaxis: components["schemas"]["ApexAxis"];
+            /** @description The axis of litres. */
+            readonly yaxis: components["schemas"]["ApexDecimals"];
+        };
+        /** @description How litres are written. */
+        readonly ApexDecimals: {
+            /**
+             * Format: int32
+             * @description Digits after the point.
+             */
+            readonly decimalsInFloat: number;
+        };
+        /** @description What kind of chart. */
+        readonly ApexKind: {
+            /** @description `line`. */
+            readonly type: string;
+        };
+        /** @description What a range says. */
+        readonly ApexLabel: {
+            /** @description Of its border. */
+            readonly borderColor: string;
+            /** @description Such as `Refuel +40.0 l`. */
+            readonly text: string;
+        };
+        /** @description A range of time. */
+        readonly ApexRange: {
+            /** @description Of the border. */
+            readonly borderColor: string;
+            /** @description Of the area. */
+            readonly fillColor: string;
+            /** @description The event. */
+            readonly id: string;
+            /** @description What it says. */
+            readonly label: components["schemas"]["ApexLabel"];
+            /**
+             * Format: int64
+             * @description From, in milliseconds since 1970.
+             */
+            readonly x: number;
+            /**
+             * Format: int64
+             * @description To, in milliseconds since 1970.
+             */
+            readonly x2: number;
+        };
+        /** @description A line. */
+        readonly ApexSeries: {
+            /** @description Milliseconds since 1970 and litres; null breaks the line. */
+            readonly data: readonly (readonly [
+                number,
+                number | null
+            ])[];
+            /** @description Its name. */
+            readonly name: string;
+        };
+        /** @description How thick lines are. */
+        readonly ApexStroke: {
+            /**
+             * Format: int32
+             * @description Pixels.
+             */
+            readonly width: number;
+        };
         /** @description A wish to give a driver a vehicle. */
         readonly AssignIn: {
             /** @description Whether to take it from another driver. */
@@ -1260,11 +1458,78 @@ export interface components {
          * @enum {string}
          */
         readonly AuditResource: "organization" | "vehicle" | "tracker" | "geofence" | "driver" | "user" | "systemUser";
+        /** @description A box from the last reading before to the first after. */
+        readonly BoxAnnotation: {
+            /** @description Of the area. */
+            readonly backgroundColor: string;
+            /** @description Of the border. */
+            readonly borderColor: string;
+            /**
+             * Format: int32
+             * @description Pixels: a short event on a long axis is still a line.
+             */
+            readonly borderWidth: number;
+            /** @description Behind the lines. */
+            readonly drawTime: string;
+            /** @description What it says. */
+            readonly label: components["schemas"]["BoxLabel"];
+            /** @description `box`. */
+            readonly type: string;
+            /** @description A label of the chart. */
+            readonly xMax: components["schemas"]["Timestamp"];
+            /** @description A label of the chart. */
+            readonly xMin: components["schemas"]["Timestamp"];
+            /** @description The axis. */
+            readonly xScaleID: string;
+        };
+        /** @description What a box says. */
+        readonly BoxLabel: {
+            /** @description Of the letters. */
+            readonly color: string;
+            /** @description Such as `Refuel +40.0 l`. */
+            readonly content: string;
+            /** @description Whether it is shown. */
+            readonly display: boolean;
+            /** @description Where in the box, from above. */
+            readonly position: components["schemas"]["LabelPosition"];
+        };
+        /** @description A point of the calibration: so much in the tank when the sensor says `raw`. */
+        readonly CalibrationPoint: {
+            /**
+             * Format: double
+             * @description Litres in the tank.
+             */
+            readonly liters: number;
+            /**
+             * Format: double
+             * @description In the sensor's unit.
+             */
+            readonly raw: number;
+        };
         /**
          * @description Why a record exists.
          * @enum {string}
          */
         readonly Cause: "crossing" | "initial" | "geofenceCreated" | "geofenceChanged" | "geofenceDeleted" | "vehicleDeactivated";
+        /**
+         * @description Whose form a chart has.
+         * @enum {string}
+         */
+        readonly ChartFormat: "chartjs" | "apexcharts" | "echarts" | "columns";
+        /**
+         * @description The `data` of a Chart.js configuration of type `line`. Chart.js leaves `annotations` alone: they go to
+         *     `options.plugins.annotation.annotations`. The labels suit a category axis as well as a `time` axis.
+         */
+        readonly ChartJs: {
+            /** @description Refuels and drains by their ids, in the form of chartjs-plugin-annotation. */
+            readonly annotations: {
+                readonly [key: string]: components["schemas"]["BoxAnnotation"];
+            };
+            /** @description The lines. */
+            readonly datasets: readonly components["schemas"]["Dataset"][];
+            /** @description The instant of each point. */
+            readonly labels: readonly components["schemas"]["Timestamp"][];
+        };
         /** @description All points within a geodesic distance (WGS 84) of a centre. */
         readonly Circle: {
             /** @description The centre. */
@@ -1275,11 +1540,72 @@ export interface components {
              */
             readonly radiusMeters: number;
         };
+        /** @description Columns of one length. */
+        readonly Columns: {
+            /** @description Refuels and drains. */
+            readonly events: readonly components["schemas"]["Mark"][];
+            /** @description Litres, smoothed. */
+            readonly levelLiters: readonly (number | null)[];
+            /** @description Litres as read; null in a gap. */
+            readonly levelRawLiters: readonly (number | null)[];
+            /** @description The instant of each point. */
+            readonly recordedAt: readonly components["schemas"]["Timestamp"][];
+        };
         /**
          * @description Whether a vehicle is heard of.
          * @enum {string}
          */
         readonly Connection: "online" | "stale" | "offline";
+        /** @description What a vehicle burnt in a period. */
+        readonly Consumption: {
+            /**
+             * Format: double
+             * @description 0 to 1: the share of the period of which the source tells.
+             */
+            readonly coverage: number;
+            /**
+             * Format: double
+             * @description Kilometres gone, as far as they are known.
+             */
+            readonly distanceKm: number;
+            /**
+             * Format: double
+             * @description Litres that went out and were not burnt.
+             */
+            readonly drainedLiters: number;
+            /** @description The tank gained more than was refuelled: an event is missing, or the sensor is wrong. */
+            readonly inconsistent: boolean;
+            /**
+             * Format: double
+             * @description Litres burnt, 0 or more; null if nothing tells, or if what tells contradicts itself.
+             */
+            readonly liters?: number | null;
+            /**
+             * Format: double
+             * @description Litres per 100 km; null under one kilometre, and if coverage is below one half.
+             */
+            readonly litersPer100Km?: number | null;
+            /**
+             * Format: double
+             * @description Litres that came in.
+             */
+            readonly refueledLiters: number;
+            readonly source?: components["schemas"]["Source"] | null;
+        };
+        /** @description What a vehicle burnt in a period. */
+        readonly ConsumptionOfPeriod: components["schemas"]["Consumption"] & {
+            /** @description From when, inclusive. */
+            readonly from: components["schemas"]["Timestamp"];
+            /** @description Until when, exclusive. */
+            readonly to: components["schemas"]["Timestamp"];
+            /** @description Which vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
+        /** @description What vehicles burnt. */
+        readonly ConsumptionOut: {
+            /** @description One for each vehicle, by its id. */
+            readonly data: readonly components["schemas"]["ConsumptionOfPeriod"][];
+        };
         /** @description A new driver. */
         readonly CreateDriverBody: {
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
@@ -1719,8 +2045,9 @@ export interface components {
             readonly category?: components["schemas"]["VehicleCategory"];
             /** @description Its colour, in words. */
             readonly color?: string | null;
-            /** @description A vehicle's tank. */
+            /** @description A vehicle's tank and fuel sensor. */
             readonly fuel?: {
+                readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
                 /** @description What it runs on. */
                 readonly kind?: components["schemas"]["FuelKind"];
                 /**
@@ -1728,6 +2055,43 @@ export interface components {
                  * @description What it should need, litres per 100 km.
                  */
                 readonly normLitersPer100Km?: number | null;
+                readonly sensor?: {
+                    /**
+                     * @description 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
+                     *     sensor). Between two points the level is on the straight line.
+                     */
+                    readonly calibration?: readonly {
+                        /**
+                         * Format: double
+                         * @description Litres in the tank.
+                         */
+                        readonly liters: number;
+                        /**
+                         * Format: double
+                         * @description In the sensor's unit.
+                         */
+                        readonly raw: number;
+                    }[];
+                    /** @description Numbers with which the sensor says that it is broken. */
+                    readonly errorCodes?: readonly number[];
+                    /** @description What its number is. */
+                    readonly kind?: components["schemas"]["SensorKind"];
+                    /**
+                     * Format: double
+                     * @description The sensor's number is invalid above this.
+                     */
+                    readonly maxValid?: number | null;
+                    /**
+                     * Format: double
+                     * @description The sensor's number is invalid below this.
+                     */
+                    readonly minValid?: number | null;
+                    /**
+                     * Format: double
+                     * @description Over how many seconds levels are smoothed, 60 to 1800.
+                     */
+                    readonly windowSeconds?: number;
+                } | null;
                 /**
                  * Format: double
                  * @description The tank in litres, 1 to 5,000.
@@ -1831,6 +2195,29 @@ export interface components {
             /** @description Whether something follows now. */
             readonly hasNextPage: boolean;
         };
+        /** @description A line. */
+        readonly Dataset: {
+            /** @description The colour of its points. */
+            readonly backgroundColor: string;
+            /** @description Its colour. */
+            readonly borderColor: string;
+            /**
+             * Format: int32
+             * @description Pixels.
+             */
+            readonly borderWidth: number;
+            /** @description Litres at each label; null breaks the line. */
+            readonly data: readonly (number | null)[];
+            /** @description Its name. */
+            readonly label: string;
+            /**
+             * Format: int32
+             * @description Pixels; a circle around each of hundreds of points hides the line.
+             */
+            readonly pointRadius: number;
+            /** @description Never: what nobody read is not drawn. */
+            readonly spanGaps: boolean;
+        };
         /**
          * Format: date
          * @description A calendar date of the years 1900 to 2200, `YYYY-MM-DD` when written.
@@ -1923,6 +2310,86 @@ export interface components {
         };
         /** @description A driver as the caller may see it. */
         readonly DriverView: components["schemas"]["KeptDriver"] | components["schemas"]["DriverStub"];
+        /** @description An axis. */
+        readonly EAxis: {
+            /** @description `time` or `value`. */
+            readonly type: string;
+        };
+        /** @description An option: `chart.setOption(option)`. */
+        readonly ECharts: {
+            /** @description A legend with the names of the lines. */
+            readonly legend: components["schemas"]["ELegend"];
+            /** @description The lines; the first has the marks. */
+            readonly series: readonly components["schemas"]["ESeries"][];
+            /** @description Shows the level under the pointer. */
+            readonly tooltip: components["schemas"]["ETooltip"];
+            /** @description The axis of time. */
+            readonly xAxis: components["schemas"]["EAxis"];
+            /** @description The axis of litres. */
+            readonly yAxis: components["schemas"]["EAxis"];
+        };
+        /** @description A legend with its defaults. */
+        readonly ELegend: {
+            /** @description Whether it is shown. */
+            readonly show: boolean;
+        };
+        /** @description Marks. */
+        readonly EMarkArea: {
+            /** @description Each from its beginning to its end. */
+            readonly data: readonly (readonly [
+                {
+                    readonly itemStyle: {
+                        /** @description Of the border. */
+                        readonly borderColor: string;
+                        /**
+                         * Format: int32
+                         * @description Pixels: a short event on a long axis is still a line.
+                         */
+                        readonly borderWidth: number;
+                        /** @description Of the area. */
+                        readonly color: string;
+                    } & Record<string, never>;
+                    /** @description Such as `Refuel +40.0 l`. */
+                    readonly name: string;
+                    /**
+                     * Format: int64
+                     * @description Milliseconds since 1970.
+                     */
+                    readonly xAxis: number;
+                },
+                {
+                    /**
+                     * Format: int64
+                     * @description Milliseconds since 1970.
+                     */
+                    readonly xAxis: number;
+                }
+            ])[];
+        };
+        /** @description A line. */
+        readonly ESeries: {
+            /** @description Its colour. */
+            readonly color: string;
+            /** @description Never: what nobody read is not drawn. */
+            readonly connectNulls: boolean;
+            /** @description Milliseconds since 1970 and litres; null breaks the line. */
+            readonly data: readonly (readonly [
+                number,
+                number | null
+            ])[];
+            readonly markArea?: components["schemas"]["EMarkArea"] | null;
+            /** @description Its name. */
+            readonly name: string;
+            /** @description A circle around each of hundreds of points hides the line. */
+            readonly showSymbol: boolean;
+            /** @description `line`. */
+            readonly type: string;
+        };
+        /** @description What is told under the pointer. */
+        readonly ETooltip: {
+            /** @description `axis`. */
+            readonly trigger: string;
+        };
         /** @description An address to write to. */
         readonly EmailIn: {
             /** @description The address; blanks around it do no harm. */
@@ -2074,31 +2541,198 @@ export interface components {
             /** @description The address; blanks around it do no harm. */
             readonly email: string;
         };
+        /** @description A chart in a library's own form. */
+        readonly FuelChart: components["schemas"]["ChartJs"] | components["schemas"]["ApexCharts"] | components["schemas"]["ECharts"] | components["schemas"]["Columns"];
+        /** @description What a fuel sensor said at an instant, and what that means. Members nobody knows are absent. */
+        readonly FuelEntry: {
+            /**
+             * Format: int64
+             * @description By which version of the sensor's configuration.
+             */
+            readonly calibrationVersion?: number | null;
+            /**
+             * Format: double
+             * @description Litres burnt since the counter began.
+             */
+            readonly counterLiters?: number | null;
+            /**
+             * Format: double
+             * @description How far the vehicle went since the entry before, metres.
+             */
+            readonly distanceMeters?: number | null;
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            /**
+             * Format: uuid
+             * @description Follows from vehicle and instant.
+             */
+            readonly id: string;
+            /** @description Whether the ignition was on. */
+            readonly ignition?: boolean | null;
+            /**
+             * Format: double
+             * @description Degrees north.
+             */
+            readonly latitude: number;
+            /**
+             * Format: double
+             * @description Litres in the tank, smoothed over the sensor's window.
+             */
+            readonly levelLiters?: number | null;
+            /**
+             * Format: double
+             * @description The smoothed level as a share of the tank.
+             */
+            readonly levelPercent?: number | null;
+            /**
+             * Format: double
+             * @description Litres in the tank by this reading alone; of quality `ok` only.
+             */
+            readonly levelRawLiters?: number | null;
+            /**
+             * Format: double
+             * @description Degrees east.
+             */
+            readonly longitude: number;
+            /**
+             * Format: double
+             * @description Kilometres.
+             */
+            readonly odometerKm?: number | null;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Whether it can be believed. */
+            readonly quality: components["schemas"]["Quality"];
+            /**
+             * Format: double
+             * @description The number as it came.
+             */
+            readonly rawValue: number;
+            /** @description The server's clock when it arrived. */
+            readonly receivedAt: components["schemas"]["Timestamp"];
+            /** @description The device's clock. */
+            readonly recordedAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: double
+             * @description Speed over ground, km/h.
+             */
+            readonly speedKmh?: number | null;
+            /** @description What the number is. */
+            readonly unit: components["schemas"]["FuelUnit"];
+            /** @description Which vehicle. It has one entry at an instant. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
+        /**
+         * @description A refuel or a drain. It is final as far as the readings up to it go; only a reading that came late
+         *     changes it, by a replay that finds another.
+         */
+        readonly FuelEvent: {
+            /**
+             * Format: double
+             * @description 0 to 1: how far the change is above what noise and burning explain.
+             */
+            readonly confidence: number;
+            /** @description The first reading of the level after. */
+            readonly endedAt: components["schemas"]["Timestamp"];
+            /** @description The hash of vehicle, kind and `started_at`: a replay finds the same id again. */
+            readonly id: components["schemas"]["EventId"];
+            /**
+             * Format: double
+             * @description Litres after.
+             */
+            readonly levelAfterLiters: number;
+            /**
+             * Format: double
+             * @description Litres before.
+             */
+            readonly levelBeforeLiters: number;
+            readonly location?: components["schemas"]["Place"] | null;
+            /** @description What the vehicle did. */
+            readonly motion: components["schemas"]["FuelMotion"];
+            /** @description The last reading of the level before. Also what the id hangs on. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description What happened. */
+            readonly type: components["schemas"]["FuelEventKind"];
+            /**
+             * Format: double
+             * @description Litres that came in or went out; above 0.
+             */
+            readonly volumeLiters: number;
+        };
+        /**
+         * @description What happened to the tank.
+         * @enum {string}
+         */
+        readonly FuelEventKind: "refuel" | "drain";
         /**
          * @description What a vehicle runs on.
          * @enum {string}
          */
         readonly FuelKind: "diesel" | "petrol" | "lpg" | "cng" | "hybrid" | "electric" | "hydrogen" | "unknown";
-        /** @description What a fuel sensor said at a fix, as it came. */
-        readonly FuelReading: {
+        /**
+         * @description What the vehicle did meanwhile, as far as anybody knows.
+         * @enum {string}
+         */
+        readonly FuelMotion: "stopped" | "unknown";
+        /** @description What is known of a vehicle's fuel now. */
+        readonly FuelNow: {
             /**
              * Format: double
-             * @description Share of the tank, in percent.
+             * @description Litres burnt since the device's counter began, where it has one.
              */
-            readonly percent: number;
-        } | {
+            readonly counterLiters?: number | null;
             /**
              * Format: double
-             * @description Level in litres.
+             * @description Litres in the tank, smoothed; absent if none was read within the smoothing window.
              */
-            readonly liters: number;
-        } | {
+            readonly levelLiters?: number | null;
             /**
              * Format: double
-             * @description The sensor's own unit; a calibration gives litres.
+             * @description The same as a share of the tank, in percent.
              */
-            readonly raw: number;
+            readonly levelPercent?: number | null;
+            /** @description Whether that reading can be believed. */
+            readonly quality: components["schemas"]["Quality"];
+            /** @description The device's clock at the newest reading. */
+            readonly recordedAt: components["schemas"]["Timestamp"];
         };
+        /** @description A refuel or drain, numbered and revised as geofence events are. */
+        readonly FuelRecord: components["schemas"]["FuelEvent"] & {
+            /**
+             * Format: int64
+             * @description The version of the calibration its levels are of.
+             */
+            readonly calibrationVersion: number;
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            /** @description The geofences that held the place at `startedAt`. */
+            readonly geofenceIds: readonly components["schemas"]["GeofenceId"][];
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description 1 at first; one more with each correction.
+             */
+            readonly revision: number;
+            /**
+             * Format: int64
+             * @description Its place in the order of commits, one order with geofence events; anew with each revision.
+             */
+            readonly sequence: number;
+            /** @description Whether the record still holds. */
+            readonly status: components["schemas"]["EventStatus"];
+            /** @description Which vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+        };
+        /**
+         * @description In which unit a device reported.
+         * @enum {string}
+         */
+        readonly FuelUnit: "percent" | "liters" | "raw" | "cumulative";
         /** @description A geofence. */
         readonly Geofence: components["schemas"]["GeofenceIn"] & {
             /**
@@ -2221,6 +2855,13 @@ export interface components {
              */
             readonly masked: false;
         };
+        /** @description Where in its box a label is. */
+        readonly LabelPosition: {
+            /** @description From left to right. */
+            readonly x: string;
+            /** @description From top to bottom. */
+            readonly y: string;
+        };
         /**
          * @description A driving licence. Its number is unique in its country among drivers not deleted, compared in
          *     capitals without separators.
@@ -2270,6 +2911,10 @@ export interface components {
              */
             readonly vehicles?: number | null;
         };
+        /** @description What is known of a vehicle's fuel now. */
+        readonly LiveFuel: components["schemas"]["FuelNow"] & {
+            readonly provisional?: components["schemas"]["FuelEvent"] | null;
+        };
         /** @description A geofence a vehicle is in. */
         readonly LiveGeofence: {
             /** @description Since when. */
@@ -2281,6 +2926,7 @@ export interface components {
         };
         /** @description Where a vehicle is now. */
         readonly LiveVehicle: {
+            readonly fuel?: components["schemas"]["LiveFuel"] | null;
             /** @description The geofences it is in, by entry. */
             readonly geofences: readonly components["schemas"]["LiveGeofence"][];
             /**
@@ -2363,6 +3009,22 @@ export interface components {
              * @description The newest refresh token of the session.
              */
             readonly refreshToken: string;
+        };
+        /** @description A refuel or a drain on a chart. */
+        readonly Mark: {
+            /** @description The first reading of the level after. */
+            readonly endedAt: components["schemas"]["Timestamp"];
+            /** @description The event. */
+            readonly id: components["schemas"]["EventId"];
+            /** @description The last reading of the level before. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description What happened. */
+            readonly type: components["schemas"]["FuelEventKind"];
+            /**
+             * Format: double
+             * @description Litres that came in or went out.
+             */
+            readonly volumeLiters: number;
         };
         /**
          * @description Whether a vehicle moves.
@@ -2761,6 +3423,29 @@ export interface components {
             /** @description The outer ring, at least three distinct points. */
             readonly vertices: components["schemas"]["Vec"];
         };
+        /** @description What the fuel sensor said, as it came; reports of one fix may have named several units. */
+        readonly PositionFuel: {
+            /**
+             * Format: double
+             * @description Litres burnt since the device's counter began.
+             */
+            readonly cumulative?: number | null;
+            /**
+             * Format: double
+             * @description Litres.
+             */
+            readonly liters?: number | null;
+            /**
+             * Format: double
+             * @description Share of the tank, in percent.
+             */
+            readonly percent?: number | null;
+            /**
+             * Format: double
+             * @description The sensor's own unit.
+             */
+            readonly raw?: number | null;
+        };
         /** @description A position as a tracker reports it. */
         readonly PositionIn: {
             /**
@@ -2873,10 +3558,20 @@ export interface components {
             readonly type: string;
         };
         /**
+         * @description Whether a reading can be believed.
+         * @enum {string}
+         */
+        readonly Quality: "ok" | "outOfRange" | "sensorError" | "uncalibrated";
+        /**
          * @description Why a stored fix is not evaluated.
          * @enum {string}
          */
         readonly QuarantineReason: "future" | "accuracy" | "speed";
+        /**
+         * @description How raw data is written.
+         * @enum {string}
+         */
+        readonly RawFormat: "json" | "ndjson" | "csv";
         /** @description What refreshing and signing out take. */
         readonly RefreshBody: {
             /**
@@ -3000,6 +3695,38 @@ export interface components {
          * @enum {string}
          */
         readonly Scope: "drivers:read" | "drivers:write" | "vehicles:read" | "vehicles:write" | "geofences:read" | "geofences:write" | "events:read" | "fuel:read" | "positions:read" | "positions:ingest" | "users:read";
+        /** @description A vehicle's fuel sensor. */
+        readonly Sensor: {
+            /**
+             * @description 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
+             *     sensor). Between two points the level is on the straight line.
+             */
+            readonly calibration?: readonly components["schemas"]["CalibrationPoint"][];
+            /** @description Numbers with which the sensor says that it is broken. */
+            readonly errorCodes?: readonly number[];
+            /** @description What its number is. */
+            readonly kind: components["schemas"]["SensorKind"];
+            /**
+             * Format: double
+             * @description The sensor's number is invalid above this.
+             */
+            readonly maxValid?: number | null;
+            /**
+             * Format: double
+             * @description The sensor's number is invalid below this.
+             */
+            readonly minValid?: number | null;
+            /**
+             * Format: double
+             * @description Over how many seconds levels are smoothed, 60 to 1800.
+             */
+            readonly windowSeconds?: number;
+        };
+        /**
+         * @description What the sensor's number is.
+         * @enum {string}
+         */
+        readonly SensorKind: "percent" | "liters" | "raw" | "cumulative";
         /** @description The shape of a geofence. */
         readonly ShapeSpec: (components["schemas"]["Circle"] & {
             /** @enum {string} */
@@ -3126,6 +3853,127 @@ export interface components {
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
+        readonly SliceOf_FuelEntry: {
+            /** @description Its items. */
+            readonly data: readonly {
+                /**
+                 * Format: int64
+                 * @description By which version of the sensor's configuration.
+                 */
+                readonly calibrationVersion?: number | null;
+                /**
+                 * Format: double
+                 * @description Litres burnt since the counter began.
+                 */
+                readonly counterLiters?: number | null;
+                /**
+                 * Format: double
+                 * @description How far the vehicle went since the entry before, metres.
+                 */
+                readonly distanceMeters?: number | null;
+                readonly driverId?: components["schemas"]["DriverId"] | null;
+                /**
+                 * Format: uuid
+                 * @description Follows from vehicle and instant.
+                 */
+                readonly id: string;
+                /** @description Whether the ignition was on. */
+                readonly ignition?: boolean | null;
+                /**
+                 * Format: double
+                 * @description Degrees north.
+                 */
+                readonly latitude: number;
+                /**
+                 * Format: double
+                 * @description Litres in the tank, smoothed over the sensor's window.
+                 */
+                readonly levelLiters?: number | null;
+                /**
+                 * Format: double
+                 * @description The smoothed level as a share of the tank.
+                 */
+                readonly levelPercent?: number | null;
+                /**
+                 * Format: double
+                 * @description Litres in the tank by this reading alone; of quality `ok` only.
+                 */
+                readonly levelRawLiters?: number | null;
+                /**
+                 * Format: double
+                 * @description Degrees east.
+                 */
+                readonly longitude: number;
+                /**
+                 * Format: double
+                 * @description Kilometres.
+                 */
+                readonly odometerKm?: number | null;
+                /** @description Whose. */
+                readonly organizationId: components["schemas"]["OrganizationId"];
+                /** @description Whether it can be believed. */
+                readonly quality: components["schemas"]["Quality"];
+                /**
+                 * Format: double
+                 * @description The number as it came.
+                 */
+                readonly rawValue: number;
+                /** @description The server's clock when it arrived. */
+                readonly receivedAt: components["schemas"]["Timestamp"];
+                /** @description The device's clock. */
+                readonly recordedAt: components["schemas"]["Timestamp"];
+                /**
+                 * Format: double
+                 * @description Speed over ground, km/h.
+                 */
+                readonly speedKmh?: number | null;
+                /** @description What the number is. */
+                readonly unit: components["schemas"]["FuelUnit"];
+                /** @description Which vehicle. It has one entry at an instant. */
+                readonly vehicleId: components["schemas"]["VehicleId"];
+            }[];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
+        readonly SliceOf_FuelRecord: {
+            /** @description Its items. */
+            readonly data: readonly (components["schemas"]["FuelEvent"] & {
+                /**
+                 * Format: int64
+                 * @description The version of the calibration its levels are of.
+                 */
+                readonly calibrationVersion: number;
+                /** @description The server's clock when it was found. */
+                readonly detectedAt: components["schemas"]["Timestamp"];
+                readonly driverId?: components["schemas"]["DriverId"] | null;
+                /** @description The geofences that held the place at `startedAt`. */
+                readonly geofenceIds: readonly components["schemas"]["GeofenceId"][];
+                /** @description Whose. */
+                readonly organizationId: components["schemas"]["OrganizationId"];
+                /** @description How the record came about. */
+                readonly origin: components["schemas"]["Origin"];
+                /**
+                 * Format: int64
+                 * @description 1 at first; one more with each correction.
+                 */
+                readonly revision: number;
+                /**
+                 * Format: int64
+                 * @description Its place in the order of commits, one order with geofence events; anew with each revision.
+                 */
+                readonly sequence: number;
+                /** @description Whether the record still holds. */
+                readonly status: components["schemas"]["EventStatus"];
+                /** @description Which vehicle. */
+                readonly vehicleId: components["schemas"]["VehicleId"];
+                /** @description The vehicle's name. */
+                readonly vehicleName: string;
+            })[];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
         readonly SliceOf_StoredPosition: {
             /** @description Its items. */
             readonly data: readonly {
@@ -3139,7 +3987,7 @@ export interface components {
                  * @description Metres.
                  */
                 readonly altitudeMeters?: number | null;
-                readonly fuel?: components["schemas"]["FuelReading"] | null;
+                readonly fuel?: components["schemas"]["PositionFuel"] | null;
                 /**
                  * Format: double
                  * @description Degrees clockwise from north.
@@ -3210,6 +4058,11 @@ export interface components {
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /**
+         * @description What a consumption was computed from.
+         * @enum {string}
+         */
+        readonly Source: "counter" | "level";
+        /**
          * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
          *     the fix was recorded.
          */
@@ -3231,7 +4084,7 @@ export interface components {
              * @description Metres.
              */
             readonly altitudeMeters?: number | null;
-            readonly fuel?: components["schemas"]["FuelReading"] | null;
+            readonly fuel?: components["schemas"]["PositionFuel"] | null;
             /**
              * Format: double
              * @description Degrees clockwise from north.
@@ -3955,8 +4808,9 @@ export interface components {
             readonly createdAt?: unknown;
             /** @description As it was read; of no effect */
             readonly driver?: unknown;
-            /** @description A vehicle's tank. */
+            /** @description A vehicle's tank and fuel sensor. */
             readonly fuel?: {
+                readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
                 /** @description What it runs on. */
                 readonly kind?: components["schemas"]["FuelKind"];
                 /**
@@ -3964,6 +4818,43 @@ export interface components {
                  * @description What it should need, litres per 100 km.
                  */
                 readonly normLitersPer100Km?: number | null;
+                readonly sensor?: {
+                    /**
+                     * @description 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
+                     *     sensor). Between two points the level is on the straight line.
+                     */
+                    readonly calibration?: readonly {
+                        /**
+                         * Format: double
+                         * @description Litres in the tank.
+                         */
+                        readonly liters: number;
+                        /**
+                         * Format: double
+                         * @description In the sensor's unit.
+                         */
+                        readonly raw: number;
+                    }[];
+                    /** @description Numbers with which the sensor says that it is broken. */
+                    readonly errorCodes?: readonly number[];
+                    /** @description What its number is. */
+                    readonly kind?: components["schemas"]["SensorKind"];
+                    /**
+                     * Format: double
+                     * @description The sensor's number is invalid above this.
+                     */
+                    readonly maxValid?: number | null;
+                    /**
+                     * Format: double
+                     * @description The sensor's number is invalid below this.
+                     */
+                    readonly minValid?: number | null;
+                    /**
+                     * Format: double
+                     * @description Over how many seconds levels are smoothed, 60 to 1800.
+                     */
+                    readonly windowSeconds?: number;
+                } | null;
                 /**
                  * Format: double
                  * @description The tank in litres, 1 to 5,000.
@@ -4134,8 +5025,9 @@ export interface components {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             readonly tracker?: components["schemas"]["NewTrackerIn"] | null;
         };
-        /** @description A vehicle's tank. */
+        /** @description A vehicle's tank and fuel sensor. */
         readonly VehicleFuel: {
+            readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
             /** @description What it runs on. */
             readonly kind: components["schemas"]["FuelKind"];
             /**
@@ -4143,6 +5035,7 @@ export interface components {
              * @description What it should need, litres per 100 km.
              */
             readonly normLitersPer100Km?: number | null;
+            readonly sensor?: components["schemas"]["Sensor"] | null;
             /**
              * Format: double
              * @description The tank in litres, 1 to 5,000.
@@ -4160,7 +5053,7 @@ export interface components {
             readonly category?: components["schemas"]["VehicleCategory"];
             /** @description Its colour, in words. */
             readonly color?: string | null;
-            /** @description Its tank. */
+            /** @description Its tank and fuel sensor. */
             readonly fuel?: components["schemas"]["VehicleFuel"];
             /** @description Who made it. */
             readonly make?: string | null;
@@ -4296,6 +5189,15 @@ export type ActivationMethod = components['schemas']['ActivationMethod'];
 export type ActivationRequest = components['schemas']['ActivationRequest'];
 export type ActivationStatus = components['schemas']['ActivationStatus'];
 export type Analytics = components['schemas']['Analytics'];
+export type ApexAnnotations = components['schemas']['ApexAnnotations'];
+export type ApexAxis = components['schemas']['ApexAxis'];
+export type ApexCharts = components['schemas']['ApexCharts'];
+export type ApexDecimals = components['schemas']['ApexDecimals'];
+export type ApexKind = components['schemas']['ApexKind'];
+export type ApexLabel = components['schemas']['ApexLabel'];
+export type ApexRange = components['schemas']['ApexRange'];
+export type ApexSeries = components['schemas']['ApexSeries'];
+export type ApexStroke = components['schemas']['ApexStroke'];
 export type AssignIn = components['schemas']['AssignIn'];
 export type AssignVehicleBody = components['schemas']['AssignVehicleBody'];
 export type AssignVehicleIn = components['schemas']['AssignVehicleIn'];
@@ -4306,9 +5208,18 @@ export type AssignmentState = components['schemas']['AssignmentState'];
 export type AuditAction = components['schemas']['AuditAction'];
 export type AuditEntry = components['schemas']['AuditEntry'];
 export type AuditResource = components['schemas']['AuditResource'];
+export type BoxAnnotation = components['schemas']['BoxAnnotation'];
+export type BoxLabel = components['schemas']['BoxLabel'];
+export type CalibrationPoint = components['schemas']['CalibrationPoint'];
 export type Cause = components['schemas']['Cause'];
+export type ChartFormat = components['schemas']['ChartFormat'];
+export type ChartJs = components['schemas']['ChartJs'];
 export type Circle = components['schemas']['Circle'];
+export type Columns = components['schemas']['Columns'];
 export type Connection = components['schemas']['Connection'];
+export type Consumption = components['schemas']['Consumption'];
+export type ConsumptionOfPeriod = components['schemas']['ConsumptionOfPeriod'];
+export type ConsumptionOut = components['schemas']['ConsumptionOut'];
 export type CreateDriverBody = components['schemas']['CreateDriverBody'];
 export type CreateGeofenceBody = components['schemas']['CreateGeofenceBody'];
 export type CreateOrganizationBody = components['schemas']['CreateOrganizationBody'];
@@ -4320,6 +5231,7 @@ export type CreateVehicleBody = components['schemas']['CreateVehicleBody'];
 export type CurrentDriver = components['schemas']['CurrentDriver'];
 export type CurrentVehicle = components['schemas']['CurrentVehicle'];
 export type CursorPagination = components['schemas']['CursorPagination'];
+export type Dataset = components['schemas']['Dataset'];
 export type Day = components['schemas']['Day'];
 export type Document = components['schemas']['Document'];
 export type DocumentType = components['schemas']['DocumentType'];
@@ -4330,6 +5242,12 @@ export type DriverIn = components['schemas']['DriverIn'];
 export type DriverStatus = components['schemas']['DriverStatus'];
 export type DriverStub = components['schemas']['DriverStub'];
 export type DriverView = components['schemas']['DriverView'];
+export type EAxis = components['schemas']['EAxis'];
+export type ECharts = components['schemas']['ECharts'];
+export type ELegend = components['schemas']['ELegend'];
+export type EMarkArea = components['schemas']['EMarkArea'];
+export type ESeries = components['schemas']['ESeries'];
+export type ETooltip = components['schemas']['ETooltip'];
 export type EmailIn = components['schemas']['EmailIn'];
 export type EndReason = components['schemas']['EndReason'];
 export type Event = components['schemas']['Event'];
@@ -4341,8 +5259,15 @@ export type FeatureCollectionIn = components['schemas']['FeatureCollectionIn'];
 export type FieldError = components['schemas']['FieldError'];
 export type FirstAdminIn = components['schemas']['FirstAdminIn'];
 export type ForgotPasswordBody = components['schemas']['ForgotPasswordBody'];
+export type FuelChart = components['schemas']['FuelChart'];
+export type FuelEntry = components['schemas']['FuelEntry'];
+export type FuelEvent = components['schemas']['FuelEvent'];
+export type FuelEventKind = components['schemas']['FuelEventKind'];
 export type FuelKind = components['schemas']['FuelKind'];
-export type FuelReading = components['schemas']['FuelReading'];
+export type FuelMotion = components['schemas']['FuelMotion'];
+export type FuelNow = components['schemas']['FuelNow'];
+export type FuelRecord = components['schemas']['FuelRecord'];
+export type FuelUnit = components['schemas']['FuelUnit'];
 export type Geofence = components['schemas']['Geofence'];
 export type GeofenceCreateIn = components['schemas']['GeofenceCreateIn'];
 export type GeofenceId = components['schemas']['GeofenceId'];
@@ -4355,10 +5280,12 @@ export type ImportResult = components['schemas']['ImportResult'];
 export type Imported = components['schemas']['Imported'];
 export type InsideOut = components['schemas']['InsideOut'];
 export type KeptDriver = components['schemas']['KeptDriver'];
+export type LabelPosition = components['schemas']['LabelPosition'];
 export type License = components['schemas']['License'];
 export type LicenseStatus = components['schemas']['LicenseStatus'];
 export type LicenseStub = components['schemas']['LicenseStub'];
 export type Limits = components['schemas']['Limits'];
+export type LiveFuel = components['schemas']['LiveFuel'];
 export type LiveGeofence = components['schemas']['LiveGeofence'];
 export type LiveVehicle = components['schemas']['LiveVehicle'];
 export type Lock = components['schemas']['Lock'];
@@ -4369,6 +5296,7 @@ export type LoginBody = components['schemas']['LoginBody'];
 export type LoginIn = components['schemas']['LoginIn'];
 export type LoginSystemUserBody = components['schemas']['LoginSystemUserBody'];
 export type LogoutBody = components['schemas']['LogoutBody'];
+export type Mark = components['schemas']['Mark'];
 export type Motion = components['schemas']['Motion'];
 export type MultiPolygon = components['schemas']['MultiPolygon'];
 export type NewTracker = components['schemas']['NewTracker'];
@@ -4398,12 +5326,15 @@ export type Place = components['schemas']['Place'];
 export type Plan = components['schemas']['Plan'];
 export type Plate = components['schemas']['Plate'];
 export type Polygon = components['schemas']['Polygon'];
+export type PositionFuel = components['schemas']['PositionFuel'];
 export type PositionIn = components['schemas']['PositionIn'];
 export type PositionsIn = components['schemas']['PositionsIn'];
 export type PositionsOut = components['schemas']['PositionsOut'];
 export type Principal = components['schemas']['Principal'];
 export type Problem = components['schemas']['Problem'];
+export type Quality = components['schemas']['Quality'];
 export type QuarantineReason = components['schemas']['QuarantineReason'];
+export type RawFormat = components['schemas']['RawFormat'];
 export type RefreshBody = components['schemas']['RefreshBody'];
 export type RefreshIn = components['schemas']['RefreshIn'];
 export type Rejected = components['schemas']['Rejected'];
@@ -4415,12 +5346,17 @@ export type Retention = components['schemas']['Retention'];
 export type Role = components['schemas']['Role'];
 export type Rules = components['schemas']['Rules'];
 export type Scope = components['schemas']['Scope'];
+export type Sensor = components['schemas']['Sensor'];
+export type SensorKind = components['schemas']['SensorKind'];
 export type ShapeSpec = components['schemas']['ShapeSpec'];
 export type SignedIn = components['schemas']['SignedIn'];
 export type SliceOfAuditEntry = components['schemas']['SliceOf_AuditEntry'];
 export type SliceOfEvent = components['schemas']['SliceOf_Event'];
+export type SliceOfFuelEntry = components['schemas']['SliceOf_FuelEntry'];
+export type SliceOfFuelRecord = components['schemas']['SliceOf_FuelRecord'];
 export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPosition'];
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
+export type Source = components['schemas']['Source'];
 export type Stay = components['schemas']['Stay'];
 export type StoredPosition = components['schemas']['StoredPosition'];
 export type Subscription = components['schemas']['Subscription'];
@@ -5306,6 +6242,262 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["DriverView"];
                 };
+            };
+            /** @description Any refusal; /problems explains the codes */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_fuel: {
+        readonly parameters: {
+            readonly query?: {
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                /** @description recordedAt from here, inclusive */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description recordedAt up to here, exclusive */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description Default: every one */
+                readonly quality?: readonly components["schemas"]["Quality"][];
+                /** @description -recordedAt (default) or recordedAt */
+                readonly sort?: "-recordedAt" | "recordedAt";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                /** @description Default 200, at most 1,000 */
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the log */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_FuelEntry"];
+                };
+            };
+            /** @description Any refusal; /problems explains the codes */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly fuel_chart: {
+        readonly parameters: {
+            readonly query: {
+                readonly vehicleId: components["schemas"]["VehicleId"];
+                /** @description recordedAt from here, inclusive */
+                readonly from: components["schemas"]["Timestamp"];
+                /** @description recordedAt up to here, exclusive; at most 366 days later */
+                readonly to: components["schemas"]["Timestamp"];
+                /** @description At most so many, 4 to 5,000, besides a null for each gap; default 500. The lowest and the highest of each part of the period stay */
+                readonly points?: number;
+                /** @description Default: chartjs */
+                readonly format?: components["schemas"]["ChartFormat"];
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The chart */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FuelChart"];
+                };
+            };
+            /** @description Any refusal; /problems explains the codes */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly fuel_consumption: {
+        readonly parameters: {
+            readonly query: {
+                /** @description At least one */
+                readonly vehicleId: readonly components["schemas"]["VehicleId"][];
+                /** @description From here, inclusive */
+                readonly from: components["schemas"]["Timestamp"];
+                /** @description Up to here, exclusive; at most 366 days later, of more than ten vehicles 3,660 days by their number */
+                readonly to: components["schemas"]["Timestamp"];
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description One for each vehicle */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["ConsumptionOut"];
+                };
+            };
+            /** @description Any refusal; /problems explains the codes */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly list_fuel_events: {
+        readonly parameters: {
+            readonly query?: {
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                readonly driverId?: readonly components["schemas"]["DriverId"][];
+                readonly type?: readonly components["schemas"]["FuelEventKind"][];
+                /** @description Default: active; in the feed: every one */
+                readonly status?: readonly components["schemas"]["EventStatus"][];
+                /** @description Ended then or later */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Begun before it */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description -startedAt (default), startedAt or sequence */
+                readonly sort?: "-startedAt" | "startedAt" | "sequence";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the list */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_FuelRecord"];
+                };
+            };
+            /** @description Any refusal; /problems explains the codes */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly fuel_raw_data: {
+        readonly parameters: {
+            readonly query: {
+                /** @description At least one */
+                readonly vehicleId: readonly components["schemas"]["VehicleId"][];
+                /** @description recordedAt from here, inclusive */
+                readonly from: components["schemas"]["Timestamp"];
+                /** @description recordedAt up to here, exclusive; at most 31 days later */
+                readonly to: components["schemas"]["Timestamp"];
+                /** @description Default: as Accept says, else json */
+                readonly format?: components["schemas"]["RawFormat"];
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The entries */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": readonly components["schemas"]["FuelEntry"][];
+                    readonly "application/x-ndjson": components["schemas"]["FuelEntry"];
+                    readonly "text/csv": string;
+                };
+            };
+            /** @description Any refusal; /problems explains the codes */
+            readonly default: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    readonly find_fuel: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
+            readonly path: {
+                readonly id: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The entry */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["FuelEntry"];
+                };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description Any refusal; /problems explains the codes */
             readonly default: {

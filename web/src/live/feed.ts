@@ -5,34 +5,35 @@ import { signal } from "@preact/signals";
 
 import { api } from "../api/client";
 import { isSignedOut } from "../api/problem";
-import type { Said } from "./protocol";
+import type { Fixes, Numbered, Order, Report, Said } from "./protocol";
 
 /**
- * live: what is shown is what is. stale: connected, but nothing heard for longer than a heartbeat takes.
+ * live: what is shown is what is. stale: connected, but the server does not answer.
  * reconnecting: what is shown is from before. off: nobody follows.
  */
 export type Connection = "off" | "connecting" | "live" | "stale" | "reconnecting";
 
 const SUBSCRIPTION = "page";
-/** A heartbeat comes every 15 s, unless the server is set otherwise. */
-const STALE_AFTER_MS = 20_000;
-/** Two heartbeats and a little: a connection silent for longer is dead, whatever the browser thinks. */
-const DEAD_AFTER_MS = 35_000;
 const LONGEST_PAUSE_MS = 15_000;
 
 /** Follows the feed of one organization from `start` to `stop`. */
 export class LiveFeed {
   readonly connection = signal<Connection>("off");
+  /** Since when what is shown is not what is, by this browser's clock; 0 while it is. */
+  readonly oldSince = signal(0);
   readonly #hear: (said: Said) => void;
+  #worker: Worker | null = null;
+  /** Vehicles by the worker's number. */
+  readonly #ids: string[] = [];
   #isOn = false;
   #organizationId: string | undefined;
   #intervalMs = 1000;
   #cursor: string | undefined;
   #attempts = 0;
-  #socket: WebSocket | null = null;
+  /** Counts connections; what the worker tells of earlier ones is passed over. */
+  #number = 0;
+  #isOpen = false;
   #pause = 0;
-  #watch = 0;
-  #heardAt = 0;
 
   constructor(hear: (said: Said) => void) {
     this.#hear = hear;
@@ -57,11 +58,17 @@ export class LiveFeed {
     removeEventListener("online", this.#again);
     removeEventListener("offline", this.#cut);
     this.#drop();
-    this.connection.value = "off";
+    this.#be("off");
+  }
+
+  #be(connection: Connection): void {
+    this.connection.value = connection;
+    const isOld = connection === "stale" || connection === "reconnecting";
+    this.oldSince.value = isOld ? this.oldSince.peek() || Date.now() : 0;
   }
 
   async #connect(): Promise<void> {
-    this.connection.value = this.#attempts === 0 ? "connecting" : "reconnecting";
+    this.#be(this.#attempts === 0 ? "connecting" : "reconnecting");
     const organizationId = this.#organizationId;
     let ticket: string;
     try {
@@ -72,38 +79,54 @@ export class LiveFeed {
       else if (this.#isOn && organizationId === this.#organizationId) this.#wait();
       return;
     }
-    if (!this.#isOn || organizationId !== this.#organizationId || this.#socket) return;
-    const socket = new WebSocket(new URL("/v1/ws/live", location.href.replace(/^http/, "ws")));
-    this.#socket = socket;
-    this.#heardAt = performance.now();
-    this.#watch = window.setInterval(() => this.#look(), 1000);
-    socket.onopen = () => {
-      const filter = { organizationId };
-      socket.send(JSON.stringify({ type: "authenticate", ticket }));
-      socket.send(JSON.stringify({
-        type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events"], filter,
-        minIntervalMs: this.#intervalMs, ...(this.#cursor ? { cursor: this.#cursor } : {}),
-      }));
+    if (!this.#isOn || organizationId !== this.#organizationId || this.#isOpen) return;
+    this.#isOpen = true;
+    this.#number += 1;
+    const filter = { organizationId };
+    const subscription = {
+      type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events"], filter,
+      minIntervalMs: this.#intervalMs, ...(this.#cursor ? { cursor: this.#cursor } : {}),
     };
-    socket.onmessage = (message: MessageEvent<string>) => this.#take(JSON.parse(message.data) as Said);
-    socket.onclose = () => this.#lost();
+    this.#order({
+      do: "open", connection: this.#number, url: new URL("/v1/ws/live", location.href.replace(/^http/, "ws")).href,
+      firstWords: [{ type: "authenticate", ticket }, subscription].map((words) => JSON.stringify(words)),
+    });
+  }
+
+  #order(order: Order): void {
+    if (!this.#worker) {
+      this.#worker = new Worker(new URL("./socket.worker.ts", import.meta.url), { type: "module" });
+      this.#worker.onmessage = ({ data }: MessageEvent<Report>) => this.#told(data);
+    }
+    this.#worker.postMessage(order);
+  }
+
+  #told(report: Report): void {
+    // ids are numbered once, whichever connection brought them
+    const said = report.is === "said" ? this.#named(report.said) : null;
+    if (!this.#isOpen || report.connection !== this.#number) return;
+    if (said) this.#take(said);
+    else if (report.is === "closed") this.#lost();
+    else if (report.is === "silent" && this.connection.peek() === "live") this.#be("stale");
+    else if (report.is === "heard" && this.connection.peek() === "stale") this.#be("live");
+  }
+
+  #named(said: Said<Numbered>): Said {
+    if (said.type !== "snapshot" && said.type !== "delta") return said;
+    const { numbers, ...columns } = said.vehicles;
+    this.#ids.push(...columns.newIds);
+    const vehicles: Fixes = { ...columns, ids: Array.from(numbers, (number) => this.#ids[number] ?? "") };
+    return { ...said, vehicles };
   }
 
   #take(said: Said): void {
-    this.#heardAt = performance.now();
     if (said.type === "subscribed") this.#attempts = 0;
     // a snapshot is only whole with its last part
-    if ((said.type === "snapshot" && said.last) || this.connection.value === "stale") this.connection.value = "live";
+    if (said.type === "snapshot" && said.last) this.#be("live");
     this.#hear(said);
     // after it was taken in: a cursor must not run ahead of what is shown
     if (said.type === "subscribed" || said.type === "event") this.#cursor = said.cursor;
     if (said.type === "heartbeat") this.#cursor = said.cursors[SUBSCRIPTION] ?? this.#cursor;
-  }
-
-  #look(): void {
-    const silence = performance.now() - this.#heardAt;
-    if (silence > DEAD_AFTER_MS) this.#lost();
-    else if (silence > STALE_AFTER_MS && this.connection.value === "live") this.connection.value = "stale";
   }
 
   #lost(): void {
@@ -114,7 +137,7 @@ export class LiveFeed {
   /** Longer after each attempt, and never all browsers at once: the server may just have started again. */
   #wait(): void {
     this.#attempts += 1;
-    this.connection.value = "reconnecting";
+    this.#be("reconnecting");
     const longest = Math.min(LONGEST_PAUSE_MS, 500 * 2 ** Math.min(this.#attempts, 5));
     clearTimeout(this.#pause);
     this.#pause = window.setTimeout(() => void this.#connect(), longest * (0.5 + Math.random() / 2));
@@ -122,7 +145,7 @@ export class LiveFeed {
 
   /** The browser has a network again. */
   readonly #again = (): void => {
-    if (this.#socket) return;
+    if (this.#isOpen) return;
     clearTimeout(this.#pause);
     void this.#connect();
   };
@@ -132,11 +155,7 @@ export class LiveFeed {
 
   #drop(): void {
     clearTimeout(this.#pause);
-    clearInterval(this.#watch);
-    const socket = this.#socket;
-    this.#socket = null;
-    if (!socket) return;
-    socket.onopen = socket.onmessage = socket.onclose = null;
-    socket.close();
+    if (this.#isOpen) this.#order({ do: "close" });
+    this.#isOpen = false;
   }
 }

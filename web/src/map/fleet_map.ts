@@ -1,92 +1,306 @@
 // The map itself: MapLibre with our style, fences and vehicles. Loaded when it is shown; knows no signals and no views.
 
-import { type GeoJSONSource, LngLatBounds, Map as MapLibre, NavigationControl, setWorkerUrl } from "maplibre-gl";
+import { type GeoJSONSource, LngLatBounds, type LngLatLike, Map as MapLibre, NavigationControl, ScaleControl, setWorkerUrl } from "maplibre-gl";
 import workerUrl from "maplibre-gl/dist/maplibre-gl-worker.mjs?url";
 import "maplibre-gl/dist/maplibre-gl.css";
 
 import type { Fence } from "../api/types";
-import { MOTIONS, type VehicleTable } from "../state/vehicles";
-import { fenceFeatures } from "./shapes";
-import { style } from "./style";
+import { type Background, background, together } from "./background";
+import { graticule } from "./graticule";
+import type { Point } from "./geodesic";
+import { mercatorX, mercatorY } from "./mercator";
+import { fenceFeatures, fenceNames } from "./shapes";
+import { FILLED, type Filled, style } from "./style";
+import { token } from "./tokens";
+import { type Drawn, VehicleLayer } from "./vehicle_layer";
+import { WakeLayer } from "./wake_layer";
+import { rgb } from "./webgl";
 
 setWorkerUrl(workerUrl);
 
 /** A fence wider than this is a country, not a place: the map does not open on it. Degrees. */
 const WIDE_DEGREES = 5;
+/** How far beside a vehicle one may click. CSS pixels. */
+const REACH_PIXELS = 18;
+/** Names are shown from this zoom on, and while so many vehicles are in view that people can read them. */
+const NAMES_FROM_ZOOM = 10.5;
+const MOST_NAMES = 120;
+/** Names of so many vehicles move with each of their positions, of more once a second. */
+const FEW = 200;
+/** From this zoom on the coasts of the first load are corners. */
+const FINER_FROM_ZOOM = 3.5;
+
+const isStill = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** Vehicles by row, as state/vehicles.ts has them. */
+export interface Shown extends Drawn {
+  readonly ids: readonly string[];
+  row(id: string): number | undefined;
+}
 
 /** A map in an element. The constructor throws where the browser has no WebGL2. */
 export class FleetMap {
   /** MapLibre's own map, for what draws on it. */
   readonly map: MapLibre;
-  #fences: GeoJSON.FeatureCollection = fenceFeatures([], () => false);
-  #vehicles: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
+  /** Called when somebody clicks on a vehicle, or beside all of them. */
+  onPick: (id: string | null) => void = () => {};
+  /** Called when somebody moves the map by hand while it follows a vehicle. */
+  onFollowEnd: () => void = () => {};
+  #background: Background | null = null;
+  readonly #filled = new Map<Filled, GeoJSON.FeatureCollection | GeoJSON.Feature>();
+  readonly #vehicles = new VehicleLayer(() => ({
+    standings: ["--unknown", "--stopped", "--moving", "--silent", "--silent", "--moving"].map((name) => rgb(token(name))),
+    rim: rgb(token("--panel")),
+    ring: rgb(token("--accent")),
+  }));
+  readonly #wakes = new WakeLayer(() => rgb(token("--wake")));
+  #finer: Promise<GeoJSON.FeatureCollection | GeoJSON.Feature> | null = null;
+  #refined: GeoJSONSource | null = null;
+  #shown: Shown | null = null;
+  #standings: Uint8Array = new Uint8Array(0);
+  #nameOf: (id: string) => string = () => "";
+  #chosen: string | null = null;
+  #namedAt = 0;
+  #isFollowing = false;
   #isFitted = false;
+  readonly #isLive: boolean;
 
-  constructor(container: HTMLElement, whenReady: () => void) {
+  /** `isLive`: whether vehicles have names and leave wakes; a replay has one vehicle and its whole trail. */
+  constructor(container: HTMLElement, whenReady: () => void, isLive = true) {
+    this.#isLive = isLive;
     this.map = new MapLibre({
       container,
-      style: style(),
+      style: style(null),
       center: [10, 30],
       zoom: 1,
+      maxPitch: 0,
       fadeDuration: 0,
       attributionControl: { compact: true },
       dragRotate: false,
       pitchWithRotate: false,
     });
+    this.map.touchZoomRotate.disableRotation();
+    this.map.keyboard.disableRotation();
     this.map.addControl(new NavigationControl({ showCompass: false }), "top-right");
-    this.map.on("style.load", () => this.#fill());
-    this.map.once("idle", whenReady);
+    this.map.addControl(new ScaleControl({ unit: "metric" }), "bottom-left");
+    this.map.on("style.load", () => this.#fillAll());
+    this.map.on("moveend", () => this.#look());
+    this.map.on("dragstart", () => this.#endFollowing());
+    this.map.on("click", ({ point }) => this.onPick(this.vehicleAt(point.x, point.y)));
+    this.map.on("mousemove", ({ point }) => {
+      this.map.getCanvas().style.cursor = this.vehicleAt(point.x, point.y) ? "pointer" : "";
+    });
+    // not "idle": a fleet that moves never is
+    this.map.once("style.load", () => this.map.once("render", whenReady));
+    void background.then((found) => {
+      this.#background = found;
+      if (found) this.restyle();
+    });
   }
 
   /** Draws the fences; `occupied` tells those somebody is in. */
   setFences(fences: Iterable<Fence>, occupied: (id: string) => boolean): void {
-    this.#fences = fenceFeatures(fences, occupied);
-    this.#fill();
+    const list = [...fences];
+    this.fill("fences", fenceFeatures(list, occupied));
+    this.fill("fence-names", fenceNames(list));
+    this.#fit();
   }
 
-  /** Draws the vehicles where the table has them. */
-  setVehicles(table: VehicleTable): void {
-    this.#vehicles = {
-      type: "FeatureCollection",
-      features: table.ids.map((id, row) => ({
-        type: "Feature",
-        geometry: { type: "Point", coordinates: [table.longitudes[row] ?? 0, table.latitudes[row] ?? 0] },
-        properties: { id, motion: MOTIONS[table.motions[row] ?? 0] },
-      })),
-    };
-    this.#fill();
+  /** Draws the vehicles where they are, by their standings (state/standing.ts). */
+  setVehicles(vehicles: Shown, standings: Uint8Array, nameOf: (id: string) => string): void {
+    this.#shown = vehicles;
+    this.#nameOf = nameOf;
+    if (this.#isLive) this.#wakes.set(vehicles.ids, vehicles);
+    this.#standings = standings;
+    this.#draw();
+    if (vehicles.count <= FEW || performance.now() - this.#namedAt > 1000) this.#showNames();
+    this.#keepInView();
+    this.#fit();
+  }
+
+  /** Puts features into one of our sources. */
+  fill(source: Filled, features: GeoJSON.FeatureCollection | GeoJSON.Feature): void {
+    this.#filled.set(source, features);
+    this.map.getSource<GeoJSONSource>(source)?.setData(features);
+  }
+
+  /** Marks a vehicle; null for none. */
+  choose(id: string | null): void {
+    this.#chosen = id;
+    this.#draw();
+    this.#showNames();
+  }
+
+  /** Draws where somebody went: longitude, latitude. */
+  setTrail(points: readonly Point[]): void {
+    this.fill("trail", { type: "Feature", properties: {}, geometry: { type: "LineString", coordinates: points.map((point) => [...point]) } });
+  }
+
+  /** Keeps the chosen vehicle in the middle, or does not any more. */
+  follow(isOn: boolean): void {
+    this.#isFollowing = isOn;
+    const place = this.#place(this.#chosen);
+    if (isOn && place) this.#moveTo(place, Math.max(this.map.getZoom(), 13));
+  }
+
+  /** Shows a vehicle, if it is out of view. */
+  reveal(id: string): void {
+    const place = this.#place(id);
+    if (place && !this.map.getBounds().contains(place)) this.#moveTo(place, Math.max(this.map.getZoom(), 12));
+  }
+
+  /** Shows all vehicles and the fences that are places. */
+  fitAll(): void {
+    this.#endFollowing();
+    this.#show(this.#everything(), !isStill());
+  }
+
+  /** Shows all of a line. */
+  fitLine(points: readonly Point[]): void {
+    const bounds = new LngLatBounds();
+    for (const [longitude, latitude] of points) bounds.extend([longitude, latitude]);
+    this.#isFitted = true;
+    this.#show(bounds, false);
+  }
+
+  /** The vehicle at a point of the map's element, CSS pixels. */
+  vehicleAt(x: number, y: number): string | null {
+    const { lng, lat } = this.map.unproject([x, y]);
+    const world = 512 * 2 ** this.map.getZoom();
+    const row = this.#vehicles.nearest(mercatorX(lng), mercatorY(lat), REACH_PIXELS / world);
+    return row === undefined ? null : this.#shown?.ids[row] ?? null;
+  }
+
+  /** Where a vehicle is drawn: degrees. */
+  whereIs(id: string): Point | null {
+    return this.#place(id);
+  }
+
+  /** Forgets where everybody was: another fleet is shown. */
+  forget(): void {
+    this.#wakes.clear();
+    this.#isFitted = false;
   }
 
   /** Takes over the colours of the theme in force. */
   restyle(): void {
-    this.map.setStyle(style());
+    const theirs = this.#background?.style;
+    if (theirs) this.map.setStyle(theirs, { diff: false, transformStyle: (_, next) => together(next, style(this.#background)) });
+    else this.map.setStyle(style(this.#background), { diff: false });
   }
 
   remove(): void {
     this.map.remove();
   }
 
-  #fill(): void {
-    this.map.getSource<GeoJSONSource>("fences")?.setData(this.#fences);
-    this.map.getSource<GeoJSONSource>("vehicles")?.setData(this.#vehicles);
-    this.#fit();
+  #fillAll(): void {
+    for (const source of FILLED) {
+      const features = this.#filled.get(source);
+      if (features) this.map.getSource<GeoJSONSource>(source)?.setData(features);
+    }
+    if (!this.map.getLayer("wakes")) this.map.addLayer(this.#wakes, "fences-name");
+    if (!this.map.getLayer("vehicles")) this.map.addLayer(this.#vehicles, "names");
+    this.#look();
+  }
+
+  /** What is drawn only where one looks. */
+  #look(): void {
+    this.#showNames();
+    const bounds = this.map.getBounds();
+    const lines = this.map.getSource<GeoJSONSource>("graticule");
+    lines?.setData(graticule(bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()));
+    if (this.map.getZoom() < FINER_FROM_ZOOM || !this.map.getSource("land")) return;
+    this.#finer ??= import("./land").then(({ finerLand }) => finerLand);
+    // coasts that do not arrive are no fault worth a word: the others stay
+    this.#finer.then((land) => this.#refine(land)).catch(() => { this.#finer = null; });
+  }
+
+  #refine(land: GeoJSON.FeatureCollection | GeoJSON.Feature): void {
+    const source = this.map.getSource<GeoJSONSource>("land");
+    if (!source || source === this.#refined) return;
+    this.#refined = source;
+    source.setData(land);
+  }
+
+  #place(id: string | null): Point | null {
+    const row = id === null ? undefined : this.#shown?.row(id);
+    if (row === undefined || !this.#shown) return null;
+    return [this.#shown.longitudes[row] ?? 0, this.#shown.latitudes[row] ?? 0];
+  }
+
+  #draw(): void {
+    const shown = this.#shown;
+    if (shown) this.#vehicles.set(shown, this.#standings, this.#chosen === null ? undefined : shown.row(this.#chosen));
+  }
+
+  #keepInView(): void {
+    const place = this.#isFollowing ? this.#place(this.#chosen) : null;
+    if (place && !this.map.isMoving()) this.#moveTo(place, this.map.getZoom());
+  }
+
+  #showNames(): void {
+    this.#namedAt = performance.now();
+    const features = this.#nameable().map((row): GeoJSON.Feature => {
+      const id = this.#shown?.ids[row] ?? "";
+      const coordinates = [this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0];
+      return { type: "Feature", geometry: { type: "Point", coordinates }, properties: { name: this.#nameOf(id), order: id === this.#chosen ? 0 : 1 } };
+    });
+    if (features.length > 0 || this.#filled.has("names")) this.fill("names", { type: "FeatureCollection", features });
+  }
+
+  #nameable(): number[] {
+    const shown = this.#shown;
+    const rows: number[] = [];
+    if (!shown) return rows;
+    const chosen = this.#chosen === null ? undefined : shown.row(this.#chosen);
+    const only = chosen === undefined ? [] : [chosen];
+    if (!this.#isLive) return [];
+    if (this.map.getZoom() < NAMES_FROM_ZOOM) return only;
+    const bounds = this.map.getBounds();
+    const [west, east, south, north] = [bounds.getWest(), bounds.getEast(), bounds.getSouth(), bounds.getNorth()];
+    for (let row = 0; row < shown.count; row += 1) {
+      const [x, y] = [shown.longitudes[row] ?? 0, shown.latitudes[row] ?? 0];
+      if (x < west || x > east || y < south || y > north) continue;
+      rows.push(row);
+      if (rows.length > MOST_NAMES) return only;
+    }
+    return rows;
+  }
+
+  #moveTo(center: LngLatLike, zoom: number): void {
+    if (isStill()) this.map.jumpTo({ center, zoom });
+    else this.map.easeTo({ center, zoom, duration: 400 });
+  }
+
+  #endFollowing(): void {
+    if (!this.#isFollowing) return;
+    this.#isFollowing = false;
+    this.onFollowEnd();
+  }
+
+  #everything(): LngLatBounds {
+    const bounds = new LngLatBounds();
+    for (let row = 0; row < (this.#shown?.count ?? 0); row += 1) bounds.extend([this.#shown?.longitudes[row] ?? 0, this.#shown?.latitudes[row] ?? 0]);
+    const fences = this.#filled.get("fences");
+    for (const { geometry } of fences?.type === "FeatureCollection" ? fences.features : []) {
+      const own = new LngLatBounds();
+      const rings = geometry.type === "Polygon" ? geometry.coordinates : geometry.type === "MultiPolygon" ? geometry.coordinates.flat() : [];
+      for (const ring of rings) for (const corner of ring) own.extend(corner as Point);
+      if (!own.isEmpty() && own.getEast() - own.getWest() < WIDE_DEGREES) bounds.extend(own);
+    }
+    return bounds;
   }
 
   /** Once, as soon as there is something to see: afterwards the view is the dispatcher's own. */
   #fit(): void {
     if (this.#isFitted) return;
-    const bounds = new LngLatBounds();
-    for (const { geometry } of this.#vehicles.features) {
-      if (geometry.type === "Point") bounds.extend(geometry.coordinates as [number, number]);
-    }
-    for (const { geometry } of this.#fences.features) {
-      const own = new LngLatBounds();
-      const rings = geometry.type === "Polygon" ? geometry.coordinates : geometry.type === "MultiPolygon" ? geometry.coordinates.flat() : [];
-      for (const ring of rings) for (const corner of ring) own.extend(corner as [number, number]);
-      if (!own.isEmpty() && own.getEast() - own.getWest() < WIDE_DEGREES) bounds.extend(own);
-    }
+    const bounds = this.#everything();
     if (bounds.isEmpty()) return;
     this.#isFitted = true;
-    this.map.fitBounds(bounds, { padding: 48, maxZoom: 15, animate: false });
+    this.#show(bounds, false);
+  }
+
+  #show(bounds: LngLatBounds, animate: boolean): void {
+    if (!bounds.isEmpty()) this.map.fitBounds(bounds, { padding: 48, maxZoom: 15, animate });
   }
 }

@@ -42,3 +42,24 @@ export function fenceFeatures(fences: Iterable<Fence>, occupied: (id: string) =>
   }
   return { type: "FeatureCollection", features };
 }
+
+/** A shape's middle: of a circle its centre, else of the box around it. */
+function middleOf(shape: ShapeSpec): Point {
+  if (shape.type === "circle") return point(shape.center);
+  const geometry = geometryOf(shape);
+  const corners = geometry.type === "Polygon" ? geometry.coordinates.flat() : geometry.coordinates.flat(2);
+  const middle = (axis: 0 | 1) => {
+    const values = corners.map((corner) => corner[axis] ?? 0);
+    return (Math.min(...values) + Math.max(...values)) / 2;
+  };
+  return [middle(0), middle(1)];
+}
+
+/** The names of fences as points, so that a fence that lies on several tiles has one. */
+export function fenceNames(fences: Iterable<Fence>): GeoJSON.FeatureCollection {
+  const features: GeoJSON.Feature[] = [];
+  for (const { name, shape } of fences) {
+    if (shape) features.push({ type: "Feature", geometry: { type: "Point", coordinates: middleOf(shape) }, properties: { name } });
+  }
+  return { type: "FeatureCollection", features };
+}

@@ -1,49 +1,94 @@
 // What the map looks like, light and dark: the colours of styles/tokens.css, which MapLibre cannot read itself.
 
-import type { StyleSpecification } from "maplibre-gl";
+import type { LayerSpecification, StyleSpecification } from "maplibre-gl";
 import land from "virtual:land";
 
 import { strings } from "../strings";
+import type { Background } from "./background";
+import { cities } from "./cities";
+import { token } from "./tokens";
 
 const EMPTY: GeoJSON.FeatureCollection = { type: "FeatureCollection", features: [] };
 
-const token = (name: string): string => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+/** The sources that are filled as the fleet moves, in no order. */
+export const FILLED = ["fences", "fence-names", "trail", "marks", "names"] as const;
+export type Filled = (typeof FILLED)[number];
 
 /** The style for the theme in force. Without `glyphs`, letters are drawn here: no font is fetched. */
-export function style(): StyleSpecification {
-  const fenceColor = ["coalesce", ["get", "color"], ["case", ["get", "occupied"], token("--accent"), token("--quiet")]] as const;
+export function style(background: Background | null): StyleSpecification {
+  const under = background ?? coasts();
   return {
     version: 8,
     sources: {
-      land: { type: "geojson", data: land, attribution: strings.map.attribution },
-      fences: { type: "geojson", data: EMPTY },
-      vehicles: { type: "geojson", data: EMPTY },
+      ...under.sources,
+      ...Object.fromEntries(FILLED.map((id) => [id, { type: "geojson" as const, data: EMPTY }])),
     },
-    layers: [
+    layers: [...under.layers(), ...ours()],
+  };
+}
+
+function coasts(): Background {
+  return {
+    sources: {
+      land: { type: "geojson", data: land, attribution: strings.map.attribution, tolerance: 0.2 },
+      graticule: { type: "geojson", data: EMPTY },
+      cities: { type: "geojson", data: cities },
+    },
+    layers: () => [
       { id: "water", type: "background", paint: { "background-color": token("--map-water") } },
       { id: "land", type: "fill", source: "land", paint: { "fill-color": token("--map-land") } },
+      { id: "coast", type: "line", source: "land", paint: { "line-color": token("--map-coast"), "line-width": 0.75 } },
+      { id: "graticule", type: "line", source: "graticule", paint: { "line-color": token("--map-grid"), "line-width": 1 } },
       {
-        id: "fences-fill", type: "fill", source: "fences",
-        paint: { "fill-color": fenceColor as never, "fill-opacity": ["case", ["get", "occupied"], 0.2, 0.08] },
-      },
-      {
-        id: "fences-line", type: "line", source: "fences",
-        paint: { "line-color": fenceColor as never, "line-width": ["case", ["get", "occupied"], 2, 1.25], "line-opacity": ["case", ["get", "enabled"], 1, 0.4] },
-      },
-      {
-        id: "fences-name", type: "symbol", source: "fences", minzoom: 9,
-        layout: { "text-field": ["get", "name"], "text-size": 11 },
-        paint: { "text-color": token("--ink"), "text-halo-color": token("--map-land"), "text-halo-width": 1.5 },
-      },
-      {
-        id: "vehicles", type: "circle", source: "vehicles",
-        paint: {
-          "circle-radius": 5,
-          "circle-color": ["match", ["get", "motion"], "moving", token("--moving"), "stopped", token("--stopped"), token("--unknown")],
-          "circle-stroke-width": 1.5,
-          "circle-stroke-color": token("--panel"),
-        },
+        id: "cities", type: "symbol", source: "cities", maxzoom: 12, filter: ["any", ["==", ["get", "rank"], 1], [">=", ["zoom"], 3.5]],
+        layout: { "text-field": ["get", "name"], "text-size": ["interpolate", ["linear"], ["zoom"], 1, 10, 8, 14], "text-letter-spacing": 0.04 },
+        paint: { "text-color": token("--quiet"), "text-halo-color": token("--map-land"), "text-halo-width": 1.25, "text-opacity": 0.85 },
       },
     ],
   };
+}
+
+function ours(): LayerSpecification[] {
+  const fenceColor = ["coalesce", ["get", "color"], ["case", ["get", "occupied"], token("--fence"), token("--quiet")]] as const;
+  const halo = { "text-halo-color": token("--map-land"), "text-halo-width": 1.75 };
+  return [
+    {
+      id: "fences-fill", type: "fill", source: "fences",
+      paint: { "fill-color": fenceColor as never, "fill-opacity": ["case", ["get", "occupied"], 0.11, 0.05] },
+    },
+    {
+      id: "fences-line", type: "line", source: "fences",
+      paint: { "line-color": fenceColor as never, "line-width": ["case", ["get", "occupied"], 2, 1.25], "line-opacity": ["case", ["get", "enabled"], 1, 0.4] },
+    },
+    {
+      id: "trail-rim", type: "line", source: "trail", layout: { "line-cap": "round", "line-join": "round" },
+      paint: { "line-color": token("--panel"), "line-width": 6 },
+    },
+    {
+      id: "trail", type: "line", source: "trail", layout: { "line-cap": "round", "line-join": "round" },
+      paint: { "line-color": token("--accent"), "line-width": 3 },
+    },
+    {
+      id: "fences-name", type: "symbol", source: "fence-names", minzoom: 9,
+      layout: { "text-field": ["get", "name"], "text-size": 11.5, "text-max-width": 9 },
+      paint: { "text-color": token("--ink"), ...halo },
+    },
+    {
+      id: "marks", type: "circle", source: "marks",
+      paint: {
+        "circle-radius": 6, "circle-stroke-width": 2, "circle-stroke-color": token("--panel"),
+        "circle-color": ["match", ["get", "kind"], "entry", token("--moving"), "exit", token("--stopped"), "dwell", token("--accent"), token("--unknown")],
+      },
+    },
+    {
+      id: "marks-name", type: "symbol", source: "marks", minzoom: 11,
+      layout: { "text-field": ["get", "text"], "text-size": 11, "text-offset": [0.9, 0], "text-anchor": "left" },
+      paint: { "text-color": token("--ink"), ...halo },
+    },
+    {
+      id: "names", type: "symbol", source: "names",
+      layout: { "text-field": ["get", "name"], "text-size": 11.5, "text-offset": [0, 1.35], "text-anchor": "top", "symbol-sort-key": ["get", "order"] },
+      paint: { "text-color": token("--ink"), ...halo },
+    },
+  ];
 }

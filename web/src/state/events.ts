@@ -5,35 +5,39 @@ import { signal } from "@preact/signals";
 import type { Event } from "../api/schema";
 
 const MOST = 1000;
+/** However many events come, people read no faster. */
+const SHOW_EVERY_MS = 250;
+
+/** An event and when it happened, milliseconds since 1970. */
+interface Timed {
+  readonly event: Event;
+  readonly at: number;
+}
 
 /** The newest events by when they happened; each once, in its newest revision. */
 export class Events {
   readonly list = signal<readonly Event[]>([]);
-  #waiting: Event[] = [];
-  #frame = 0;
+  #known = new Map<string, Timed>();
+  #timer = 0;
 
-  /** Takes in events, also ones that are known: shown together with what else comes before the next picture. */
+  /** Takes in events, also ones that are known: shown together with what else comes in the same quarter of a second. */
   add(...events: readonly Event[]): void {
-    this.#waiting.push(...events);
-    this.#frame ||= requestAnimationFrame(() => this.#merge());
+    for (const event of events) {
+      if ((this.#known.get(event.id)?.event.revision ?? 0) > event.revision) continue;
+      this.#known.set(event.id, { event, at: Date.parse(event.occurredAt) });
+    }
+    this.#timer ||= window.setTimeout(() => this.#show(), SHOW_EVERY_MS);
   }
 
   clear(): void {
-    this.#waiting = [];
+    this.#known.clear();
     this.list.value = [];
   }
 
-  #merge(): void {
-    this.#frame = 0;
-    const newest = new Map<string, Event>();
-    for (const event of [...this.list.value, ...this.#waiting]) {
-      if ((newest.get(event.id)?.revision ?? 0) <= event.revision) newest.set(event.id, event);
-    }
-    this.#waiting = [];
-    this.list.value = [...newest.values()].sort(newestFirst).slice(0, MOST);
+  #show(): void {
+    this.#timer = 0;
+    const newest = [...this.#known.values()].sort((a, b) => b.at - a.at || b.event.sequence - a.event.sequence).slice(0, MOST);
+    this.#known = new Map(newest.map((timed) => [timed.event.id, timed]));
+    this.list.value = newest.map(({ event }) => event);
   }
-}
-
-function newestFirst(a: Event, b: Event): number {
-  return Date.parse(b.occurredAt) - Date.parse(a.occurredAt) || b.sequence - a.sequence;
 }

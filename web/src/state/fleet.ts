@@ -37,6 +37,9 @@ export const inside = new Inside();
 export const events = new Events();
 export const feed = new LiveFeed(hear);
 
+/** Ids of all vehicles, also of those that have not reported. */
+export const fleetIds = computed(() => [...vehicles.value.keys()]);
+
 /** The name of a vehicle; of one that is not known yet, the end of its id. */
 export const vehicleName = (id: string): string => vehicles.value.get(id)?.name ?? id.slice(-8);
 /** The name of a fence. */
@@ -126,16 +129,16 @@ function hear(said: Said): void {
         positions.clear();
         inside.clear();
       }
-      said.vehicles.forEach((vehicle) => positions.put(vehicle));
+      positions.put(said.vehicles);
       said.occupancy.forEach((stay) => inside.enter(stay));
-      if (said.last) tell();
+      if (said.last) tell(positions.ids);
       break;
     case "delta":
-      said.vehicles.forEach((vehicle) => positions.put(vehicle));
+      positions.put(said.vehicles);
       said.removes?.forEach((id) => positions.remove(id));
       said.occupancy.leave.forEach((left) => inside.leave(left));
       said.occupancy.enter.forEach((stay) => inside.enter(stay));
-      tell();
+      tell(said.vehicles.newIds);
       break;
     case "event":
       events.add(said.event);
@@ -145,6 +148,7 @@ function hear(said: Said): void {
       if (said.reason === "cursorExpired") loadEvents().catch(notice);
       break;
     case "heartbeat":
+    case "pong":
       serverSays(said.serverTime);
       break;
     case "error":
@@ -155,10 +159,11 @@ function hear(said: Said): void {
   }
 }
 
-function tell(): void {
+/** Tells those who follow; vehicles that came may be new to us. */
+function tell(came: Iterable<string>): void {
   positions.changed();
   inside.changed();
-  if (isNew(positions.ids, vehicles.peek())) loadVehicles().catch(notice);
+  if (isNew(came, vehicles.peek())) loadVehicles().catch(notice);
   if (isNew(inside.fences(), fences.peek())) loadFences().catch(notice);
 }
 

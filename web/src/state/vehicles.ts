@@ -2,12 +2,11 @@
 
 import { signal } from "@preact/signals";
 
-import type { Motion } from "../api/schema";
-import type { FeedVehicle } from "../live/protocol";
-
-export const MOTIONS: readonly Motion[] = ["unknown", "stopped", "moving"];
+import type { Fixes } from "../live/protocol";
+import { bearing } from "../map/mercator";
 
 const FIRST_CAPACITY = 256;
+const WANDER_METERS = 15;
 
 /**
  * Vehicles that have reported, in rows 0 to `count` - 1. A vehicle's row may change when another one is removed: whoever
@@ -15,20 +14,23 @@ const FIRST_CAPACITY = 256;
  */
 export class VehicleTable {
   readonly revision = signal(0);
+  /** One more whenever rows come or go. */
+  readonly membership = signal(0);
   readonly ids: string[] = [];
   /** Degrees, WGS 84. */
   longitudes = new Float64Array(FIRST_CAPACITY);
   latitudes = new Float64Array(FIRST_CAPACITY);
   speedsKmh = new Float32Array(FIRST_CAPACITY);
-  /** Clockwise from north. */
+  /** Clockwise from north: what the tracker said, else the way it went. */
   headingsDegrees = new Float32Array(FIRST_CAPACITY);
   /** The device's clock at the newest fix, milliseconds since 1970. */
   recordedAt = new Float64Array(FIRST_CAPACITY);
   /** The server's clock when it arrived. */
   receivedAt = new Float64Array(FIRST_CAPACITY);
-  /** Places in MOTIONS. */
+  /** Places in MOTIONS (live/protocol.ts). */
   motions = new Uint8Array(FIRST_CAPACITY);
   readonly #rows = new Map<string, number>();
+  #members = 0;
 
   get count(): number {
     return this.ids.length;
@@ -40,16 +42,20 @@ export class VehicleTable {
   }
 
   /** Takes in what the feed says; says nothing of it until `changed`. */
-  put({ vehicleId, position, motion }: FeedVehicle): void {
-    if (!position) return;
-    const row = this.#rows.get(vehicleId) ?? this.#add(vehicleId);
-    this.longitudes[row] = position.longitude;
-    this.latitudes[row] = position.latitude;
-    this.speedsKmh[row] = position.speedKmh ?? NaN;
-    this.headingsDegrees[row] = position.headingDegrees ?? NaN;
-    this.recordedAt[row] = Date.parse(position.recordedAt);
-    this.receivedAt[row] = Date.parse(position.receivedAt);
-    this.motions[row] = Math.max(0, MOTIONS.indexOf(motion));
+  put(fixes: Fixes): void {
+    fixes.ids.forEach((id, from) => {
+      const row = this.#rows.get(id) ?? this.#add(id);
+      const [longitude, latitude] = [fixes.longitudes[from] ?? NaN, fixes.latitudes[from] ?? NaN];
+      const reported = fixes.headingsDegrees[from] ?? NaN;
+      if (!Number.isNaN(reported)) this.headingsDegrees[row] = reported;
+      else this.#head(row, longitude, latitude);
+      this.longitudes[row] = longitude;
+      this.latitudes[row] = latitude;
+      this.speedsKmh[row] = fixes.speedsKmh[from] ?? NaN;
+      this.recordedAt[row] = fixes.recordedAt[from] ?? NaN;
+      this.receivedAt[row] = fixes.receivedAt[from] ?? NaN;
+      this.motions[row] = fixes.motions[from] ?? 0;
+    });
   }
 
   /** Forgets a vehicle; the last row takes its place. */
@@ -63,16 +69,26 @@ export class VehicleTable {
     this.#rows.set(lastId, row);
     this.#rows.delete(id);
     this.ids.pop();
+    this.#members += 1;
   }
 
   clear(): void {
     this.ids.length = 0;
     this.#rows.clear();
+    this.#members += 1;
   }
 
   /** Tells those who follow. */
   changed(): void {
+    this.membership.value = this.#members;
     this.revision.value = this.revision.peek() + 1;
+  }
+
+  /** From where it was to where it is, if that is further than a parked receiver wanders. */
+  #head(row: number, longitude: number, latitude: number): void {
+    const from = { longitude: this.longitudes[row] ?? NaN, latitude: this.latitudes[row] ?? NaN };
+    const { meters, degrees } = bearing(from.longitude, from.latitude, longitude, latitude);
+    if (meters > WANDER_METERS) this.headingsDegrees[row] = degrees;
   }
 
   #columns() {
@@ -82,8 +98,11 @@ export class VehicleTable {
   #add(id: string): number {
     const row = this.ids.length;
     if (row === this.motions.length) this.#grow();
+    // of another vehicle, which had this row before
+    this.longitudes[row] = this.latitudes[row] = this.headingsDegrees[row] = NaN;
     this.ids.push(id);
     this.#rows.set(id, row);
+    this.#members += 1;
     return row;
   }
 

@@ -36,7 +36,9 @@ export function SignIn() {
 
   return (
     <form class="sign-in" onSubmit={submit}>
+      <img src="/favicon.svg" alt="" width="40" height="40" />
       <h2>{words.title}</h2>
+      <p class="quiet">{words.purpose}</p>
       <label>{words.email}<input type="email" autocomplete="username" required value={email} onInput={(event) => { email.value = event.currentTarget.value; }} /></label>
       <label>{words.password}<input type="password" autocomplete="current-password" required value={password} onInput={(event) => { password.value = event.currentTarget.value; }} /></label>
       <button type="submit" class="primary" disabled={isBusy.value}>{words.action}</button>

@@ -3,7 +3,15 @@
 import type { FunctionComponent } from "preact";
 
 import { strings } from "../strings";
+import { may } from "../api/permissions";
 import { LiveView } from "./LiveView";
+import { ReplayView } from "./replay/ReplayView";
+import { DriversView } from "./drivers/DriversView";
+import { FencesView } from "./fences/FencesView";
+import { OrganizationView } from "./organization/OrganizationView";
+import { TrackersView } from "./trackers/TrackersView";
+import { UsersView } from "./users/UsersView";
+import { VehiclesView } from "./vehicles-admin/VehiclesView";
 
 export interface View {
   /** The first part of its address: `#/live`. */
@@ -17,4 +25,11 @@ export interface View {
 
 export const VIEWS: readonly View[] = [
   { path: "live", title: strings.live.title, isOffered: () => true, component: LiveView },
+  { path: "replay", title: strings.replay.title, isOffered: () => true, component: ReplayView },
+  { path: "fences", title: strings.manage.fences.title, isOffered: () => true, component: FencesView },
+  { path: "fleet", title: strings.manage.vehicles.title, isOffered: () => true, component: VehiclesView },
+  { path: "drivers", title: strings.manage.drivers.title, isOffered: () => true, component: DriversView },
+  { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, component: TrackersView },
+  { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), component: UsersView },
+  { path: "organization", title: strings.manage.organization.title, isOffered: () => true, component: OrganizationView },
 ];

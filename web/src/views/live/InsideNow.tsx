@@ -1,40 +1,55 @@
 // Who is inside which fence, and since when.
 
+import { useSignal } from "@preact/signals";
+
+import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { Panel } from "../../parts/Panel";
-import { byName, span, timeOfDay } from "../../format";
-import { now } from "../../state/clock";
+import { byName, timeOfDay } from "../../format";
 import { fenceName, fences, inside, vehicleName } from "../../state/fleet";
 import type { Stay } from "../../state/inside";
+import { href } from "../../state/route";
 import { strings } from "../../strings";
+
+/** Of a fence that is full, those who came last; the others on request, as many as one may want to read. */
+const SHOWN = 6;
+const MOST = 300;
 
 export function InsideNow() {
   inside.revision.value;
   const words = strings.inside;
-  const ids = [...inside.fences()].sort((a, b) => byName(fenceName(a), fenceName(b)));
+  const all = [...inside.fences()].map((id) => ({ id, name: fenceName(id), stays: inside.stays(id) })).sort((a, b) => byName(a.name, b.name));
+  const stays = all.reduce((sum, fence) => sum + fence.stays.length, 0);
   return (
-    <Panel title={words.title} note={ids.length > 0 ? String(ids.length) : ""}>
-      {ids.length === 0 && (fences.value.size === 0
+    <Panel title={words.title} note={stays > 0 ? words.count(stays) : ""}>
+      {all.length === 0 && (fences.value.size === 0
         ? <Empty what={words.noFences} next={words.noFencesNext} />
         : <Empty what={words.empty} next={words.emptyNext} />)}
-      {ids.map((id) => <Fence key={id} name={fenceName(id)} stays={inside.stays(id)} />)}
+      {all.map(({ id, ...fence }) => <Fence key={id} {...fence} />)}
     </Panel>
   );
 }
 
 function Fence({ name, stays }: { name: string; stays: readonly Stay[] }) {
-  const shown = [...stays].sort((a, b) => a.enteredAt - b.enteredAt);
+  const isOpen = useSignal(false);
+  const words = strings.inside;
+  const shown = [...stays].sort((a, b) => b.enteredAt - a.enteredAt).slice(0, isOpen.value ? MOST : SHOWN);
   return (
     <section class="fence">
-      <h3>{name} <span class="quiet">{stays.length}</span></h3>
+      <h3>{name} <span class="badge">{stays.length}</span></h3>
       <ul>
         {shown.map(({ vehicleId, enteredAt }) => (
           <li key={vehicleId}>
-            {vehicleName(vehicleId)}
-            <time dateTime={new Date(enteredAt).toISOString()} title={strings.inside.since(timeOfDay(enteredAt))}>{span(now.value - enteredAt)}</time>
+            <a href={href("live", vehicleId)}>{vehicleName(vehicleId)}</a>
+            <Age at={enteredAt} title={(at) => words.since(timeOfDay(at))} />
           </li>
         ))}
       </ul>
+      {stays.length > SHOWN && (
+        <button type="button" class="plain" aria-expanded={isOpen.value} onClick={() => { isOpen.value = !isOpen.value; }}>
+          {isOpen.value ? words.fewer : words.more(stays.length - SHOWN)}
+        </button>
+      )}
     </section>
   );
 }

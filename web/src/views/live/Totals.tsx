@@ -1,18 +1,24 @@
-// How many move, stand still and are silent.
+// How many move, stand still and are silent; each number narrows the list to them.
 
-import { positions } from "../../state/fleet";
-import { type Standing, standing } from "../../state/standing";
+import { span } from "../../format";
+import { wrongByMs } from "../../state/clock";
 import { strings } from "../../strings";
+import { type Kind, kind, numbers } from "./listing";
+
+const SHAPES: Record<Kind, string | undefined> = { all: undefined, moving: "moving", stopped: "stopped", silent: "stale" };
 
 export function Totals() {
-  positions.revision.value;
-  const numbers: Record<Standing, number> = { moving: 0, stopped: 0, unknown: 0, stale: 0, offline: 0 };
-  for (let row = 0; row < positions.count; row += 1) numbers[standing(row)] += 1;
+  const words = strings.live;
   return (
-    <p class="totals">
-      <span data-standing="moving">{strings.live.moving(numbers.moving)}</span>
-      <span data-standing="stopped">{strings.live.stopped(numbers.stopped + numbers.unknown)}</span>
-      <span data-standing="stale">{strings.live.silent(numbers.stale + numbers.offline)}</span>
-    </p>
+    <div class="totals">
+      <div class="totals-kinds" role="group" aria-label={words.filter}>
+        {(Object.keys(SHAPES) as Kind[]).map((each) => (
+          <button key={each} type="button" aria-pressed={kind.value === each} data-standing={SHAPES[each]} onClick={() => { kind.value = each; }}>
+            {words[each](numbers.value[each])}
+          </button>
+        ))}
+      </div>
+      {wrongByMs.value !== 0 && <p class="clock-warning" role="status">{words.clockIsWrong(span(Math.abs(wrongByMs.value)), wrongByMs.value > 0)}</p>}
+    </div>
   );
 }

@@ -1,40 +1,59 @@
-// Every vehicle that has reported, by name.
+// Every vehicle that has reported: searched, narrowed to a state, sorted, thousands of them.
 
+import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
-import { Panel } from "../../parts/Panel";
-import { byName, span } from "../../format";
-import { now } from "../../state/clock";
+import { VirtualTable } from "../../parts/VirtualTable";
 import { positions, vehicleName } from "../../state/fleet";
+import { href } from "../../state/route";
 import { standing } from "../../state/standing";
 import { strings } from "../../strings";
+import { type Column, listed, order, search, sortBy } from "./listing";
 
-export function VehicleList() {
-  positions.revision.value;
+export function VehicleList({ chosen }: { chosen: string | null }) {
   const words = strings.vehicles;
-  const rows = positions.ids.map((id, row) => ({ id, row, name: vehicleName(id) })).sort((a, b) => byName(a.name, b.name));
+  const ids = listed.value;
+  positions.membership.value;
+  const all = positions.count;
   return (
-    <Panel title={words.title} note={words.count(rows.length)}>
-      {rows.length === 0 ? <Empty what={words.empty} next={words.emptyNext} /> : (
-        <table>
-          <thead>
-            <tr><th scope="col">{words.name}</th><th scope="col">{words.state}</th><th scope="col" class="number">{words.speed}</th><th scope="col" class="number">{words.age}</th></tr>
-          </thead>
-          <tbody>{rows.map((each) => <Row key={each.id} {...each} />)}</tbody>
-        </table>
-      )}
-    </Panel>
+    <section class="panel" aria-label={words.title}>
+      <header class="panel-head">
+        <h2>{words.title}</h2>
+        <span class="quiet">{ids.length === all ? words.count(all) : words.some(ids.length, all)}</span>
+      </header>
+      <input
+        type="search" class="list-search" aria-label={words.search} placeholder={words.searchHint} value={search}
+        onInput={(event) => { search.value = event.currentTarget.value; }}
+      />
+      {all === 0 && <Empty what={words.empty} next={words.emptyNext} />}
+      {all > 0 && ids.length === 0 && <Empty what={words.none} next={words.noneNext} />}
+      {ids.length > 0 && <VirtualTable label={words.title} head={<Head />} ids={ids} row={(id, index) => <Row key={id} id={id} index={index} isChosen={id === chosen} />} />}
+    </section>
   );
 }
 
-function Row({ name, row }: { name: string; row: number }) {
+function Head() {
+  const { by, isDown } = order.value;
+  const cell = (column: Column, word: string, style = "") => (
+    <th scope="col" class={style} aria-sort={by !== column ? "none" : isDown ? "descending" : "ascending"}>
+      <button type="button" onClick={() => sortBy(column)}>{word}</button>
+    </th>
+  );
+  const words = strings.vehicles;
+  return <tr>{cell("name", words.name)}{cell("state", words.state)}{cell("speed", words.speed, "number")}{cell("age", words.age, "number")}</tr>;
+}
+
+function Row({ id, index, isChosen }: { id: string; index: number; isChosen: boolean }) {
+  positions.revision.value;
+  const row = positions.row(id);
+  if (row === undefined) return null;
   const state = standing(row);
   const speed = positions.speedsKmh[row] ?? NaN;
   return (
-    <tr>
-      <th scope="row">{name}</th>
+    <tr aria-rowindex={index + 2} data-chosen={isChosen}>
+      <th scope="row"><a href={href("live", id)} aria-current={isChosen ? "true" : undefined}>{vehicleName(id)}</a></th>
       <td data-standing={state}>{strings.vehicles.states[state]}</td>
       <td class="number">{Number.isNaN(speed) ? "" : speed.toFixed(0)}</td>
-      <td class="number">{span(now.value - (positions.receivedAt[row] ?? 0))}</td>
+      <td class="number"><Age at={positions.receivedAt[row] ?? 0} /></td>
     </tr>
   );
 }

@@ -1,0 +1,99 @@
+//! What lies under the vehicles on the dispatcher's map: tiles, a style or a PMTiles file of the operator's choice.
+//!
+//! Tells the page which, lets it read the file by ranges, and names the hosts that its policy must allow. Knows
+//! nothing of what is in tiles.
+
+use std::io::SeekFrom;
+use std::path::Path;
+use std::time::UNIX_EPOCH;
+
+use actix_web::http::header::{self, ContentEncoding, Header, Range};
+use actix_web::{HttpRequest, HttpResponse};
+use serde::Serialize;
+use tokio::io::{AsyncReadExt, AsyncSeekExt};
+
+use super::answer::Answer;
+use super::code::Code;
+use super::problem::Problem;
+use super::request::Shared;
+use crate::config::{Settings, WebAddress};
+
+/// Longest part of the file in one answer; whoever wants more asks again.
+const LONGEST_PART_BYTES: u64 = 4 * 1024 * 1024;
+
+/// What the page must know; absent = the coasts that are in the page.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Background<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tiles: Option<&'a WebAddress>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    style: Option<&'a WebAddress>,
+    /// Whether `/map.pmtiles` has tiles.
+    pmtiles: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attribution: Option<&'a str>,
+}
+
+/// Which background the settings name.
+pub async fn background(context: Shared) -> HttpResponse {
+    let settings = &context.settings;
+    HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-cache")).json(Background {
+        tiles: settings.map_tiles.as_ref(),
+        style: settings.map_style.as_ref(),
+        pmtiles: settings.map_pmtiles.is_some(),
+        attribution: settings.map_attribution.as_deref(),
+    })
+}
+
+/// A part of the PMTiles file. The whole is as large as a country: a request must name a range.
+pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
+    let Some(path) = &context.settings.map_pmtiles else {
+        return Err(Problem::new(Code::NotFound).detail("the setting mapPmtiles names no file"));
+    };
+    let asked = match Range::parse(&request) {
+        Ok(Range::Bytes(parts)) if parts.len() == 1 => parts.into_iter().next(),
+        _ => None,
+    };
+    let asked = asked.ok_or_else(|| unusable("the header Range must name one part of the file in bytes"))?;
+    let unreadable = |error: std::io::Error| {
+        tracing::error!(%error, path = %path.display(), "the file of mapPmtiles cannot be read");
+        Problem::new(Code::Internal)
+    };
+    let (length, version) = measure(path).await.map_err(unreadable)?;
+    let (from, to) = asked.to_satisfiable_range(length).ok_or_else(|| unusable("the file ends before"))?;
+    let to = to.min(from + LONGEST_PART_BYTES - 1);
+    let part = read(path, from, to - from + 1).await.map_err(unreadable)?;
+    Ok(HttpResponse::PartialContent()
+        .insert_header((header::CONTENT_RANGE, format!("bytes {from}-{to}/{length}")))
+        .insert_header((header::ETAG, version))
+        .insert_header((header::CACHE_CONTROL, "no-cache"))
+        .insert_header(ContentEncoding::Identity)
+        .content_type("application/vnd.pmtiles")
+        .body(part))
+}
+
+fn unusable(detail: &str) -> Problem {
+    Problem::new(Code::MalformedRequest).detail(detail)
+}
+
+/// How long the file is, and a word that changes with it.
+async fn measure(path: &Path) -> std::io::Result<(u64, String)> {
+    let metadata = tokio::fs::metadata(path).await?;
+    let changed = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok((metadata.len(), format!("\"{:x}-{:x}\"", metadata.len(), changed.as_millis())))
+}
+
+async fn read(path: &Path, from: u64, length: u64) -> std::io::Result<Vec<u8>> {
+    let mut file = tokio::fs::File::open(path).await?;
+    file.seek(SeekFrom::Start(from)).await?;
+    let mut part = Vec::new();
+    file.take(length).read_to_end(&mut part).await?;
+    Ok(part)
+}
+
+/// The origins that the background is loaded from, beside this server.
+pub(super) fn foreign_origins(settings: &Settings) -> Vec<&str> {
+    let addresses = settings.map_tiles.iter().chain(&settings.map_style).chain(&settings.map_hosts);
+    addresses.map(WebAddress::origin).collect()
+}

@@ -1,0 +1,113 @@
+//! What a sign-up held that was never activated is free once its link is too old, and not before.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::harness::{App, PASSWORD, ROOT, on_each_engine, organization, text};
+
+const DAY: i64 = 24 * 3600;
+
+/// The superAdmin, signed in anew: a day has passed.
+async fn root(app: &App) -> String {
+    let login = json!({ "email": ROOT, "password": PASSWORD });
+    text(&app.post("/v1/auth/login", "", login).await.ok(200)["accessToken"])
+}
+
+/// The actions remembered of something, newest first.
+async fn actions(app: &App, id: &Value) -> Vec<String> {
+    let select = "select action from audit where resource_id = $1 order by id desc";
+    let id: Uuid = text(id).parse().unwrap();
+    let rows: Vec<(String,)> = app.context.db.read().sql(select).bind(id).all().await.unwrap();
+    rows.into_iter().map(|(action,)| action).collect()
+}
+
+#[test]
+fn an_organization_that_was_never_activated_gives_its_addresses_back() {
+    on_each_engine(async |app| {
+        let first = app.post("/v1/organizations", "", organization("buses")).await.ok(201);
+        app.link("buses@example.org", 1).await;
+        app.post("/v1/organizations", "", organization("buses")).await.problem(409, "slugTaken");
+        app.pass(DAY - 60);
+        app.post("/v1/organizations", "", organization("buses")).await.problem(409, "slugTaken");
+        app.pass(120);
+        let second = app.post("/v1/organizations", "", organization("buses")).await.ok(201);
+        assert_ne!(first["id"], second["id"]);
+        assert_eq!(first["slug"], second["slug"], "its slug is free as well");
+        let root = root(&app).await;
+        let path = |made: &Value| format!("/v1/organizations/organization/{}", text(&made["id"]));
+        app.get(&path(&first), &root).await.problem(404, "notFound");
+        assert_eq!(app.get(&path(&second), &root).await.ok(200)["status"], "pendingActivation");
+        assert_eq!(actions(&app, &first["id"]).await, ["delete", "create"]);
+        app
+    });
+}
+
+#[test]
+fn what_is_active_or_an_operators_or_may_still_be_activated_keeps_its_addresses() {
+    on_each_engine(async |app| {
+        app.org("active").await;
+        app.post("/v1/organizations", &app.root, organization("operators")).await.ok(201);
+        app.post("/v1/organizations", "", organization("again")).await.ok(201);
+        for name in ["operators", "again"] {
+            app.link(&format!("{name}@example.org"), 1).await;
+        }
+        app.pass(DAY - 60);
+        let again = json!({ "email": "again@example.org" });
+        app.post("/v1/organizations/resend-activation", "", again).await.ok(202);
+        app.link("again@example.org", 2).await;
+        app.pass(120);
+        for name in ["active", "operators", "again"] {
+            app.post("/v1/organizations", "", organization(name)).await.problem(409, "slugTaken");
+        }
+        app
+    });
+}
+
+#[test]
+fn a_system_user_that_was_never_verified_gives_its_address_back() {
+    on_each_engine(async |app| {
+        let robot = json!({ "name": "Robot", "email": "robot@example.org", "password": PASSWORD });
+        let first = app.post("/v1/system-users", "", robot.clone()).await.ok(201);
+        let old =
+            app.link("robot@example.org", 1).await.replace("/verify/", "/v1/system-users/verify-email/");
+        app.post("/v1/system-users", "", robot.clone()).await.problem(409, "emailTaken");
+        app.pass(DAY + 60);
+        let second = app.post("/v1/system-users", "", robot.clone()).await.ok(201);
+        assert_ne!(first["id"], second["id"]);
+        assert_eq!(actions(&app, &first["id"]).await, ["delete", "create"]);
+        app.post(&old, "", json!(null)).await.problem(410, "linkExpired");
+        let link =
+            app.link("robot@example.org", 2).await.replace("/verify/", "/v1/system-users/verify-email/");
+        app.post(&link, "", json!(null)).await.ok(200);
+        app.pass(DAY + 60);
+        app.post("/v1/system-users", "", robot).await.problem(409, "emailTaken");
+        app
+    });
+}
+
+#[test]
+fn the_old_address_is_told_of_a_new_one() {
+    on_each_engine(async |app| {
+        let org = app.org("fleet").await;
+        let person =
+            json!({ "email": "eva@example.org", "firstName": "Eva", "lastName": "Ruiz", "role": "viewer" });
+        let id = text(&app.post("/v1/users", &org.org_admin, person).await.ok(201)["id"]);
+        let path = format!("/v1/users/{id}");
+        // Nobody was there yet: the invitation goes to the new address, and nothing to the old one.
+        app.put(&path, &org.org_admin, json!({ "email": "eva.ruiz@example.org" })).await.ok(200);
+        let invite = app.link("eva.ruiz@example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");
+        app.post(&invite, "", json!({ "password": PASSWORD })).await.ok(200);
+        app.put(&path, &org.org_admin, json!({ "email": "ada.ruiz@other.example.org" })).await.ok(200);
+        let letter = app.mail.nth("eva.ruiz@example.org", 2).await;
+        assert!(
+            letter.body.contains("changed to a…@other.example.org") && letter.link.is_empty(),
+            "{letter:?}"
+        );
+        assert!(letter.body.starts_with("Hello Eva,"), "{letter:?}");
+        // Only the address counts, not how it is written.
+        app.put(&path, &org.org_admin, json!({ "email": "Ada.Ruiz@other.example.org" })).await.ok(200);
+        assert!(app.mail.all("eva@example.org").iter().all(|letter| !letter.link.is_empty()));
+        assert_eq!(app.mail.all("ada.ruiz@other.example.org").len(), 0);
+        app
+    });
+}

@@ -1,0 +1,183 @@
+//! A store that is not there yet, is another server's, hangs, or is away while the server stops.
+
+use awc::Client;
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use waypost::app::{Application, Ended};
+use waypost::clock::Clock;
+use waypost::config::{Secret, Settings};
+use waypost_test_support::{Engine, TestStore, eventually, for_each_engine, run};
+
+use crate::child::port_for_restarts;
+use crate::proxy::{Proxy, url_by};
+use crate::server::{DEADLINE, Server, settings};
+use crate::wire::{Wire, items};
+
+for_each_engine!(
+    a_second_server_says_that_it_waits_and_takes_over,
+    a_dispatcher_is_told_when_nothing_is_stored_any_more,
+);
+
+const START: i64 = 1_790_000_000_000;
+
+/// Status and body of a GET; `None` if nobody answers.
+async fn get(port: u16, path: &str) -> Option<(u16, Value)> {
+    let answer = Client::default().get(format!("http://127.0.0.1:{port}{path}")).send().await;
+    let mut answer = answer.ok()?;
+    let body = answer.body().await.ok()?;
+    Some((answer.status().as_u16(), serde_json::from_slice(&body).unwrap_or_default()))
+}
+
+/// Why the server at a port is not ready, once it says so.
+async fn not_ready(port: u16) -> String {
+    eventually(DEADLINE, || async {
+        let (status, body) = get(port, "/readyz").await?;
+        (status == 503).then(|| body["detail"].as_str().unwrap_or_default().to_owned())
+    })
+    .await
+}
+
+async fn says_that_it_waits(port: u16) {
+    assert_eq!(get(port, "/healthz").await.unwrap().0, 200);
+    for path in ["/readyz", "/", "/v1/vehicles", "/v1/ws/tracker", "/no/such/path"] {
+        let (status, body) = get(port, path).await.unwrap();
+        assert_eq!((status, &body["code"]), (503, &json!("unavailable")), "{path}");
+    }
+}
+
+/// A server that is being built; once it serves, it does so until it is told to stop.
+struct Coming {
+    port: u16,
+    stop: oneshot::Sender<()>,
+    ended: tokio::task::JoinHandle<Ended>,
+}
+
+impl Coming {
+    fn build(mut settings: Settings) -> Self {
+        let port = port_for_restarts();
+        settings.listen = format!("127.0.0.1:{port}").parse().unwrap();
+        let (stop, asked) = oneshot::channel::<()>();
+        let ended = actix_rt::spawn(async move {
+            let application = Application::build(settings, Clock::system()).await.unwrap();
+            let asked = async {
+                asked.await.ok();
+            };
+            application.run(asked).await.unwrap()
+        });
+        Self { port, stop, ended }
+    }
+
+    async fn ready(&self) {
+        eventually(DEADLINE, || async {
+            get(self.port, "/readyz").await.is_some_and(|(status, _)| status == 200)
+        })
+        .await;
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        assert_eq!(timeout(DEADLINE, self.ended).await.expect("it stops").unwrap(), Ended::Asked);
+    }
+}
+
+async fn a_second_server_says_that_it_waits_and_takes_over(store: TestStore) {
+    let first = Server::start(&store).await;
+    let second = Coming::build(settings(&store));
+    let why = not_ready(second.port).await;
+    assert!(why.contains("another server has this store"), "{why}");
+    says_that_it_waits(second.port).await;
+    first.stop().await;
+    second.ready().await;
+    assert_eq!(get(second.port, "/v1/vehicles").await.unwrap().0, 401, "it serves");
+    second.stop().await;
+}
+
+async fn a_dispatcher_is_told_when_nothing_is_stored_any_more(store: TestStore) {
+    let server = Server::start_with(&store, |settings| {
+        settings.commit_timeout = std::time::Duration::from_millis(300);
+    })
+    .await;
+    let fleet = server.fleet("org").await;
+    let bus = fleet.bus("one").await;
+    let mut feed = Wire::feed(&server, &fleet.dispatcher).await;
+    feed.say(&json!({ "type": "subscribe", "id": "all", "topics": ["events"] })).await;
+    feed.hear("subscribed").await;
+    let stuck = crate::tracker::Stuck::hold(&store).await;
+    let mut wire = Wire::bus(&server, &bus).await;
+    wire.report(items(1, 2, START)).await;
+    assert_eq!(feed.hear("status").await["storing"], false);
+    stuck.release().await;
+    assert_eq!(feed.hear("status").await["storing"], true);
+    server.stop().await;
+}
+
+fn postgres<F: Future<Output = ()>>(test: impl FnOnce(TestStore) -> F) {
+    run(Engine::Postgres, test);
+}
+
+#[test]
+fn a_store_that_is_not_there_yet_is_waited_for() {
+    postgres(async |store| {
+        let database = port_for_restarts();
+        let url = url_by(&store, database);
+        let coming = Coming::build(Settings { database_url: Some(Secret::new(url)), ..settings(&store) });
+        let why = not_ready(coming.port).await;
+        let told = eventually(DEADLINE, || async {
+            let why = not_ready(coming.port).await;
+            why.contains("PostgreSQL").then_some(why)
+        });
+        let why = format!("{why}, {}", told.await);
+        assert!(!why.contains("@"), "no password is told: {why}");
+        says_that_it_waits(coming.port).await;
+        let _way = Proxy::open(&store, database).await;
+        coming.ready().await;
+        coming.stop().await;
+    });
+}
+
+#[test]
+fn who_asks_a_store_that_hangs_is_told_to_come_back_and_all_goes_on_by_itself() {
+    postgres(async |store| {
+        let database = port_for_restarts();
+        let way = Proxy::open(&store, database).await;
+        let url = url_by(&store, database);
+        let server =
+            Server::start_with(&store, |settings| settings.database_url = Some(Secret::new(url))).await;
+        let fleet = server.fleet("org").await;
+        let bus = fleet.bus("one").await;
+        bus.report(&server, items(1, 2, START)).await;
+        way.hang(true);
+        // One is on its way when it is found out, one comes after.
+        for _ in 0..2 {
+            server.get("/v1/vehicles", &fleet.dispatcher).await.problem(503, "unavailable");
+        }
+        server.get("/readyz", "").await.problem(503, "unavailable");
+        assert_eq!(server.get("/healthz", "").await.status, 200);
+        let late = server.post("/v1/positions", &bus.token, json!({ "items": items(3, 4, START) })).await;
+        late.problem(503, "unavailable");
+        way.hang(false);
+        eventually(DEADLINE, || async { server.get("/readyz", "").await.status == 200 }).await;
+        bus.report(&server, items(3, 4, START)).await;
+        server.stop().await;
+    });
+}
+
+#[test]
+fn a_server_stops_while_its_store_hangs() {
+    postgres(async |store| {
+        let database = port_for_restarts();
+        let way = Proxy::open(&store, database).await;
+        let url = url_by(&store, database);
+        let server =
+            Server::start_with(&store, |settings| settings.database_url = Some(Secret::new(url))).await;
+        let bus = server.fleet("org").await.bus("one").await;
+        let mut wire = Wire::bus(&server, &bus).await;
+        wire.report(items(1, 2, START)).await;
+        wire.hear("ack").await;
+        way.hang(true);
+        wire.report(items(3, 4, START)).await;
+        server.stop().await;
+        assert_eq!(wire.closed().await.code, 1012);
+    });
+}

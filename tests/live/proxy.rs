@@ -1,0 +1,78 @@
+//! A way to PostgreSQL that a test can close and open, and that can hang: taking everything, giving nothing.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use waypost::store::open::Location;
+use waypost_test_support::TestStore;
+
+/// The way, at an address of its own.
+pub(crate) struct Proxy {
+    hangs: watch::Sender<bool>,
+    accepting: JoinHandle<()>,
+}
+
+/// The URL of a test's store by way of a port of this machine.
+pub(crate) fn url_by(store: &TestStore, port: u16) -> String {
+    let (before, after, _) = parts(store);
+    format!("{before}127.0.0.1:{port}{after}")
+}
+
+/// What comes before and after the address in the URL of a test's store, and the address.
+fn parts(store: &TestStore) -> (String, String, SocketAddr) {
+    let Location::Postgres(url) = &store.options.location else { panic!("a store on PostgreSQL") };
+    let (before, rest) = url.split_once('@').unwrap();
+    let (address, database) = rest.split_once('/').unwrap();
+    (format!("{before}@"), format!("/{database}"), address.parse().unwrap())
+}
+
+impl Proxy {
+    /// Opens the way to a test's store.
+    pub(crate) async fn open(store: &TestStore, port: u16) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.unwrap();
+        let (_, _, server) = parts(store);
+        let hangs = watch::Sender::new(false);
+        let told = hangs.subscribe();
+        let accepting = actix_rt::spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let told = told.clone();
+                actix_rt::spawn(async move {
+                    let Ok(server) = TcpStream::connect(server).await else { return };
+                    let ((from_client, to_client), (from_server, to_server)) =
+                        (client.into_split(), server.into_split());
+                    actix_rt::spawn(pump(from_client, to_server, told.clone()));
+                    pump(from_server, to_client, told).await;
+                });
+            }
+        });
+        Self { hangs, accepting }
+    }
+
+    /// Whether what is sent arrives.
+    pub(crate) fn hang(&self, hangs: bool) {
+        self.hangs.send_replace(hangs);
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn pump(mut from: OwnedReadHalf, mut to: OwnedWriteHalf, mut hangs: watch::Receiver<bool>) {
+    let mut buffer = vec![0; 16 * 1024];
+    loop {
+        let read = from.read(&mut buffer).await.unwrap_or(0);
+        if hangs.wait_for(|hangs| !hangs).await.is_err() || read == 0 {
+            return;
+        }
+        if to.write_all(&buffer[..read]).await.is_err() {
+            return;
+        }
+    }
+}

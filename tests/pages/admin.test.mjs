@@ -1,0 +1,203 @@
+// What administrators do: drivers, vehicles, trackers with their tokens, people, settings.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Client, Fleet, PASSWORD, Server, isLive, launch, open, signIn } from "./harness/index.mjs";
+
+let server, browser;
+
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.remove();
+});
+
+async function signedIn(address, fleet) {
+  const page = await open(browser, server);
+  fleet ??= await Fleet.make(server);
+  await signIn(page, fleet);
+  await page.goto(`/${address}`);
+  await isLive(page);
+  return { page, fleet };
+}
+
+const detail = (page, name) => page.getByRole("region", { name, exact: true });
+
+test("a driver is entered, assigned, taken over by force, unassigned, locked with a reason and unlocked", async () => {
+  const fleet = await Fleet.make(server);
+  const bus = await fleet.vehicle("Bus 7");
+  const other = await fleet.admin.post("/v1/drivers", { firstName: "Olle", lastName: "Other" });
+  await fleet.admin.post(`/v1/drivers/${other.id}/assign-vehicle`, { vehicleId: bus.id });
+  const { page } = await signedIn("#/drivers", fleet);
+
+  await page.getByRole("link", { name: "New driver" }).click();
+  await page.getByLabel("First name").fill("Astrid");
+  await page.getByLabel("Last name").fill("Lind");
+  await page.getByLabel("Licence number").fill("AB 12-34");
+  await page.getByLabel("Country").fill("sweden");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("[aria-invalid=true]").waitFor();
+  assert.equal(await page.locator("[aria-invalid=true]:focus").getAttribute("id"), await page.getByLabel("Country").getAttribute("id"));
+  await page.getByLabel("Country").fill("se");
+  await page.getByLabel("Categories").fill("B, D");
+  await page.getByRole("button", { name: "Save" }).click();
+  const astrid = detail(page, "Astrid Lind");
+  await astrid.getByText("SE AB 12-34").waitFor();
+
+  await astrid.getByRole("button", { name: "Assign vehicle" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await dialog.getByRole("alert").getByText("Not saved").waitFor();
+  await dialog.getByLabel("take it from them").check();
+  await dialog.getByRole("button", { name: "Assign" }).click();
+  await astrid.getByRole("button", { name: "Unassign Bus 7" }).click();
+  await astrid.getByText("Drives no vehicle now.").waitFor();
+  await astrid.getByRole("region", { name: "Before" }).getByText("Bus 7").waitFor();
+
+  await astrid.getByRole("button", { name: "Lock" }).click();
+  await dialog.getByLabel("Reason").fill("Summer timetable");
+  await dialog.getByRole("button", { name: "Lock" }).click();
+  await astrid.getByText("Locked by your organization").waitFor();
+  await astrid.getByText("Summer timetable").waitFor();
+  const { data } = await fleet.admin.get("/v1/drivers?locked=true");
+  assert.deepEqual(data.map(({ lastName, license, lock }) => [lastName, license.categories, lock.reason]), [["Lind", ["B", "D"], "Summer timetable"]]);
+
+  await astrid.getByRole("button", { name: "Unlock" }).click();
+  await dialog.getByRole("button", { name: "Unlock" }).click();
+  await astrid.getByText("Not locked").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("a driver of nobody is found by licence, masked, and is taken over", async () => {
+  const elsewhere = await Fleet.make(server);
+  await elsewhere.admin.post("/v1/drivers", { firstName: "Frida", lastName: "Free", license: { number: "FREE 1", country: "SE" } });
+  const { page } = await signedIn("#/drivers");
+  await page.getByRole("button", { name: "Find by licence" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Licence number").fill("FREE 2");
+  await dialog.getByRole("button", { name: "Find" }).click();
+  await dialog.getByText("No driver you may see has this licence.").waitFor();
+  await dialog.getByLabel("Licence number").fill("FREE 1");
+  await dialog.getByRole("button", { name: "Find" }).click();
+  await dialog.getByText("F*** F***").waitFor();
+  await dialog.getByRole("button", { name: "Lock and take over" }).click();
+  await detail(page, "Frida Free").getByText("Locked by your organization").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("a vehicle made with its tracker shows a token once, and a device reports with it", async () => {
+  const { page, fleet } = await signedIn("#/fleet/new");
+  await page.getByLabel("Name", { exact: true }).fill("Bus 9");
+  await page.getByLabel("Tracker's own id").fill("imei-9");
+  await page.getByLabel("Plate", { exact: true }).fill("ABC 123");
+  await page.getByRole("button", { name: "Save" }).click();
+  const dialog = page.getByRole("dialog", { name: "Token of imei-9" });
+  const token = await dialog.getByRole("group", { name: "Token", exact: true }).textContent();
+  const line = await dialog.getByRole("group", { name: "Report a position" }).textContent();
+  assert.ok(line.startsWith(`curl ${server.url}/v1/positions`) && line.includes(token), line);
+  await dialog.getByRole("button", { name: "Close" }).click();
+  await detail(page, "Bus 9").getByText("ABC 123").waitFor();
+  assert.ok(!(await page.content()).includes(token), "the token is shown once");
+
+  const accepted = await new Client(server.url, token).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.33, longitude: 18.06 }] });
+  assert.equal(accepted.rejected?.length ?? 0, 0);
+  await page.goto("/#/live");
+  await page.getByRole("region", { name: "Vehicles" }).getByText("Bus 9").waitFor();
+
+  await page.goto("/#/trackers");
+  await page.getByRole("link", { name: "imei-9" }).click();
+  await page.getByRole("button", { name: "New token" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "New token" }).click();
+  const renewed = await dialog.getByRole("group", { name: "Token", exact: true }).textContent();
+  await page.keyboard.press("Escape");
+  const report = (bearer) => new Client(server.url, bearer).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.34, longitude: 18.06 }] });
+  await assert.rejects(report(token), /401/);
+  await report(renewed);
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByRole("button", { name: "Enable" }).waitFor();
+  await assert.rejects(report(renewed), /40[13]/);
+  assert.deepEqual((await fleet.admin.get("/v1/trackers")).data.map(({ status }) => status), ["disabled"]);
+  assert.deepEqual(page.faults, []);
+});
+
+test("a vehicle is changed, only in what was changed, and taken out of service", async () => {
+  const fleet = await Fleet.make(server);
+  const bus = await fleet.vehicle("Bus 7", { make: "Volvo" });
+  const { page } = await signedIn(`#/fleet/${bus.id}`, fleet);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.getByText("Tracking", { exact: true }).click();
+  await page.getByLabel("Too fast from, km/h").fill("62,5");
+  await fleet.admin.put(`/v1/vehicles/${bus.id}`, { make: "Scania" });
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("button", { name: "Deactivate" }).click();
+  await page.getByRole("button", { name: "Activate" }).waitFor();
+  const now = await fleet.admin.get(`/v1/vehicles/${bus.id}`);
+  assert.deepEqual([now.make, now.tracking.overspeedKmh, now.status], ["Scania", 62.5, "inactive"]);
+  assert.deepEqual(page.faults, []);
+});
+
+test("a user is invited, follows the link of the letter and signs in; then is disabled", async () => {
+  const { page, fleet } = await signedIn("#/users/new");
+  await page.getByLabel("E-mail").fill("nora@example.org");
+  await page.getByLabel("First name").fill("Nora");
+  await page.getByLabel("Last name").fill("Ny");
+  await page.getByLabel("Role").selectOption("dispatcher");
+  await page.getByRole("button", { name: "Send invitation" }).click();
+  await page.getByText("An invitation is on its way to nora@example.org.").waitFor();
+
+  const token = (await server.linkFor("nora@example.org", "invite")).split("/invite/")[1];
+  await new Client(server.url).post(`/v1/auth/accept-invite/${token}`, { password: PASSWORD });
+  const nora = await open(browser, server);
+  await signIn(nora, { email: "nora@example.org", password: PASSWORD });
+  await nora.goto("/#/fences");
+  await nora.getByRole("link", { name: "New fence" }).waitFor();
+
+  await page.reload();
+  await page.getByRole("button", { name: "Disable" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
+  await page.getByRole("button", { name: "Enable" }).waitFor();
+  await assert.rejects(Client.signIn(server, "nora@example.org"), /40[13]/);
+  const { data } = await fleet.admin.get("/v1/users?q=nora");
+  assert.deepEqual(data.map(({ role, status }) => [role, status]), [["dispatcher", "disabled"]]);
+  assert.deepEqual(page.faults, []);
+});
+
+test("settings are kept, refusals stand at their fields, and the change is in the audit", async () => {
+  const { page, fleet } = await signedIn("#/organization");
+  await page.getByLabel("Time zone").fill("Europe/Nowhere");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator("[aria-invalid=true]").waitFor();
+  await page.getByLabel("Time zone").fill("Europe/Stockholm");
+  await page.getByLabel("Silent after, seconds").fill("120");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  const { settings } = await fleet.admin.get(`/v1/organizations/organization/${fleet.organization.id}`);
+  assert.deepEqual([settings.timezone, settings.staleAfterSeconds], ["Europe/Stockholm", 120]);
+  await page.reload();
+  await page.getByRole("region", { name: "Who changed what" }).getByText("changed the organization").first().waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("an operator chooses whose fleet to look after", async () => {
+  const [first, second] = [await Fleet.make(server, "Northern"), await Fleet.make(server, "Southern")];
+  await first.vehicle("North 1");
+  await second.vehicle("South 1");
+  const page = await open(browser, server);
+  await signIn(page, { email: "root@example.org", password: PASSWORD });
+  await page.goto("/#/fleet");
+  await page.getByLabel("Organization").selectOption({ label: "Northern" });
+  await page.getByRole("link", { name: "North 1" }).waitFor();
+  await page.getByRole("link", { name: "New vehicle" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("North 2");
+  await page.getByRole("button", { name: "Save" }).click();
+  await detail(page, "North 2").waitFor();
+  assert.equal((await first.admin.get("/v1/vehicles")).pagination.totalItems, 2);
+  await page.goto("/#/fleet");
+  await page.getByLabel("Organization").selectOption({ label: "Southern" });
+  await page.getByRole("link", { name: "South 1" }).waitFor();
+  assert.equal(await page.getByRole("link", { name: "North 1" }).count(), 0);
+  assert.deepEqual(page.faults, []);
+});

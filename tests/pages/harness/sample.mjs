@@ -1,0 +1,63 @@
+// A small fleet with something in every view: what pictures are taken of and axe looks at.
+
+import { Fleet } from "./fleet.mjs";
+
+const DAY_MS = 86_400_000;
+const SLUSSEN = { latitude: 59.3195, longitude: 18.0722 };
+
+/** The views, by the name of their pictures: their addresses, and what is there once they stand. */
+export const views = (sample) => [
+  ["fences", "#/fences", "Fences"],
+  ["fence-edit", `#/fences/${sample.depot.id}`, "Depot"],
+  ["fence-new", "#/fences/new", "New fence"],
+  ["vehicles", `#/fleet/${sample.buses[0].id}`, "Bus 2"],
+  ["vehicle-new", "#/fleet/new", "New vehicle"],
+  ["drivers", `#/drivers/${sample.driver.id}`, "Astrid Lind"],
+  ["driver-new", "#/drivers/new", "New driver"],
+  ["trackers", `#/trackers/${sample.buses[0].tracker.id}`, "Trackers"],
+  ["users", "#/users/new", "Invite user"],
+  ["organization", "#/organization", "Who changed what"],
+];
+
+/** An organization of buses around Slussen, one of them in the depot. */
+export async function sample(server, name = "Söder Bussar") {
+  const fleet = await Fleet.make(server, name);
+  const { admin } = fleet;
+  const day = (days) => new Date(Date.now() + days * DAY_MS).toISOString().slice(0, 10);
+  const depot = await fleet.circle("Depot", SLUSSEN, 350, { color: "#0B6E4F", category: "Depot" });
+  const square = (south, west, height, width) => [[south, west], [south, west + width], [south + height, west + width], [south + height, west]]
+    .map(([latitude, longitude]) => ({ latitude, longitude }));
+  await admin.post("/v1/geofences", {
+    name: "Gamla stan", color: "#8A5A00", effectiveFrom: null, description: "No coaches between 10 and 18.",
+    shape: { type: "polygon", vertices: square(59.3222, 18.066, 0.0045, 0.011), holes: [square(59.3237, 18.0695, 0.0012, 0.003)] },
+  });
+  await fleet.circle("Medborgarplatsen", { latitude: 59.3146, longitude: 18.0738 }, 160, { category: "Stop" });
+  const buses = [];
+  for (const [index, plate] of ["BUS 002", "BUS 003", "BUS 053", "BUS 401"].entries()) {
+    buses.push(await fleet.vehicle(`Bus ${[2, 3, 53, 401][index]}`, { category: "bus", plate: { number: plate, country: "SE" }, make: "Volvo", model: "7900", year: 2022, fuel: { kind: "diesel", tankCapacityLiters: 220 } }));
+  }
+  const driver = await admin.post("/v1/drivers", {
+    firstName: "Astrid", lastName: "Lind", employeeCode: "A-17", phone: "+46 8 123 45", email: "astrid@example.org",
+    license: { number: "SE-4711-08", country: "SE", categories: ["B", "D"], issuedAt: "2015-05-02", expiresAt: day(900) },
+  });
+  await admin.post("/v1/drivers", { firstName: "Nils", lastName: "Åkerman", license: { number: "SE-1203-11", country: "SE", categories: ["D"], expiresAt: day(12) } });
+  await admin.post("/v1/drivers", { firstName: "Vera", lastName: "Ek", status: "suspended" });
+  await admin.post(`/v1/drivers/${driver.id}/lock`, { reason: "Summer timetable" });
+  await admin.post(`/v1/drivers/${driver.id}/assign-vehicle`, { vehicleId: buses[0].id });
+  const people = { dispatcher: await fleet.person("dispatcher"), viewer: await fleet.person("viewer") };
+  await admin.post("/v1/users", { email: "new@example.org", role: "viewer", firstName: "Nora", lastName: "Ny" });
+  await drive(buses);
+  return Object.assign(fleet, { depot, buses, driver, people });
+}
+
+/** A quarter of an hour of driving until now. */
+async function drive(buses) {
+  for (const [index, bus] of buses.entries()) {
+    const items = Array.from({ length: 16 }, (_, minute) => ({
+      recordedAt: new Date(Date.now() - (15 - minute) * 60_000).toISOString(),
+      latitude: SLUSSEN.latitude + (15 - minute) * 0.0004 * (index - 1), longitude: SLUSSEN.longitude - (15 - minute) * 0.0006 * (2 - index),
+      speedKmh: index === 0 ? 0 : 28 + index, headingDegrees: 40 * index,
+    }));
+    await bus.report(items);
+  }
+}

@@ -1,0 +1,87 @@
+// A vehicle's day once more.
+//
+// WAYPOST_TEST_FIXES=86400 loads a day at a fix a second; the time is printed.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { after, before, test } from "node:test";
+
+import { Fleet, Server, launch, open, picture, signIn } from "./harness/index.mjs";
+
+const FIXES = Number(process.env.WAYPOST_TEST_FIXES ?? 3600);
+const PER_REQUEST = 500;
+
+let server, browser;
+
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+});
+after(async () => {
+  await browser?.close();
+  await server?.remove();
+});
+
+/** Yesterday in the browser's zone, which is this process's: its date and its first instant. */
+function yesterday() {
+  const start = new Date();
+  start.setHours(0, 0, 0, 0);
+  start.setDate(start.getDate() - 1);
+  const two = (number) => String(number).padStart(2, "0");
+  return { day: `${start.getFullYear()}-${two(start.getMonth() + 1)}-${two(start.getDate())}`, start: start.getTime() };
+}
+
+/** There and back along a street, at rest for five minutes in the middle. */
+function drive(start, count) {
+  const half = count / 2;
+  return Array.from({ length: count }, (_, second) => {
+    const way = second < half - 150 ? second : second > half + 150 ? count - second : half - 150;
+    const isResting = Math.abs(second - half) <= 150;
+    return {
+      recordedAt: new Date(start + second * 1000).toISOString(),
+      latitude: 59.3, longitude: 18 + (way / half) * 0.2, speedKmh: isResting ? 0 : 30, headingDegrees: second < half ? 90 : 270,
+    };
+  });
+}
+
+test("a day is replayed, with its stops and fences, and saved as GPX", async () => {
+  const fleet = await Fleet.make(server);
+  await fleet.circle("Depot", { latitude: 59.3, longitude: 18.1 }, 300);
+  const bus = await fleet.vehicle("Bus 7");
+  const { day, start } = yesterday();
+  const fixes = drive(start + 60_000, FIXES - 120);
+  for (let from = 0; from < fixes.length; from += PER_REQUEST) await bus.report(fixes.slice(from, from + PER_REQUEST));
+
+  const page = await open(browser, server, { acceptDownloads: true });
+  await signIn(page, fleet);
+  const began = performance.now();
+  await page.goto(`/#/replay/${bus.id}?day=${day}`);
+  await page.locator("[data-replay=ready]").waitFor({ timeout: 60_000 });
+  console.log(`${fixes.length} fixes open in ${((performance.now() - began) / 1000).toFixed(1)} s`);
+  assert.equal(await page.locator("[data-replay=ready]").getAttribute("data-fixes"), String(fixes.length));
+
+  const { data } = await fleet.admin.get(`/v1/geofence-events?vehicleId=${bus.id}&sort=occurredAt`);
+  assert.deepEqual(data.map(({ type }) => type), ["entry", "exit", "entry", "exit"]);
+  const happened = page.getByRole("region", { name: "What happened" });
+  assert.deepEqual(await happened.locator("li span").allInnerTexts(), ["Entered Depot", "Left Depot", "Stopped for 5 min", "Entered Depot", "Left Depot"]);
+
+  const clock = page.locator(".replay-moment time");
+  await happened.getByRole("button", { name: /Stopped/ }).click();
+  const standing = await clock.getAttribute("datetime");
+  await page.getByLabel("Speed").selectOption("60");
+  await page.getByRole("button", { name: "Play" }).click();
+  await page.waitForFunction((before) => Date.parse(document.querySelector(".replay-moment time").dateTime) - Date.parse(before) > 60_000, standing);
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.locator("[data-map=ready]").waitFor();
+
+  // a link to a moment opens there
+  await page.goto(`/#/replay/${bus.id}?at=${data[0].occurredAt}`);
+  await page.waitForFunction((at) => document.querySelector(".replay-moment time")?.dateTime === at, data[0].occurredAt);
+  await picture(page, "replay-light");
+
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Download GPX" }).click()]);
+  assert.equal(file.suggestedFilename(), `Bus 7 ${day}.gpx`);
+  const text = await readFile(await file.path(), "utf8");
+  assert.equal(text.match(/<trkpt /g).length, fixes.length);
+  assert.ok(text.includes(`<time>${fixes[0].recordedAt}</time>`));
+  assert.deepEqual(page.faults, []);
+});

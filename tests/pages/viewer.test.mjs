@@ -1,0 +1,75 @@
+// Who may not edit: no control for it, and an understandable answer where the server refuses.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Server, isLive, launch, open, sample, signIn } from "./harness/index.mjs";
+
+let server, browser, fleet;
+
+before(async () => {
+  [server, browser] = await Promise.all([Server.start(), launch()]);
+  fleet = await sample(server);
+});
+after(async () => {
+  await browser?.close();
+  await server?.remove();
+});
+
+const EDITING = /^(New|Edit|Save|Delete|Import|Assign|Unassign|Lock|Unlock|Disable|Enable|Deactivate|Activate|Invite|Find by|Add a)/;
+
+async function editingOn(page, address, text) {
+  await page.goto(`/${address}`);
+  await isLive(page);
+  await page.getByText(text).first().waitFor();
+  await page.waitForLoadState("networkidle");
+  const controls = await page.locator("main").getByRole("button").or(page.locator("main").getByRole("link")).allTextContents();
+  return { controls: controls.filter((word) => EDITING.test(word.trim())), fields: await page.locator("main form").count() };
+}
+
+test("a viewer sees everything and changes nothing", async () => {
+  const page = await open(browser, server);
+  await signIn(page, fleet.people.viewer);
+  for (const [address, text] of [
+    [`#/fences/${fleet.depot.id}`, "59.3195"],
+    [`#/fleet/${fleet.buses[0].id}`, "Astrid Lind"],
+    [`#/drivers/${fleet.driver.id}`, "SE-4711-08"],
+    [`#/trackers/${fleet.buses[0].tracker.id}`, "Bus 2"],
+    ["#/organization", "Free"],
+  ]) {
+    assert.deepEqual(await editingOn(page, address, text), { controls: [], fields: 0 }, address);
+  }
+  assert.equal(await page.getByRole("link", { name: "Users" }).count(), 0);
+  for (const address of ["#/fences/new", "#/fleet/new", "#/drivers/new", "#/trackers/new"]) {
+    assert.equal((await editingOn(page, address, "Search").catch(() => editingOn(page, address, /\d (fences|vehicles|drivers|trackers)/))).fields, 0, address);
+  }
+  await page.goto("/#/users");
+  await page.getByText("There is no such view.").waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("a dispatcher draws fences and assigns drivers, and no more", async () => {
+  const page = await open(browser, server);
+  await signIn(page, fleet.people.dispatcher);
+  const offered = async (address, text) => (await editingOn(page, address, text)).controls;
+  assert.deepEqual(await offered("#/fences", "Depot"), ["Import", "New fence"]);
+  assert.deepEqual(await offered(`#/fleet/${fleet.buses[0].id}`, "BUS 002"), []);
+  assert.deepEqual(await offered(`#/drivers/${fleet.driver.id}`, "SE-4711-08"), ["Assign vehicle", "Unassign"]);
+  assert.deepEqual(await offered("#/users", "admin"), []);
+  assert.deepEqual(page.faults, []);
+});
+
+test("who is not an administrator any more is told so, in words", async () => {
+  const boss = await fleet.person("orgAdmin");
+  const page = await open(browser, server);
+  await signIn(page, boss);
+  await page.goto(`/#/fences/${fleet.depot.id}`);
+  await page.getByLabel("Radius, metres").fill("333");
+  const { data } = await fleet.admin.get(`/v1/users?q=${boss.email}`);
+  await fleet.admin.put(`/v1/users/${data[0].id}`, { role: "viewer" });
+  await page.getByRole("button", { name: "Save" }).click();
+  const refused = page.getByRole("alert").filter({ hasText: "Not saved" });
+  await refused.waitFor();
+  assert.match(await refused.textContent(), /viewer|role|may/i);
+  assert.equal((await fleet.admin.get(`/v1/geofences/${fleet.depot.id}`)).shape.radiusMeters, 350);
+});

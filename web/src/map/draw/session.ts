@@ -1,0 +1,145 @@
+// Keeps a form's shape and its drawing on the map the same while a fence is open, and shows the other fences around it.
+
+import { type ReadonlySignal, type Signal, effect, untracked } from "@preact/signals";
+
+import type { ShapeSpec } from "../../api/schema";
+import type { Fence } from "../../api/types";
+import { fences, inside } from "../../state/fleet";
+import { theme } from "../../state/theme";
+import { strings } from "../../strings";
+import { FleetMap } from "../fleet_map";
+import { corners } from "./rings";
+import { MOST_CORNERS, ShapeDrawing, type Tool } from "./shape_drawing";
+
+/** What the map and the view have in common. */
+export interface Desk {
+  /** The fence that is open, "new" for one that is not there yet. */
+  readonly openId: ReadonlySignal<string | null>;
+  /** Its shape while it may be changed; null when nothing may. */
+  readonly shape: ReadonlySignal<ShapeSpec | null>;
+  readonly tool: Signal<Tool>;
+  /** Why the shape cannot be changed by hand; empty when it can. */
+  readonly limit: Signal<string>;
+  /** Takes the shape as it was drawn. */
+  readonly take: (shape: ShapeSpec) => void;
+  /** Opens a fence that was clicked. */
+  readonly pick: (id: string) => void;
+}
+
+export class DrawSession {
+  readonly #desk: Desk;
+  readonly #map: FleetMap;
+  readonly #stops: (() => void)[] = [];
+  #drawing: ShapeDrawing | null = null;
+  /** What the drawing shows: a shape that came from it need not be shown again. */
+  #shown: ShapeSpec | null = null;
+  #tool: Tool = "select";
+  #lookedAt: string | undefined;
+
+  /** Throws where the browser has no WebGL2. */
+  constructor(container: HTMLElement, desk: Desk, whenReady: () => void) {
+    this.#desk = desk;
+    this.#map = new FleetMap(container, () => {
+      this.#stops.push(effect(() => this.#follow(desk.shape.value, desk.tool.value)));
+      whenReady();
+    });
+    const { map } = this.#map;
+    map.on("click", ({ point }) => {
+      if (desk.openId.peek() !== null) return;
+      const [hit] = map.queryRenderedFeatures(point, { layers: ["fences-fill"] });
+      if (hit) desk.pick(String(hit.properties["id"]));
+    });
+    this.#stops.push(
+      effect(() => {
+        inside.revision.value;
+        const occupied = new Set(inside.fences());
+        const isOpen = desk.shape.value === null ? null : desk.openId.value;
+        this.#map.setFences([...fences.value.values()].filter(({ id }) => id !== isOpen), (id) => occupied.has(id));
+      }),
+      effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
+      this.#followTheme(),
+    );
+  }
+
+  end(): void {
+    this.#stops.forEach((stop) => stop());
+    this.#drawing?.end();
+    this.#map.remove();
+  }
+
+  /** The camera goes to a fence once it is opened; a change of it leaves the camera where it is. */
+  #look(fence: Fence | undefined): void {
+    if (fence?.id === this.#lookedAt) return;
+    this.#lookedAt = fence?.id;
+    const [west, south, east, north] = fence?.bbox ?? [];
+    if (west === undefined || south === undefined || east === undefined || north === undefined) return;
+    const bounds: [[number, number], [number, number]] = [[west, south], [east < west ? east + 360 : east, north]];
+    // what opens beside the map makes it narrower first
+    requestAnimationFrame(() => this.#map.map.resize().fitBounds(bounds, { padding: 72, maxZoom: 16, animate: false }));
+  }
+
+  /** A new style takes the drawing's layers away: it ends before, and begins anew after. */
+  #followTheme(): () => void {
+    let shown = theme.peek();
+    return effect(() => {
+      if (theme.value === shown) return;
+      shown = theme.value;
+      this.#end();
+      this.#map.restyle();
+      this.#map.map.once("idle", () => untracked(() => this.#follow(this.#desk.shape.value, this.#desk.tool.value)));
+    });
+  }
+
+  #follow(shape: ShapeSpec | null, tool: Tool): void {
+    untracked(() => {
+      if (shape === null) this.#end();
+      else if (!this.#drawing) this.#begin(shape, tool);
+      else if (shape !== this.#shown) this.#show(shape, tool);
+      // a tool in hand goes on: taking it up again would begin anew
+      else if (tool !== this.#tool) this.#use(tool);
+    });
+  }
+
+  #begin(shape: ShapeSpec, tool: Tool): void {
+    const token = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    this.#drawing = new ShapeDrawing(this.#map.map, [token("--focus"), token("--bad")], (drawn, isDone) => this.#took(drawn, isDone));
+    this.#show(shape, tool);
+  }
+
+  #end(): void {
+    this.#drawing?.end();
+    this.#drawing = null;
+    this.#shown = null;
+  }
+
+  #show(shape: ShapeSpec, tool: Tool): void {
+    this.#shown = shape;
+    const number = corners(shape);
+    this.#desk.limit.value = "";
+    try {
+      if (number > MOST_CORNERS) this.#desk.limit.value = strings.manage.draw.tooMany(number);
+      else this.#drawing?.show(shape);
+    } catch {
+      this.#desk.limit.value = strings.manage.draw.antimeridian;
+    }
+    this.#use(this.#desk.limit.value ? "select" : tool);
+  }
+
+  #use(tool: Tool): void {
+    this.#tool = tool;
+    this.#drawing?.use(tool);
+  }
+
+  #took(shape: ShapeSpec, isDone: boolean): void {
+    this.#shown = shape;
+    this.#desk.take(shape);
+    if (!isDone) return;
+    // after Terra Draw is through with what it tells of
+    queueMicrotask(() => {
+      const tool = shape.type === "polygon" && shape.vertices.length === 0 ? "polygon" : "select";
+      this.#desk.tool.value = tool;
+      // a circle is shown as the server measures it, not as it was drawn
+      if (shape.type === "circle") this.#show(shape, tool);
+    });
+  }
+}

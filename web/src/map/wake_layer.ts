@@ -1,0 +1,152 @@
+// Where everybody has just been: a thin line behind each vehicle that fades. Where there are no streets on the map, these
+// draw them.
+
+import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
+
+import { mercatorX, mercatorY } from "./mercator";
+import { type Rgb, program } from "./webgl";
+import type { Drawn } from "./vehicle_layer";
+
+/** Pieces that are kept, the newest ones. */
+const PIECES = 32_768;
+/** A piece has two ends of five numbers: place as two floats each, and when. */
+const FLOATS_PER_PIECE = 10;
+const FADED_AFTER_SECONDS = 900;
+/** A longer way between two fixes (share of the world's width, about 4 km at the equator) was not driven straight. */
+const LEAP = 1e-4;
+/** More vehicles would use up the pieces before they can be told from each other. */
+export const MOST_VEHICLES = 2000;
+
+const VERTEX = `#version 300 es
+precision highp float;
+uniform vec2 center_high, center_low, viewport;
+uniform float world, now;
+in vec2 high, low;
+in float drawn_at;
+out float strength;
+void main() {
+  vec2 from_center = (high - center_high) + (low - center_low);
+  from_center.x -= floor(from_center.x + 0.5);
+  strength = clamp(1.0 - (now - drawn_at) / ${FADED_AFTER_SECONDS.toFixed(1)}, 0.0, 1.0);
+  gl_Position = vec4(from_center * world * 2.0 / viewport * vec2(1.0, -1.0), 0.0, 1.0);
+}`;
+
+const FRAGMENT = `#version 300 es
+precision highp float;
+uniform vec3 ink;
+in float strength;
+out vec4 color;
+void main() {
+  color = vec4(ink, 1.0) * strength * 0.55;
+}`;
+
+/** The layer; keeps its lines when the map's style is changed. */
+export class WakeLayer implements CustomLayerInterface {
+  readonly type = "custom";
+  readonly renderingMode = "2d";
+  readonly id = "wakes";
+  readonly #began = performance.now();
+  readonly #data = new Float32Array(PIECES * FLOATS_PER_PIECE);
+  readonly #last = new Map<string, readonly [x: number, y: number]>();
+  #map: MapLibre | null = null;
+  #program: WebGLProgram | null = null;
+  #array: WebGLVertexArrayObject | null = null;
+  #buffer: WebGLBuffer | null = null;
+  #count = 0;
+  #isChanged = false;
+
+  readonly #ink: () => Rgb;
+
+  constructor(ink: () => Rgb) {
+    this.#ink = ink;
+  }
+
+  /** Draws on from where each vehicle was. */
+  set(ids: readonly string[], vehicles: Drawn): void {
+    if (vehicles.count > MOST_VEHICLES) return;
+    ids.forEach((id, row) => {
+      const x = mercatorX(vehicles.longitudes[row] ?? 0);
+      const y = mercatorY(vehicles.latitudes[row] ?? 0);
+      const before = this.#last.get(id);
+      if (before && before[0] === x && before[1] === y) return;
+      if (before && Math.hypot(x - before[0], y - before[1]) < LEAP) this.#add(before[0], before[1], x, y);
+      this.#last.set(id, [x, y]);
+    });
+  }
+
+  /** Forgets every line. */
+  clear(): void {
+    this.#last.clear();
+    this.#count = 0;
+    this.#data.fill(0);
+    this.#isChanged = true;
+  }
+
+  onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
+    this.#map = map;
+    this.#program = program(gl, VERTEX, FRAGMENT);
+    this.#buffer = gl.createBuffer();
+    this.#array = gl.createVertexArray();
+    gl.bindVertexArray(this.#array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
+    let offset = 0;
+    for (const [name, size] of [["high", 2], ["low", 2], ["drawn_at", 1]] as const) {
+      const location = gl.getAttribLocation(this.#program, name);
+      gl.enableVertexAttribArray(location);
+      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 20, offset * 4);
+      offset += size;
+    }
+    gl.bindVertexArray(null);
+    this.#isChanged = true;
+  }
+
+  onRemove(_: MapLibre, gl: WebGL2RenderingContext): void {
+    gl.deleteProgram(this.#program);
+    gl.deleteBuffer(this.#buffer);
+    gl.deleteVertexArray(this.#array);
+    this.#program = null;
+  }
+
+  render(gl: WebGL2RenderingContext): void {
+    const [map, drawing] = [this.#map, this.#program];
+    const pieces = Math.min(this.#count, PIECES);
+    if (!map || !drawing || pieces === 0) return;
+    gl.bindVertexArray(this.#array);
+    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
+    if (this.#isChanged) gl.bufferData(gl.ARRAY_BUFFER, this.#data.subarray(0, pieces * FLOATS_PER_PIECE), gl.DYNAMIC_DRAW);
+    this.#isChanged = false;
+    gl.useProgram(drawing);
+    const at = (name: string) => gl.getUniformLocation(drawing, name);
+    const center = map.getCenter();
+    const [x, y] = [mercatorX(center.lng), mercatorY(center.lat)];
+    const { clientWidth, clientHeight } = map.getContainer();
+    gl.uniform2f(at("center_high"), Math.fround(x), Math.fround(y));
+    gl.uniform2f(at("center_low"), x - Math.fround(x), y - Math.fround(y));
+    gl.uniform2f(at("viewport"), clientWidth, clientHeight);
+    gl.uniform1f(at("world"), 512 * 2 ** map.getZoom());
+    gl.uniform1f(at("now"), this.#seconds());
+    gl.uniform3fv(at("ink"), this.#ink());
+    gl.enable(gl.BLEND);
+    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
+    gl.drawArrays(gl.LINES, 0, pieces * 2);
+    gl.bindVertexArray(null);
+  }
+
+  #seconds(): number {
+    return (performance.now() - this.#began) / 1000;
+  }
+
+  #add(fromX: number, fromY: number, toX: number, toY: number): void {
+    let at = (this.#count % PIECES) * FLOATS_PER_PIECE;
+    for (const [x, y] of [[fromX, fromY], [toX, toY]] as const) {
+      const [highX, highY] = [Math.fround(x), Math.fround(y)];
+      this.#data[at++] = highX;
+      this.#data[at++] = highY;
+      this.#data[at++] = x - highX;
+      this.#data[at++] = y - highY;
+      this.#data[at++] = this.#seconds();
+    }
+    this.#count += 1;
+    this.#isChanged = true;
+  }
+}

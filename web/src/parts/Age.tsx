@@ -1,0 +1,14 @@
+// How long ago something was, counted on without drawing anything else again.
+
+import { useComputed, useSignal } from "@preact/signals";
+
+import { span, timeOfDay } from "../format";
+import { now } from "../state/clock";
+
+/** `at`: milliseconds since 1970. */
+export function Age({ at, title = timeOfDay }: { at: number; title?: (instant: number) => string }) {
+  const since = useSignal(at);
+  since.value = at;
+  const text = useComputed(() => span(now.value - since.value));
+  return <time dateTime={new Date(at).toISOString()} title={title(at)}>{text}</time>;
+}

@@ -1,0 +1,95 @@
+// A list of master data: searched here, since all of it is here; its first column leads to one item.
+
+import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+import { notice } from "../state/notices";
+import { organization } from "../state/fleet";
+import { strings } from "../strings";
+import { Empty } from "./Empty";
+
+/** As many rows as anybody reads; a search finds the others. */
+const MOST_ROWS = 200;
+
+/** A list that belongs to the organization shown: loaded with it, and again when asked; null until it is there. */
+export function useList<T>(load: () => Promise<readonly T[]>): { items: Signal<readonly T[] | null>; reload: () => Promise<void> } {
+  const items = useSignal<readonly T[] | null>(null);
+  const reload = async () => {
+    const whose = organization.peek()?.id;
+    const found = await load();
+    if (organization.peek()?.id === whose) items.value = found;
+  };
+  useSignalEffect(() => {
+    organization.value?.id;
+    items.value = null;
+    queueMicrotask(() => reload().catch(notice));
+  });
+  return { items, reload };
+}
+
+export interface Column<T> {
+  readonly title: string;
+  readonly cell: (item: T) => ComponentChildren;
+}
+
+interface ListingProps<T> {
+  readonly title: string;
+  readonly note: (number: number) => string;
+  readonly items: readonly T[] | null;
+  readonly id: (item: T) => string;
+  /** What a search looks in. */
+  readonly text: (item: T) => string;
+  readonly address: (id: string) => string;
+  readonly current: string | undefined;
+  /** The first names the item. */
+  readonly columns: readonly [Column<T>, ...Column<T>[]];
+  readonly empty: readonly [what: string, next: string];
+  /** Buttons beside the title. */
+  readonly actions?: ComponentChildren;
+}
+
+export function Listing<T>({ title, note, items, actions, empty, text, ...rest }: ListingProps<T>) {
+  const words = strings.manage.form;
+  const id = useId();
+  const search = useSignal("");
+  const wanted = search.value.trim().toLowerCase();
+  const found = (items ?? []).filter((item) => text(item).toLowerCase().includes(wanted));
+  return (
+    <section class="listing" aria-labelledby={id}>
+      <header class="listing-head">
+        <h2 id={id}>{title}</h2>
+        {items && items.length > 0 && <span class="quiet">{note(items.length)}</span>}
+        <span class="grow" />
+        {items && items.length > 0 && (
+          <input type="search" class="search" placeholder={words.search} aria-label={`${words.search}: ${title}`} value={search} onInput={(event) => { search.value = event.currentTarget.value; }} />
+        )}
+        {actions}
+      </header>
+      <div class="listing-body" tabIndex={0} role="group" aria-labelledby={id}>
+        {items === null && <p class="empty quiet">{words.loading}</p>}
+        {items?.length === 0 && <Empty what={empty[0]} next={empty[1]} />}
+        {items && items.length > 0 && found.length === 0 && <Empty what={words.noMatch} next={words.noMatchNext} />}
+        {found.length > 0 && <Rows {...rest} items={found.slice(0, MOST_ROWS)} />}
+        {found.length > MOST_ROWS && <p class="empty quiet">{words.more(found.length - MOST_ROWS)}</p>}
+      </div>
+    </section>
+  );
+}
+
+function Rows<T>({ items, id, address, current, columns }: Pick<ListingProps<T>, "id" | "address" | "current" | "columns"> & { items: readonly T[] }) {
+  const [first, ...others] = columns;
+  return (
+    <table>
+      <thead><tr>{columns.map(({ title }) => <th key={title} scope="col">{title}</th>)}</tr></thead>
+      <tbody>
+        {items.map((item) => (
+          <tr key={id(item)} aria-current={id(item) === current ? "true" : undefined}>
+            <th scope="row"><a href={address(id(item))}>{first.cell(item)}</a></th>
+            {others.map(({ title, cell }) => <td key={title}>{cell(item)}</td>)}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,255 @@
+// A form over one JSON object. Its fields are named by JSON pointer, by which the server names what it refuses, so that each
+// refusal stands at its field. Knows nothing of what the object is.
+
+import { type Signal, signal } from "@preact/signals";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext, useId, useMemo, useRef, useState } from "preact/hooks";
+
+import { Problem, sentence } from "../api/problem";
+import { strings } from "../strings";
+
+export type Members = Readonly<Record<string, unknown>>;
+
+const NONE: ReadonlyMap<string, string> = new Map();
+const steps = (pointer: string) => pointer.split("/").slice(1);
+
+function read(value: unknown, pointer: string): unknown {
+  return steps(pointer).reduce<unknown>((inner, step) => (inner as Members | null | undefined)?.[step], value);
+}
+
+function written(value: unknown, [step, ...rest]: readonly string[], leaf: unknown): Members {
+  const members = (value ?? {}) as Members;
+  return { ...members, [step as string]: rest.length > 0 ? written(members[step as string], rest, leaf) : leaf };
+}
+
+/** What is being written: the object as it is now, what is wrong with it, and whether it is on its way. */
+export class Draft {
+  readonly value: Signal<Members>;
+  /** What the server refused, by pointer. */
+  readonly refused = signal<ReadonlyMap<string, string>>(NONE);
+  /** The sentence above all of it. */
+  readonly said = signal("");
+  readonly isBusy = signal(false);
+  /** The pointers that a field of the form shows. */
+  readonly shown = new Set<string>();
+  readonly #initial: Members;
+
+  constructor(initial: Members) {
+    this.#initial = initial;
+    this.value = signal(initial);
+  }
+
+  /** The value at a pointer such as `/license/number`. */
+  at(pointer: string): unknown {
+    return read(this.value.value, pointer);
+  }
+
+  put(pointer: string, leaf: unknown): void {
+    this.value.value = written(this.value.peek(), steps(pointer), leaf);
+  }
+
+  /** The members that are other than at first, for a PUT; what nobody touched is left to others. */
+  changes(): Members {
+    const now = this.value.peek();
+    return Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(this.#initial[name])));
+  }
+
+  /** What is wrong at a pointer or below it. */
+  problemsAt(pointer: string): string[] {
+    return [...this.refused.value].filter(([at]) => at === pointer || at.startsWith(`${pointer}/`)).map(([, detail]) => detail);
+  }
+
+  /** What is wrong where no field shows it. */
+  problemsElsewhere(): string[] {
+    const isShown = (at: string) => [...this.shown].some((pointer) => at === pointer || at.startsWith(`${pointer}/`));
+    return [...this.refused.value].filter(([at]) => !isShown(at)).map(([, detail]) => detail);
+  }
+
+  /** Does the work; what is refused is said. True when it was done. */
+  async submit(work: () => Promise<void>): Promise<boolean> {
+    this.isBusy.value = true;
+    this.refused.value = NONE;
+    this.said.value = "";
+    try {
+      await work();
+      return true;
+    } catch (problem) {
+      if (problem instanceof Problem) this.refused.value = problem.fields;
+      this.said.value = sentence(problem);
+      return false;
+    } finally {
+      this.isBusy.value = false;
+    }
+  }
+}
+
+const DraftContext = createContext<Draft>(new Draft({}));
+/** The draft of the form around. */
+export const useFormDraft = (): Draft => useContext(DraftContext);
+/** A draft of its own for a component; begins anew when `key` changes. */
+export const useDraft = (initial: () => Members, key?: unknown): Draft => useMemo(() => new Draft(initial()), [key]);
+
+interface FormProps {
+  readonly draft: Draft;
+  readonly label: string;
+  readonly action: string;
+  readonly work: () => Promise<void>;
+  readonly onCancel?: () => void;
+  readonly more?: ComponentChildren;
+  readonly children: ComponentChildren;
+}
+
+/** The form: its fields, what the server refused, its buttons. */
+export function Form({ draft, label, action, work, onCancel, more, children }: FormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (draft.isBusy.value || (await draft.submit(work))) return;
+    // after the fields have taken on what was refused
+    requestAnimationFrame(() => form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus());
+  };
+  return (
+    <DraftContext.Provider value={draft}>
+      <form ref={form} class="form" aria-label={label} onSubmit={(event) => void submit(event)}>
+        {children}
+        <Refused draft={draft} />
+        <div class="form-actions">
+          <button type="submit" class="primary" disabled={draft.isBusy.value}>{action}</button>
+          {onCancel && <button type="button" onClick={onCancel}>{strings.manage.form.cancel}</button>}
+          <span class="grow" />
+          {more}
+        </div>
+      </form>
+    </DraftContext.Provider>
+  );
+}
+
+function Refused({ draft }: { draft: Draft }) {
+  const others = draft.said.value ? draft.problemsElsewhere().filter((detail) => detail !== draft.said.value) : [];
+  return (
+    <div class="refused" role="alert">
+      {draft.said.value && <p>{strings.manage.form.refused} {draft.said.value}</p>}
+      {others.map((detail) => <p key={detail}>{detail}</p>)}
+    </div>
+  );
+}
+
+interface FieldProps {
+  /** The pointer of the member. */
+  readonly of: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+interface Bound {
+  readonly id: string;
+  readonly "aria-invalid"?: true;
+  readonly "aria-describedby"?: string;
+}
+
+/** A label, what it labels, its hint and what is wrong with it. */
+export function Field({ of, label, hint, children }: FieldProps & { readonly children: (bound: Bound) => ComponentChildren }) {
+  const draft = useFormDraft();
+  const id = useId();
+  draft.shown.add(of);
+  const wrong = draft.problemsAt(of);
+  const described = [hint && `${id}-hint`, wrong.length > 0 && `${id}-wrong`].filter(Boolean).join(" ");
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, ...(wrong.length > 0 ? { "aria-invalid": true as const } : {}), ...(described ? { "aria-describedby": described } : {}) })}
+      {hint && <p class="hint" id={`${id}-hint`}>{hint}</p>}
+      {wrong.length > 0 && <p class="wrong" id={`${id}-wrong`}>{wrong.join(" ")}</p>}
+    </div>
+  );
+}
+
+interface TextProps extends FieldProps {
+  readonly type?: "text" | "email" | "tel" | "date" | "color" | "search";
+  readonly required?: boolean;
+  readonly rows?: number;
+  readonly autocomplete?: string;
+}
+
+/** Text; empty is null. */
+export function TextField({ type = "text", required = false, rows, autocomplete = "off", ...field }: TextProps) {
+  const draft = useFormDraft();
+  const value = String(draft.at(field.of) ?? "");
+  const put = (text: string) => draft.put(field.of, text === "" ? null : text);
+  return (
+    <Field {...field}>
+      {(bound) => rows
+        ? <textarea {...bound} rows={rows} required={required} value={value} onInput={(event) => put(event.currentTarget.value)} />
+        : <input {...bound} type={type as "text"} required={required} autocomplete={autocomplete} value={value} onInput={(event) => put(event.currentTarget.value)} />}
+    </Field>
+  );
+}
+
+/** A number as people write it, a comma for the point too; empty is null. */
+export function NumberField({ required = false, ...field }: FieldProps & { readonly required?: boolean }) {
+  const draft = useFormDraft();
+  const [typed, setTyped] = useState("");
+  const value = draft.at(field.of) as number | null | undefined;
+  // what was typed stays as it was typed, while it means the number there is: `1.` is on its way to 1.5
+  const text = numberOf(typed) === (value ?? null) ? typed : String(value ?? "");
+  const input = (element: HTMLInputElement) => {
+    const number = numberOf(element.value);
+    element.setCustomValidity(Number.isNaN(number) ? strings.manage.form.number : "");
+    setTyped(element.value);
+    if (!Number.isNaN(number)) draft.put(field.of, number);
+  };
+  return (
+    <Field {...field}>
+      {(bound) => <input {...bound} inputMode="decimal" autocomplete="off" required={required} value={text} onInput={(event) => input(event.currentTarget)} />}
+    </Field>
+  );
+}
+
+function numberOf(text: string): number | null {
+  const clean = text.trim().replace(",", ".");
+  return clean === "" ? null : Number(clean);
+}
+
+interface SelectProps extends FieldProps {
+  /** Words by value; the value "" is null. */
+  readonly options: Readonly<Record<string, string>>;
+}
+
+export function SelectField({ options, ...field }: SelectProps) {
+  const draft = useFormDraft();
+  return (
+    <Field {...field}>
+      {(bound) => (
+        <select {...bound} value={String(draft.at(field.of) ?? "")} onChange={(event) => draft.put(field.of, event.currentTarget.value || null)}>
+          {Object.entries(options).map(([value, word]) => <option key={value} value={value}>{word}</option>)}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+export function CheckField({ of, label }: { readonly of: string; readonly label: string }) {
+  const draft = useFormDraft();
+  draft.shown.add(of);
+  return (
+    <label class="check">
+      <input type="checkbox" checked={draft.at(of) === true} onChange={(event) => draft.put(of, event.currentTarget.checked)} />
+      {label}
+    </label>
+  );
+}
+
+/** Fields that belong together; folded away unless `open`. */
+export function Group({ title, open = false, children }: { title: string; open?: boolean; children: ComponentChildren }) {
+  return (
+    <details class="group" open={open}>
+      <summary>{title}</summary>
+      <div class="fields">{children}</div>
+    </details>
+  );
+}
+
+/** Two fields beside each other. */
+export function Row({ children }: { children: ComponentChildren }) {
+  return <div class="field-row">{children}</div>;
+}

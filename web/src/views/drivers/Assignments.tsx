@@ -1,0 +1,105 @@
+// What a driver drives and drove; assigning and unassigning.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+
+import { api } from "../../api/client";
+import { may } from "../../api/permissions";
+import type { PageOfAssignedVehicle } from "../../api/schema";
+import type { Driver } from "../../api/types";
+import { dayAndTime } from "../../format";
+import { Dialog } from "../../parts/Dialog";
+import { CheckField, Form, SelectField, useDraft } from "../../parts/form";
+import { loadVehicles, scope, vehicles } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { strings } from "../../strings";
+import { driverName } from "./DriversView";
+
+const words = strings.manage.drivers;
+const PAST_SHOWN = 20;
+
+interface Props {
+  readonly driver: Driver;
+  readonly reload: () => Promise<void>;
+}
+
+export function Assignments({ driver, reload }: Props) {
+  const isAssigning = useSignal(false);
+  const changed = async () => {
+    await Promise.all([reload(), loadVehicles()]);
+  };
+  const unassign = async (vehicleId: string) => {
+    await api.delete("/v1/drivers/{driverId}/vehicles/{vehicleId}", { path: { driverId: driver.id, vehicleId }, query: scope.peek() });
+    await changed();
+  };
+  const now = driver.currentVehicles;
+  return (
+    <>
+      <section class="part" aria-label={words.vehicles}>
+        <header>
+          <h3>{words.vehicles}</h3><span class="grow" />
+          {may("assignDrivers") && <button type="button" onClick={() => { isAssigning.value = true; }}>{words.assign}</button>}
+        </header>
+        {now.length === 0 && <p class="quiet">{words.noVehicle}</p>}
+        <ul class="lines">
+          {now.map(({ id, name, startedAt }) => (
+            <li key={id}>
+              <b>{name}</b> <span class="quiet">{words.since(dayAndTime(startedAt))}</span><span class="grow" />
+              {may("assignDrivers") && <button type="button" aria-label={words.unassignWhich(name)} onClick={() => unassign(id).catch(notice)}>{words.unassign}</button>}
+            </li>
+          ))}
+        </ul>
+      </section>
+      <Past key={now.map(({ assignmentId }) => assignmentId).join()} driver={driver} />
+      {isAssigning.value && <AssignDialog driver={driver} reload={changed} onClose={() => { isAssigning.value = false; }} />}
+    </>
+  );
+}
+
+function Past({ driver }: { driver: Driver }) {
+  const past = useSignal<PageOfAssignedVehicle["data"]>([]);
+  useSignalEffect(() => {
+    const query = { ...scope.peek(), state: "past" as const, limit: PAST_SHOWN };
+    api.get("/v1/drivers/{driverId}/vehicles", { path: { driverId: driver.id }, query })
+      .then(({ data }) => { past.value = data; })
+      .catch(notice);
+  });
+  if (past.value.length === 0) return null;
+  return (
+    <section class="part" aria-label={words.past}>
+      <header><h3>{words.past}</h3></header>
+      <ul class="lines">
+        {past.value.map(({ id, vehicle, startedAt, endedAt, endReason }) => (
+          <li key={id}>
+            <b>{vehicle.name}</b>
+            <span class="quiet">{dayAndTime(startedAt)} – {endedAt && dayAndTime(endedAt)}{endReason && `, ${words.ended[endReason]}`}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function AssignDialog({ driver, reload, onClose }: Props & { readonly onClose: () => void }) {
+  const mine = new Set(driver.currentVehicles.map(({ id }) => id));
+  const free = [...vehicles.value.values()].filter(({ id, status }) => status === "active" && !mine.has(id));
+  const draft = useDraft(() => ({ vehicleId: free.find((one) => !one.driver)?.id ?? free[0]?.id, force: false }));
+  const chosen = vehicles.value.get(String(draft.at("/vehicleId")));
+  const assign = async () => {
+    const vehicleId = String(draft.at("/vehicleId"));
+    const force = draft.at("/force") === true;
+    await api.post("/v1/drivers/{driverId}/assign-vehicle", { path: { driverId: driver.id }, body: { ...scope.peek(), vehicleId, force } });
+    await reload();
+    onClose();
+  };
+  const title = words.assignTitle(driverName(driver));
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form draft={draft} label={title} action={words.assignAction} work={assign} onCancel={onClose}>
+        {free.length === 0 ? <p>{words.noVehicles}</p> : (
+          <SelectField of="/vehicleId" label={words.vehicle} options={Object.fromEntries(free.map(({ id, name, driver: other }) => [id, other ? `${name} (${driverName(other)})` : name]))} />
+        )}
+        {chosen?.driver && <CheckField of="/force" label={words.take(chosen.name, driverName(chosen.driver))} />}
+      </Form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,103 @@
+// One driver: facts, vehicles, lock.
+
+import { useSignal } from "@preact/signals";
+
+import { api } from "../../api/client";
+import { may } from "../../api/permissions";
+import type { Driver } from "../../api/types";
+import { day, dayAndTime } from "../../format";
+import { Confirm, Dialog } from "../../parts/Dialog";
+import { Facts } from "../../parts/Desk";
+import { Form, TextField, useDraft } from "../../parts/form";
+import { scope } from "../../state/fleet";
+import { strings } from "../../strings";
+import { Assignments } from "./Assignments";
+import { DriverForm } from "./DriverForm";
+import { driverName } from "./DriversView";
+
+const words = strings.manage.drivers;
+
+interface Props {
+  readonly driver: Driver;
+  readonly reload: () => Promise<void>;
+  readonly onGone: () => Promise<void>;
+}
+
+export function DriverDetail({ driver, reload, onGone }: Props) {
+  const asking = useSignal<"edit" | "lock" | "unlock" | "delete" | null>(null);
+  const close = () => { asking.value = null; };
+  const ask = (what: "edit" | "lock" | "unlock" | "delete") => () => { asking.value = what; };
+  const name = driverName(driver);
+  const path = { id: driver.id };
+
+  if (asking.value === "edit") {
+    const saved = async () => {
+      await reload();
+      close();
+    };
+    return <DriverForm driver={driver} onSaved={saved} onCancel={close} />;
+  }
+  const unlock = async () => {
+    const left = await api.post("/v1/drivers/{id}/unlock", { path, body: scope.peek() });
+    // whoever did not enter the driver sees a stub from now on
+    if (left.masked) await onGone();
+    else await reload();
+  };
+  const remove = async () => {
+    await api.delete("/v1/drivers/{id}", { path, query: scope.peek() });
+    await onGone();
+  };
+  return (
+    <>
+      {may("writeDrivers") && (
+        <div class="tools">
+          <button type="button" onClick={ask("edit")}>{strings.manage.form.edit}</button>
+          {may("lockDrivers") && <button type="button" onClick={ask(driver.lock.locked ? "unlock" : "lock")}>{driver.lock.locked ? words.unlock : words.lock}</button>}
+          <span class="grow" />
+          <button type="button" class="danger" onClick={ask("delete")}>{strings.manage.form.delete}</button>
+        </div>
+      )}
+      <DriverFacts driver={driver} />
+      <Assignments driver={driver} reload={reload} />
+      {asking.value === "lock" && <LockDialog driver={driver} reload={reload} onClose={close} />}
+      {asking.value === "unlock" && <Confirm title={words.unlockTitle(name)} text={words.unlockText} action={words.unlock} work={unlock} onClose={close} />}
+      {asking.value === "delete" && <Confirm title={words.remove(name)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={close} />}
+    </>
+  );
+}
+
+function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { driver: Driver }) {
+  return (
+    <Facts facts={[
+      [words.status, words.statuses[driver.status ?? "active"]],
+      [words.lock, lock.locked && lock.lockedAt ? <span class="mark" data-mark="held">{words.lockedSince(dayAndTime(lock.lockedAt))}</span> : words.unlocked],
+      [words.reason, lock.reason],
+      [words.employeeCode, driver.employeeCode],
+      [words.phone, driver.phone && <a href={`tel:${driver.phone}`}>{driver.phone}</a>],
+      [words.email, driver.email && <a href={`mailto:${driver.email}`}>{driver.email}</a>],
+      [words.dateOfBirth, driver.dateOfBirth && day(driver.dateOfBirth)],
+      [words.license, `${words.licenseStatuses[licenseStatus]}${license ? ` · ${license.country} ${license.number}` : ""}`],
+      [words.licenseCategories, license?.categories?.join(", ")],
+      [words.licenseExpires, license?.expiresAt && day(license.expiresAt)],
+    ]} />
+  );
+}
+
+function LockDialog({ driver, reload, onClose }: { driver: Driver; reload: () => Promise<void>; onClose: () => void }) {
+  const draft = useDraft(() => ({}));
+  const lock = async () => {
+    const reason = draft.at("/reason") as string | null | undefined;
+    await api.post("/v1/drivers/{id}/lock", { path: { id: driver.id }, body: { ...scope.peek(), ...(reason ? { reason } : {}) } });
+    await reload();
+    onClose();
+  };
+  const title = words.lockTitle(driverName(driver));
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <Form draft={draft} label={title} action={words.lock} work={lock} onCancel={onClose}>
+        <p>{words.lockText}</p>
+        <TextField of="/reason" label={`${words.reason} (${strings.manage.form.optional})`} />
+      </Form>
+    </Dialog>
+  );
+}

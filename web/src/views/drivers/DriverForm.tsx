@@ -1,0 +1,57 @@
+// Entering and changing a driver.
+
+import { api } from "../../api/client";
+import type { CreateDriverBody, UpdateDriverBody } from "../../api/schema";
+import type { Driver } from "../../api/types";
+import { Form, Group, type Members, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { scope } from "../../state/fleet";
+import { strings } from "../../strings";
+
+const words = strings.manage.drivers;
+
+interface Props {
+  /** Whom to change; null enters a new one. */
+  readonly driver: Driver | null;
+  readonly onSaved: (id: string) => Promise<void>;
+  readonly onCancel?: () => void;
+}
+
+export function DriverForm({ driver, onSaved, onCancel }: Props) {
+  const draft = useDraft(() => initial(driver), driver?.updatedAt);
+  const save = async () => {
+    const body = sent(driver ? draft.changes() : draft.value.peek());
+    const { id } = driver
+      ? await api.put("/v1/drivers/{id}", { path: { id: driver.id }, query: scope.peek(), body: body as UpdateDriverBody })
+      : await api.post("/v1/drivers", { body: { ...body, ...scope.peek() } as CreateDriverBody });
+    await onSaved(id);
+  };
+  return (
+    <Form draft={draft} label={driver ? strings.manage.form.edit : words.new} action={strings.manage.form.save} work={save} {...(onCancel ? { onCancel } : {})}>
+      <Row><TextField of="/firstName" label={words.firstName} required /><TextField of="/lastName" label={words.lastName} required /></Row>
+      <Row><TextField of="/employeeCode" label={words.employeeCode} /><SelectField of="/status" label={words.status} options={words.statuses} /></Row>
+      <Row><TextField of="/phone" label={words.phone} type="tel" /><TextField of="/email" label={words.email} type="email" /></Row>
+      <TextField of="/dateOfBirth" label={words.dateOfBirth} type="date" />
+      <Group title={words.license} open>
+        <Row><TextField of="/license/number" label={words.licenseNumber} /><TextField of="/license/country" label={words.licenseCountry} /></Row>
+        <TextField of="/license/categories" label={words.licenseCategories} hint={words.licenseCategoriesHint} />
+        <Row><TextField of="/license/issuedAt" label={words.licenseIssued} type="date" /><TextField of="/license/expiresAt" label={words.licenseExpires} type="date" /></Row>
+      </Group>
+    </Form>
+  );
+}
+
+/** What the form writes: categories are one line of text there. */
+function initial(driver: Driver | null): Members {
+  if (!driver) return { status: "active" };
+  const { firstName, lastName, employeeCode, status, phone, email, dateOfBirth, license } = driver;
+  return { firstName, lastName, employeeCode, status, phone, email, dateOfBirth, license: license && { ...license, categories: license.categories?.join(", ") } };
+}
+
+/** What the server takes: without a licence's number and country there is none. */
+function sent({ license, ...members }: Members): Members {
+  if (license === undefined) return members;
+  const { categories, country, ...said } = (license ?? {}) as Record<string, string | null>;
+  const isNone = ![categories, country, ...Object.values(said)].some(Boolean);
+  const list = (categories ?? "").split(",").map((one) => one.trim()).filter(Boolean);
+  return { ...members, license: isNone ? null : { ...said, country: country?.toUpperCase() ?? "", number: said["number"] ?? "", categories: list } };
+}

@@ -1,0 +1,67 @@
+// Drivers: who they are, what they drive, who holds them.
+
+import { useSignal } from "@preact/signals";
+
+import { all, api } from "../../api/client";
+import { may } from "../../api/permissions";
+import type { Driver } from "../../api/types";
+import { Desk, Detail } from "../../parts/Desk";
+import { Listing, useList } from "../../parts/Listing";
+import { scope } from "../../state/fleet";
+import { href } from "../../state/route";
+import { strings } from "../../strings";
+import { DriverDetail } from "./DriverDetail";
+import { DriverForm } from "./DriverForm";
+import { FindDriver } from "./FindDriver";
+
+const words = strings.manage.drivers;
+
+export const driverName = (driver: { firstName: string; lastName: string }): string => `${driver.firstName} ${driver.lastName}`;
+
+export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
+  const isFinding = useSignal(false);
+  const { items, reload } = useList(() => all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek(), sort: "lastName,firstName" } })));
+  const show = async (id: string | null) => {
+    await reload();
+    location.hash = id ? href("drivers", id) : href("drivers");
+  };
+  const driver = items.value?.find(({ id }) => id === open);
+  const list = (
+    <Listing
+      title={words.title} note={words.count} items={items.value} current={open}
+      id={({ id }) => id} text={(one) => `${driverName(one)} ${one.employeeCode ?? ""} ${one.license?.number ?? ""}`} address={(id) => href("drivers", id)}
+      empty={[words.empty, may("writeDrivers") ? words.emptyNext : words.emptyNextRead]}
+      columns={[
+        { title: words.name, cell: driverName },
+        { title: words.vehicles, cell: (one) => one.currentVehicles.map(({ name }) => name).join(", ") },
+        { title: words.license, cell: (one) => <LicenseMark driver={one} /> },
+        { title: words.status, cell: (one) => words.statuses[one.status ?? "active"] },
+        { title: words.lock, cell: (one) => one.lock.locked && <span class="mark" data-mark="held">{words.locked}</span> },
+      ]}
+      actions={may("writeDrivers") && (
+        <>
+          <button type="button" onClick={() => { isFinding.value = true; }}>{words.find}</button>
+          <a class="button primary" href={href("drivers", "new")}>{words.new}</a>
+        </>
+      )}
+    />
+  );
+  return (
+    <Desk list={list}>
+      {open === "new" && may("writeDrivers") && (
+        <Detail key="new" title={words.new} back={href("drivers")}><DriverForm driver={null} onSaved={show} /></Detail>
+      )}
+      {open && open !== "new" && items.value && (
+        <Detail key={open} title={driver ? driverName(driver) : words.title} back={href("drivers")}>
+          {driver ? <DriverDetail driver={driver} reload={reload} onGone={() => show(null)} /> : <p class="quiet">{strings.manage.form.gone}</p>}
+        </Detail>
+      )}
+      {isFinding.value && <FindDriver onClose={() => { isFinding.value = false; }} onTaken={show} />}
+    </Desk>
+  );
+}
+
+function LicenseMark({ driver }: { driver: Driver }) {
+  const good = { valid: "good", expiring: "warn", expired: "bad", missing: "none" } as const;
+  return <span class="mark" data-mark={good[driver.licenseStatus]}>{words.licenseStatuses[driver.licenseStatus]}</span>;
+}

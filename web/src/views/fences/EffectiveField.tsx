@@ -1,0 +1,39 @@
+// From when on a change of a fence holds.
+
+import { useState } from "preact/hooks";
+
+import { dayAndTime } from "../../format";
+import { Field, useFormDraft } from "../../parts/form";
+import { strings } from "../../strings";
+
+const words = strings.manage.fences;
+
+/** `now` is from when on the present version holds; null is always. */
+export function EffectiveField({ now, isNew }: { now: string | null | undefined; isNew: boolean }) {
+  const draft = useFormDraft();
+  const [choice, choose] = useState<"now" | "always" | "at">("now");
+  const pick = (picked: "now" | "always" | "at") => {
+    choose(picked);
+    draft.put("/effectiveFrom", picked === "always" ? null : undefined);
+  };
+  return (
+    <>
+      {!isNew && <p class="quiet">{now ? dayAndTime(now) : words.effectiveAlways}</p>}
+      <Field of="/effectiveFrom" label={words.effectiveFrom} hint={words.effectiveHint}>
+        {(bound) => (
+          <select {...bound} value={choice} onChange={(event) => pick(event.currentTarget.value as "now" | "always" | "at")}>
+            <option value="now">{words.effectiveNow}</option>
+            <option value="always">{words.effectiveAlways}</option>
+            <option value="at">{words.effectiveAt}</option>
+          </select>
+        )}
+      </Field>
+      {choice === "at" && (
+        <input type="datetime-local" required aria-label={words.effectiveFrom} onInput={(event) => {
+          const instant = new Date(event.currentTarget.value);
+          draft.put("/effectiveFrom", Number.isNaN(instant.getTime()) ? undefined : instant.toISOString());
+        }} />
+      )}
+    </>
+  );
+}

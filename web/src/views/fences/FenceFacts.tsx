@@ -1,0 +1,30 @@
+// A fence, for who may not change it.
+
+import type { Fence } from "../../api/types";
+import { dayAndTime } from "../../format";
+import { corners } from "../../map/draw/rings";
+import { Facts } from "../../parts/Desk";
+import { strings } from "../../strings";
+
+const words = strings.manage.fences;
+
+export function FenceFacts({ fence: { shape, rules, ...fence } }: { fence: Fence }) {
+  const circle = shape?.type === "circle" ? shape : undefined;
+  return (
+    <Facts facts={[
+      [words.shape, shape && words[shape.type]],
+      [words.latitude, circle?.center.latitude],
+      [words.longitude, circle?.center.longitude],
+      [words.radius, circle?.radiusMeters],
+      [words.corners, shape && !circle ? corners(shape) : null],
+      [words.area, `${Math.round(fence.areaSquareMeters).toLocaleString()} m²`],
+      [words.category, fence.category],
+      [words.description, fence.description],
+      [words.enabled, fence.enabled === false ? words.off : "✓"],
+      [words.effectiveFrom, fence.effectiveFrom ? dayAndTime(fence.effectiveFrom) : words.effectiveAlways],
+      [words.exitMargin, rules?.exitMarginMeters],
+      [words.dwell, rules?.dwellAfterSeconds],
+      [words.speedLimit, rules?.speedLimitKmh],
+    ]} />
+  );
+}

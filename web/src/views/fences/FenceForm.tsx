@@ -1,0 +1,89 @@
+// What is said of a fence, and its shape in numbers. The map beside it draws the same shape.
+
+import { type Signal, useSignal } from "@preact/signals";
+
+import { api } from "../../api/client";
+import type { CreateGeofenceBody, UpdateGeofenceBody } from "../../api/schema";
+import type { Fence } from "../../api/types";
+import type { Tool } from "../../map/draw/shape_drawing";
+import { Confirm } from "../../parts/Dialog";
+import { CheckField, Draft, Field, Form, Group, TextField, useFormDraft } from "../../parts/form";
+import { organization, scope } from "../../state/fleet";
+import { strings } from "../../strings";
+import { EffectiveField } from "./EffectiveField";
+import { RuleFields } from "./RuleFields";
+import { ShapeFields } from "./ShapeFields";
+
+const words = strings.manage.fences;
+const FIRST_RADIUS_METERS = 200;
+
+/** What a form of a fence writes; `effectiveFrom` only when somebody says so. */
+export function fenceDraft(fence: Fence | null): Draft {
+  if (!fence) {
+    const shape = { type: "circle", center: { latitude: null, longitude: null }, radiusMeters: FIRST_RADIUS_METERS };
+    return new Draft({ enabled: true, shape, rules: organization.peek()?.settings?.geofenceDefaults ?? {} });
+  }
+  const { name, description, category, color, enabled, shape, rules } = fence;
+  return new Draft({ name, description, category, color, enabled, shape, rules });
+}
+
+interface Props {
+  /** Which to change; null makes a new one. */
+  readonly fence: Fence | null;
+  readonly draft: Draft;
+  readonly tool: Signal<Tool>;
+  readonly onSaved: (id: string) => void;
+  readonly onGone: () => Promise<void>;
+}
+
+export function FenceForm({ fence, draft, tool, onSaved, onGone }: Props) {
+  const isAsking = useSignal(false);
+  const save = async () => {
+    if (fence) {
+      await api.put("/v1/geofences/{id}", { path: { id: fence.id }, query: scope.peek(), body: draft.changes() as UpdateGeofenceBody });
+      onSaved(fence.id);
+    } else {
+      const made = await api.post("/v1/geofences", { body: { ...draft.value.peek(), ...scope.peek() } as unknown as CreateGeofenceBody });
+      onSaved(made.id);
+    }
+  };
+  const remove = async () => {
+    if (!fence) return;
+    await api.delete("/v1/geofences/{id}", { path: { id: fence.id }, query: scope.peek() });
+    await onGone();
+  };
+  const more = fence && <button type="button" class="danger" onClick={() => { isAsking.value = true; }}>{strings.manage.form.delete}</button>;
+  return (
+    <>
+      <Form draft={draft} label={fence?.name ?? words.new} action={strings.manage.form.save} work={save} more={more}>
+        <TextField of="/name" label={words.name} required />
+        <ShapeFields tool={tool} isNew={!fence} />
+        <ColorField />
+        <TextField of="/category" label={words.category} />
+        <TextField of="/description" label={words.description} rows={2} />
+        <CheckField of="/enabled" label={words.enabled} />
+        <Group title={words.rules}><RuleFields of="/rules" /></Group>
+        <Group title={words.effectiveFrom}><EffectiveField now={fence?.effectiveFrom} isNew={!fence} /></Group>
+      </Form>
+      {fence && isAsking.value && (
+        <Confirm title={words.remove(fence.name)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={() => { isAsking.value = false; }} />
+      )}
+    </>
+  );
+}
+
+/** A colour input knows no none. */
+function ColorField() {
+  const draft = useFormDraft();
+  const color = draft.at("/color") as string | null | undefined;
+  return (
+    <Field of="/color" label={words.color}>
+      {(bound) => (
+        <div class="color">
+          <input {...bound} type="color" value={color ?? "#0b6e4f"} onInput={(event) => draft.put("/color", event.currentTarget.value.toUpperCase())} />
+          {color ? <button type="button" class="plain" onClick={() => draft.put("/color", null)}>{words.noColor}</button> : <span class="quiet">{words.noColor}</span>}
+        </div>
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,102 @@
+// Fences: the list, the map on which they are drawn, and what is said of the one that is open.
+
+import { batch, computed, useComputed, useSignal } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+
+import { may } from "../../api/permissions";
+import type { ShapeSpec } from "../../api/schema";
+import type { Fence } from "../../api/types";
+import { DrawMap } from "../../map/draw/DrawMap";
+import type { Tool } from "../../map/draw/shape_drawing";
+import type { Desk } from "../../map/draw/session";
+import { byName } from "../../format";
+import { Detail } from "../../parts/Desk";
+import type { Draft } from "../../parts/form";
+import { Listing } from "../../parts/Listing";
+import { feed, fences, inside, loadFences } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { href, route } from "../../state/route";
+import { strings } from "../../strings";
+import { FenceFacts } from "./FenceFacts";
+import { FenceForm, fenceDraft } from "./FenceForm";
+import { ImportDialog } from "./ImportDialog";
+
+const words = strings.manage.fences;
+
+/** The fence of the address. */
+const openId = computed(() => (route.value.parts[0] === "fences" ? (route.value.parts[1] ?? null) : null));
+
+export function FencesView() {
+  const isImporting = useSignal(false);
+  const draft = useSignal<Draft | null>(null);
+  const shape = useComputed(() => (draft.value?.value.value["shape"] as ShapeSpec | undefined) ?? null);
+  const tool = useSignal<Tool>("select");
+  const limit = useSignal("");
+  const said = useSignal("");
+  const desk = useMemo((): Desk => ({
+    openId, shape, tool, limit,
+    take: (drawn) => draft.peek()?.put("/shape", drawn),
+    pick: (id) => { location.hash = href("fences", id); },
+  }), []);
+
+  const open = openId.value;
+  const fence = open ? fences.value.get(open) : undefined;
+  const version = fence?.updatedAt;
+  const isNew = open === "new";
+  // what is open may be drawn from then on; what was open before may not
+  useEffect(() => batch(() => {
+    const isOpen = (fence !== undefined || isNew) && may("writeGeofences");
+    draft.value = isOpen ? fenceDraft(fence ?? null) : null;
+    tool.value = isNew ? "circle" : "select";
+    limit.value = "";
+  }), [open, version]);
+  useEffect(() => () => { said.value = ""; }, [open]);
+
+  const show = async (id: string | null) => {
+    await loadFences();
+    said.value = id ? strings.manage.form.saved : "";
+    location.hash = id ? href("fences", id) : href("fences");
+  };
+  return (
+    <div class="fences" data-open={open !== null}>
+      <FenceList open={open} onImport={() => { isImporting.value = true; }} />
+      <DrawMap desk={desk} />
+      {open && (fence || isNew) && (
+        <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
+          <p role="status" class="said">{said.value}</p>
+          {draft.value && <FenceForm key={`${open} ${version}`} fence={fence ?? null} draft={draft.value} tool={tool} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
+          {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
+        </Detail>
+      )}
+      {open && !fence && !isNew && feed.connection.value !== "off" && <Detail key={open} title={words.title} back={href("fences")}><p class="quiet">{strings.manage.form.gone}</p></Detail>}
+      {isImporting.value && <ImportDialog onClose={() => { isImporting.value = false; }} />}
+    </div>
+  );
+}
+
+function FenceList({ open, onImport }: { open: string | null; onImport: () => void }) {
+  inside.revision.value;
+  const items = fences.value.size > 0 || feed.connection.value !== "off" ? [...fences.value.values()].sort((a, b) => byName(a.name, b.name)) : null;
+  return (
+    <Listing
+      title={words.title} note={words.count} items={items} current={open ?? undefined}
+      id={({ id }) => id} text={({ name, category }) => `${name} ${category ?? ""}`} address={(id) => href("fences", id)}
+      empty={[words.empty, may("writeGeofences") ? words.emptyNext : words.emptyNextRead]}
+      columns={[
+        { title: words.name, cell: (fence) => <Name fence={fence} /> },
+        { title: words.shape, cell: ({ shape }) => shape && words[shape.type] },
+        { title: words.inside, cell: ({ id, enabled }) => (enabled === false ? <span class="quiet">{words.off}</span> : inside.stays(id).length || "") },
+      ]}
+      actions={may("writeGeofences") && (
+        <>
+          <button type="button" onClick={onImport}>{words.import}</button>
+          <a class="button primary" href={href("fences", "new")}>{words.new}</a>
+        </>
+      )}
+    />
+  );
+}
+
+function Name({ fence: { name, color } }: { fence: Fence }) {
+  return <><span class="swatch" style={color ? { background: color } : {}} aria-hidden="true" />{name}</>;
+}

@@ -1,0 +1,79 @@
+// A fence's shape in numbers, for the keyboard and for whoever knows them; and the tools of the map.
+
+import type { Signal } from "@preact/signals";
+
+import type { Place, ShapeSpec } from "../../api/schema";
+import { corners } from "../../map/draw/rings";
+import type { Tool } from "../../map/draw/shape_drawing";
+import { NumberField, Row, useFormDraft } from "../../parts/form";
+import { strings } from "../../strings";
+import { CornersField } from "./CornersField";
+
+const words = strings.manage.fences;
+const draw = strings.manage.draw;
+const FIRST_RADIUS_METERS = 200;
+
+export function ShapeFields({ tool, isNew }: { tool: Signal<Tool>; isNew: boolean }) {
+  const draft = useFormDraft();
+  const shape = draft.at("/shape") as ShapeSpec;
+  const begin = (type: "circle" | "polygon") => {
+    draft.put("/shape", type === "circle"
+      ? { type, center: { latitude: null, longitude: null }, radiusMeters: FIRST_RADIUS_METERS }
+      : { type, vertices: [], holes: [] });
+    tool.value = type;
+  };
+  const isPolygon = shape.type === "polygon";
+  const hasCorners = isPolygon && shape.vertices.length > 2;
+  return (
+    <fieldset class="shape">
+      <legend>{words.shape}</legend>
+      <div class="tools" role="toolbar" aria-label={draw.tools}>
+        <button type="button" aria-pressed={shape.type === "circle"} onClick={() => begin("circle")}>◯ {isNew ? draw.circle : words.circle}</button>
+        <button type="button" aria-pressed={isPolygon} onClick={() => begin("polygon")}>⬠ {isNew ? draw.polygon : words.polygon}</button>
+        {hasCorners && <button type="button" aria-pressed={tool.value === "hole"} onClick={() => { tool.value = tool.value === "hole" ? "select" : "hole"; }}>{draw.hole}</button>}
+      </div>
+      {shape.type === "circle" && (
+        <>
+          <Row><NumberField of="/shape/center/latitude" label={words.latitude} required /><NumberField of="/shape/center/longitude" label={words.longitude} required /></Row>
+          <NumberField of="/shape/radiusMeters" label={words.radius} required />
+        </>
+      )}
+      {isPolygon && <CornersField />}
+      {isPolygon && <Holes holes={shape.holes ?? []} />}
+      {shape.type === "multiPolygon" && <p class="quiet">{words.parts(shape.polygons.length, corners(shape))}</p>}
+      <Refused />
+    </fieldset>
+  );
+}
+
+function Holes({ holes }: { holes: readonly (readonly Place[])[] }) {
+  const draft = useFormDraft();
+  return (
+    <div class="tools">
+      {holes.map((_, index) => (
+        <button key={index} type="button" onClick={() => draft.put("/shape/holes", holes.filter((_, other) => other !== index))}>{draw.removeHole(index + 1)}</button>
+      ))}
+    </div>
+  );
+}
+
+/** What is wrong with the shape as such, or with a corner: where no single field shows it. */
+function Refused() {
+  const draft = useFormDraft();
+  draft.shown.add("/shape");
+  const own = ["/shape/center/latitude", "/shape/center/longitude", "/shape/radiusMeters"];
+  const wrong = [...draft.refused.value].filter(([at]) => at.startsWith("/shape") && !own.includes(at));
+  return (
+    <>
+      {wrong.map(([at, detail]) => <p key={at} class="wrong" data-pointer={at}>{placeIn(at)}{detail}</p>)}
+    </>
+  );
+}
+
+/** `/shape/vertices/3` is corner 4, `/shape/holes/0/2` corner 3 of hole 1. */
+function placeIn(pointer: string): string {
+  const [, hole, corner] = /holes\/(\d+)(?:\/(\d+))?/.exec(pointer) ?? [];
+  if (hole) return `${words.holeAt(Number(hole) + 1, corner === undefined ? undefined : Number(corner) + 1)}: `;
+  const [, vertex] = /vertices\/(\d+)/.exec(pointer) ?? [];
+  return vertex ? `${words.cornerAt(Number(vertex) + 1)}: ` : "";
+}

@@ -1,0 +1,63 @@
+// Which vehicles the list shows, and in which order. Kept while somebody looks at other views.
+
+import { computed, signal } from "@preact/signals";
+
+import { byName } from "../../format";
+import { positions, vehicleName, vehicles } from "../../state/fleet";
+import { STANDINGS, type Standing, standings } from "../../state/standing";
+
+export type Kind = "all" | "moving" | "stopped" | "silent";
+export type Column = "name" | "state" | "speed" | "age";
+
+export const search = signal("");
+export const kind = signal<Kind>("all");
+export const order = signal<{ readonly by: Column; readonly isDown: boolean }>({ by: "name", isDown: false });
+
+const KINDS: Record<Standing, Kind> = { moving: "moving", stopped: "stopped", unknown: "stopped", stale: "silent", offline: "silent" };
+/** By the number in `standings`. */
+const KIND_OF = STANDINGS.map((standing) => KINDS[standing]);
+
+/** How many there are of each kind. */
+export const numbers = computed<Record<Kind, number>>(() => {
+  const found: Record<Kind, number> = { all: standings.value.length, moving: 0, stopped: 0, silent: 0 };
+  for (const standing of standings.value) found[KIND_OF[standing] ?? "silent"] += 1;
+  return found;
+});
+
+/** All by name: sorting thousands of names takes its time, so only when there are others. */
+const named = computed<readonly string[]>(() => {
+  positions.membership.value;
+  const names = new Map(positions.ids.map((id) => [id, vehicleName(id)]));
+  return [...positions.ids].sort((a, b) => byName(names.get(a) ?? "", names.get(b) ?? ""));
+});
+
+const found = computed<readonly string[]>(() => {
+  const wanted = search.value.trim().toLocaleLowerCase();
+  if (wanted === "") return named.value;
+  const has = (text: string | null | undefined) => text?.toLocaleLowerCase().includes(wanted) ?? false;
+  return named.value.filter((id) => has(vehicleName(id)) || has(vehicles.value.get(id)?.plate?.number));
+});
+
+/** What a column sorts by; rows without it come last. */
+function key(column: Exclude<Column, "name">, row: number): number {
+  if (column === "state") return STANDINGS.indexOf(STANDINGS[standings.value[row] ?? 0] ?? "unknown");
+  if (column === "speed") return positions.speedsKmh[row] ?? NaN;
+  return -(positions.receivedAt[row] ?? NaN);
+}
+
+/** What the list shows. */
+export const listed = computed<readonly string[]>(() => {
+  const shown = kind.value === "all" ? found.value : found.value.filter((id) => KIND_OF[standings.value[positions.row(id) ?? -1] ?? -1] === kind.value);
+  const { by, isDown } = order.value;
+  if (by === "name") return isDown ? [...shown].reverse() : shown;
+  positions.revision.value;
+  const sign = isDown ? -1 : 1;
+  const keyed = shown.map((id) => ({ id, key: key(by, positions.row(id) ?? -1) }));
+  keyed.sort((a, b) => (Number.isNaN(a.key) ? 1 : Number.isNaN(b.key) ? -1 : sign * (a.key - b.key)));
+  return keyed.map(({ id }) => id);
+});
+
+/** Sorts by a column; once more turns it round. */
+export function sortBy(by: Column): void {
+  order.value = { by, isDown: order.value.by === by ? !order.value.isDown : by === "speed" };
+}

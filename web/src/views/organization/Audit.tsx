@@ -1,0 +1,62 @@
+// Who changed what, newest first, a page at a time.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useId } from "preact/hooks";
+
+import { all, api } from "../../api/client";
+import type { AuditEntry } from "../../api/schema";
+import { dayAndTime } from "../../format";
+import { Empty } from "../../parts/Empty";
+import { fences, scope, vehicles } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { strings } from "../../strings";
+
+const words = strings.manage.organization;
+const PAGE = 50;
+
+export function Audit() {
+  const id = useId();
+  const entries = useSignal<readonly AuditEntry[] | null>(null);
+  const after = useSignal<string | null>(null);
+  const people = useSignal<ReadonlyMap<string, string>>(new Map());
+  const load = async () => {
+    const query = { ...scope.peek(), limit: PAGE, ...(after.peek() ? { after: after.peek() as string } : {}) };
+    const { data, pagination } = await api.get("/v1/audit", { query });
+    entries.value = [...(entries.peek() ?? []), ...data];
+    after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
+  };
+  useSignalEffect(() => {
+    load().catch(notice);
+    all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek() } }))
+      .then((users) => { people.value = new Map(users.map((user) => [user.id, `${user.firstName} ${user.lastName}`])); })
+      .catch(notice);
+  });
+  return (
+    <section class="audit" aria-labelledby={id}>
+      <h2 id={id}>{words.audit}</h2>
+      {entries.value?.length === 0 && <Empty what={words.auditEmpty} next={words.auditEmptyNext} />}
+      <ol class="lines">
+        {entries.value?.map((entry) => (
+          <li key={entry.id}>
+            <time class="quiet" dateTime={entry.occurredAt}>{dayAndTime(entry.occurredAt)}</time>
+            <span>
+              <b>{people.value.get(entry.actorId) ?? role(entry.actorRole)}</b> {words.actions[entry.action]} {words.resources[entry.resource]} <b>{subject(entry)}</b>
+              {entry.action === "update" && entry.after && <span class="quiet"> {Object.keys(entry.after).join(", ")}</span>}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {after.value && <button type="button" onClick={() => load().catch(notice)}>{words.older}</button>}
+    </section>
+  );
+}
+
+const role = (word: string): string => (strings.manage.users.roles as Record<string, string>)[word] ?? word;
+
+/** The name of what was changed: as the entry has it, or as it is called now. */
+function subject({ before, after, resourceId }: AuditEntry): string {
+  const said = { ...before, ...after } as Record<string, unknown>;
+  const person = [said["firstName"], said["lastName"]].filter(Boolean).join(" ");
+  const name = said["name"] ?? said["uniqueId"] ?? (person || said["email"]);
+  return String(name ?? vehicles.peek().get(resourceId)?.name ?? fences.peek().get(resourceId)?.name ?? "");
+}

@@ -1,0 +1,130 @@
+// A vehicle's day once more: on the map, on a line of time, and as a list of what happened.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useMemo } from "preact/hooks";
+
+import { api } from "../../api/client";
+import type { Columns, Event } from "../../api/schema";
+import { byName, dayOf, startOfDay } from "../../format";
+import { Empty } from "../../parts/Empty";
+import { fleetIds, organization, scope, vehicleName } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { href, route } from "../../state/route";
+import { strings } from "../../strings";
+import { FuelChart } from "../vehicle/FuelChart";
+import { loadFuel } from "../vehicle/Fuel";
+import { Controls } from "./Controls";
+import { Happened } from "./Happened";
+import { ReplayMap } from "./ReplayMap";
+import { Timeline } from "./Timeline";
+import { Playback } from "./playback";
+import { type Stop, type Track, loadTrack, stopsOf } from "./track";
+
+const DAY = /^\d{4}-\d{2}-\d{2}$/;
+/** As many as the server gives at once. */
+const MOST_EVENTS = 200;
+
+/** What is known of a day. */
+export interface Day {
+  readonly name: string;
+  readonly day: string;
+  readonly from: number;
+  readonly to: number;
+  readonly track: Track;
+  readonly stops: readonly Stop[];
+  readonly crossings: readonly Event[];
+}
+
+export function ReplayView({ parts }: { parts: readonly string[] }) {
+  const id = parts[0] ?? null;
+  const asked = route.value.query;
+  const at = Date.parse(asked.get("at") ?? "");
+  const named = asked.get("day") ?? "";
+  const day = DAY.test(named) ? named : dayOf(Number.isNaN(at) ? Date.now() : at);
+  return (
+    <div class="replay">
+      <Choice id={id} day={day} />
+      {id ? <Shown key={`${id} ${day} ${organization.value?.id}`} id={id} day={day} at={at} /> : <Empty what={strings.replay.choose} next="" />}
+    </div>
+  );
+}
+
+const address = (id: string, day: string): string => `${href("replay", id)}?day=${day}`;
+
+function Choice({ id, day }: { id: string | null; day: string }) {
+  const words = strings.replay;
+  const ids = [...fleetIds.value].sort((a, b) => byName(vehicleName(a), vehicleName(b)));
+  const go = (to: string | null, when: string) => { if (to && DAY.test(when)) location.hash = address(to, when); };
+  const step = (days: number) => go(id, dayOf(startOfDay(day, days)));
+  return (
+    <div class="replay-choice">
+      <label>{words.vehicle}
+        <select value={id ?? ""} onChange={(event) => go(event.currentTarget.value, day)}>
+          {!id && <option value="" />}
+          {ids.map((each) => <option key={each} value={each}>{vehicleName(each)}</option>)}
+        </select>
+      </label>
+      <label>{words.day}
+        <input type="date" value={day} max={dayOf(Date.now())} onChange={(event) => go(id, event.currentTarget.value)} />
+      </label>
+      <button type="button" aria-label={words.before} disabled={!id} onClick={() => step(-1)}>‹</button>
+      <button type="button" aria-label={words.after} disabled={!id || day >= dayOf(Date.now())} onClick={() => step(1)}>›</button>
+    </div>
+  );
+}
+
+function Shown({ id, day, at }: { id: string; day: string; at: number }) {
+  const loaded = useSignal<Day | null>(null);
+  const fixes = useSignal(0);
+  const fuel = useSignal<Columns | null>(null);
+  const playback = useMemo(() => new Playback(), []);
+  const [from, to] = [startOfDay(day), startOfDay(day, 1)];
+
+  useEffect(() => {
+    let isGone = false;
+    const ended = () => isGone;
+    load(id, day, (count) => { fixes.value = count; }).then((found) => {
+      if (ended()) return;
+      const { times, count } = found.track;
+      playback.load(times[0] ?? from, times[count - 1] ?? to, Number.isNaN(at) ? times[0] ?? from : at);
+      loaded.value = found;
+    }).catch(notice);
+    loadFuel(id, from, to).then((columns) => { if (!ended()) fuel.value = columns; }, notice);
+    return () => {
+      isGone = true;
+      playback.pause();
+    };
+  }, []);
+  useEffect(() => { if (!Number.isNaN(at) && loaded.peek()) playback.seek(at); }, [at]);
+
+  const found = loaded.value;
+  if (!found) return <p class="replay-note" role="status">{strings.replay.loading(fixes.value)}</p>;
+  if (found.track.count === 0) return <Empty what={strings.replay.empty} next={strings.replay.emptyNext} />;
+  return (
+    <div class="replay-day" data-replay="ready" data-fixes={found.track.count}>
+      <ReplayMap id={id} day={found} playback={playback} />
+      <div class="replay-side">
+        <Happened day={found} playback={playback} />
+        {fuel.value && fuel.value.recordedAt.length > 0 && <Tank columns={fuel.value} name={found.name} playback={playback} />}
+      </div>
+      <div class="replay-time">
+        <Controls day={found} playback={playback} />
+        <Timeline day={found} playback={playback} />
+      </div>
+    </div>
+  );
+}
+
+function Tank({ columns, name, playback }: { columns: Columns; name: string; playback: Playback }) {
+  // the mark follows the replay, by the second
+  const second = useSignal(playback.at.peek());
+  useSignalEffect(() => { second.value = Math.floor(playback.at.value / 1000) * 1000; });
+  return <FuelChart columns={columns} label={strings.detail.fuelChart(name)} at={second.value} onSeek={(at) => playback.seek(at)} />;
+}
+
+async function load(id: string, day: string, tell: (fixes: number) => void): Promise<Day> {
+  const [from, to] = [startOfDay(day), startOfDay(day, 1)];
+  const query = { ...scope.peek(), vehicleId: [id], from: new Date(from).toISOString(), to: new Date(to).toISOString(), sort: "occurredAt" as const, limit: MOST_EVENTS };
+  const [track, crossings] = await Promise.all([loadTrack(id, from, to, tell), api.get("/v1/geofence-events", { query })]);
+  return { name: vehicleName(id), day, from, to, track, stops: stopsOf(track), crossings: crossings.data };
+}

@@ -1,0 +1,93 @@
+// One tracker: where it sits and sat, its token, whether it may report.
+
+import { useSignal } from "@preact/signals";
+
+import { api } from "../../api/client";
+import { may } from "../../api/permissions";
+import type { Tracker, UpdateTrackerBody } from "../../api/schema";
+import { dayAndTime } from "../../format";
+import { Facts } from "../../parts/Desk";
+import { Confirm } from "../../parts/Dialog";
+import { Form, SelectField, TextField, useDraft } from "../../parts/form";
+import { loadVehicles, scope, vehicleName } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { strings } from "../../strings";
+import { vehicleOptions } from "./TrackersView";
+
+const words = strings.manage.trackers;
+
+interface Props {
+  readonly tracker: Tracker;
+  readonly reload: () => Promise<void>;
+  readonly onGone: () => Promise<void>;
+  readonly onToken: (issued: { uniqueId: string; token: string }) => void;
+}
+
+export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
+  const asking = useSignal<"rotate" | "delete" | null>(null);
+  const close = () => { asking.value = null; };
+  const path = { id: tracker.id };
+  const isDisabled = tracker.status === "disabled";
+  const put = async (body: UpdateTrackerBody) => {
+    await api.put("/v1/trackers/{id}", { path, query: scope.peek(), body });
+    await Promise.all([reload(), loadVehicles()]);
+  };
+  const rotate = async () => onToken(await api.post("/v1/trackers/{id}/token", { path, query: scope.peek() }));
+  const remove = async () => {
+    await api.delete("/v1/trackers/{id}", { path, query: scope.peek() });
+    await Promise.all([onGone(), loadVehicles()]);
+  };
+  return (
+    <>
+      {may("writeTrackers") ? (
+        <>
+          <div class="tools">
+            <button type="button" onClick={() => { asking.value = "rotate"; }}>{words.rotate}</button>
+            <button type="button" onClick={() => put({ status: isDisabled ? "active" : "disabled" }).catch(notice)}>{isDisabled ? words.enable : words.revoke}</button>
+            <span class="grow" />
+            <button type="button" class="danger" onClick={() => { asking.value = "delete"; }}>{strings.manage.form.delete}</button>
+          </div>
+          <TrackerForm tracker={tracker} put={put} />
+        </>
+      ) : (
+        <Facts facts={[
+          [words.model, tracker.model],
+          [words.status, words.statuses[tracker.status ?? "active"]],
+          [words.vehicle, tracker.vehicleId ? vehicleName(tracker.vehicleId) : words.notInstalled],
+        ]} />
+      )}
+      <Installations tracker={tracker} />
+      {asking.value === "rotate" && <Confirm title={words.rotateTitle(tracker.uniqueId)} text={words.rotateText} action={words.rotate} work={rotate} onClose={close} />}
+      {asking.value === "delete" && <Confirm title={words.remove(tracker.uniqueId)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={close} />}
+    </>
+  );
+}
+
+function TrackerForm({ tracker, put }: { tracker: Tracker; put: (body: UpdateTrackerBody) => Promise<void> }) {
+  const { uniqueId, model, vehicleId } = tracker;
+  const draft = useDraft(() => ({ uniqueId, model, vehicleId: vehicleId ?? null }), tracker.updatedAt);
+  return (
+    <Form draft={draft} label={uniqueId} action={strings.manage.form.save} work={() => put(draft.changes() as UpdateTrackerBody)}>
+      <TextField of="/uniqueId" label={words.uniqueId} hint={words.uniqueIdHint} required />
+      <TextField of="/model" label={words.model} />
+      <SelectField of="/vehicleId" label={words.vehicle} hint={words.installedHint} options={vehicleOptions()} />
+    </Form>
+  );
+}
+
+function Installations({ tracker: { installations = [] } }: { tracker: Tracker }) {
+  if (installations.length === 0) return null;
+  return (
+    <section class="part" aria-label={words.history}>
+      <header><h3>{words.history}</h3></header>
+      <ul class="lines">
+        {installations.map(({ vehicleId, from, to }) => (
+          <li key={`${vehicleId} ${from}`}>
+            <b>{vehicleName(vehicleId)}</b>
+            <span class="quiet">{from ? dayAndTime(from) : words.fromEver} – {to ? dayAndTime(to) : words.now}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}

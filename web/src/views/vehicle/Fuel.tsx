@@ -1,0 +1,57 @@
+// A vehicle's fuel: the chart of a time, and what was refuelled and lost in it, also in words.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+
+import { api } from "../../api/client";
+import type { Columns } from "../../api/schema";
+import { liters, timeOfDay } from "../../format";
+import { scope } from "../../state/fleet";
+import { notice } from "../../state/notices";
+import { strings } from "../../strings";
+import { FuelChart } from "./FuelChart";
+
+const HOUR_MS = 3_600_000;
+const RANGES = { day: 24 * HOUR_MS, week: 7 * 24 * HOUR_MS, month: 30 * 24 * HOUR_MS } as const;
+type Range = keyof typeof RANGES;
+/** As many as a panel has pixels. */
+const POINTS = 400;
+
+/** The chart of a time, and what came in and went out; the chart formats that are not asked for are not answered. */
+export async function loadFuel(vehicleId: string, from: number, to: number): Promise<Columns> {
+  const query = { ...scope.peek(), vehicleId, from: new Date(from).toISOString(), to: new Date(to).toISOString(), points: POINTS, format: "columns" as const };
+  return (await api.get("/v1/fuel/chart", { query })) as Columns;
+}
+
+export function Fuel({ id }: { id: string }) {
+  const range = useSignal<Range>("day");
+  const columns = useSignal<Columns | null>(null);
+  useSignalEffect(() => {
+    const asked = range.value;
+    const to = Date.now();
+    loadFuel(id, to - RANGES[asked], to).then((found) => { if (range.peek() === asked) columns.value = found; }, notice);
+  });
+  const words = strings.detail;
+  const found = columns.value;
+  const now = found?.levelLiters.findLast((level) => level !== null);
+  return (
+    <section class="vehicle-part">
+      <header class="part-head">
+        <h3>{words.fuel}</h3>
+        {now != null && <span class="quiet">{words.fuelNow(liters(now))}</span>}
+        <span class="grow" />
+        <select aria-label={words.fuelRange} value={range} onChange={(event) => { range.value = event.currentTarget.value as Range; }}>
+          {(Object.keys(RANGES) as Range[]).map((each) => <option key={each} value={each}>{words.ranges[each]}</option>)}
+        </select>
+      </header>
+      {found?.recordedAt.length === 0 && <p class="quiet">{words.fuelNone}</p>}
+      {found && found.recordedAt.length > 0 && <FuelChart columns={found} label={words.fuelChart(id)} />}
+      <ul class="fuel-events">{found?.events.map((event) => <FuelEvent key={event.startedAt} {...event} />)}</ul>
+    </section>
+  );
+}
+
+function FuelEvent({ type, startedAt, volumeLiters }: Columns["events"][number]) {
+  const words = strings.detail;
+  const say = type === "refuel" ? words.refuel : words.drain;
+  return <li data-fuel={type}>{say(liters(volumeLiters), timeOfDay(startedAt))}</li>;
+}

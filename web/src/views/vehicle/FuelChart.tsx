@@ -1,0 +1,115 @@
+// Litres over time: what was read, what was smoothed, marks for what came in and went out. Drag to look closer,
+// double-click to see all; the cursor is the one of whatever else shows the same time.
+
+import { useSignalEffect } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import type uPlot from "uplot";
+
+import type { Columns } from "../../api/schema";
+import { liters } from "../../format";
+import { theme } from "../../state/theme";
+import { strings } from "../../strings";
+
+const HEIGHT_PIXELS = 170;
+
+interface Props {
+  readonly columns: Columns;
+  readonly label: string;
+  /** The moment to mark, milliseconds since 1970. */
+  readonly at?: number;
+  /** Called with the moment that was clicked on. */
+  readonly onSeek?: (at: number) => void;
+}
+
+export function FuelChart({ columns, label, at, onSeek }: Props) {
+  const container = useRef<HTMLDivElement>(null);
+  const chart = useRef<uPlot | null>(null);
+  const seek = useRef(onSeek);
+  const moment = useRef(at);
+  seek.current = onSeek;
+  moment.current = at;
+
+  const draw = () => {
+    const element = container.current as HTMLDivElement;
+    let isGone = false;
+    void Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(([{ default: Plot }]) => {
+      if (isGone) return;
+      const options = optionsFor(columns, element.clientWidth, { seek: (time) => seek.current?.(time), moment: () => moment.current });
+      chart.current = new Plot(options, dataOf(columns), element);
+    });
+    const watch = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: HEIGHT_PIXELS }));
+    watch.observe(element);
+    return () => {
+      isGone = true;
+      watch.disconnect();
+      chart.current?.destroy();
+      chart.current = null;
+    };
+  };
+  useEffect(draw, [columns, theme.value]);
+  useEffect(() => chart.current?.redraw(false), [at]);
+  useSignalEffect(() => { theme.value; });
+  return <div ref={container} class="chart" role="img" aria-label={label} />;
+}
+
+const seconds = (time: string): number => Date.parse(time) / 1000;
+
+function dataOf({ recordedAt, levelRawLiters, levelLiters }: Columns): uPlot.AlignedData {
+  return [recordedAt.map(seconds), [...levelRawLiters], [...levelLiters]];
+}
+
+interface Links {
+  readonly seek: (at: number) => void;
+  readonly moment: () => number | undefined;
+}
+
+function optionsFor(columns: Columns, width: number, links: Links): uPlot.Options {
+  const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
+  const words = strings.detail;
+  const value = (_: uPlot, level: number | null) => (level == null ? "" : `${liters(level)} L`);
+  return {
+    width,
+    height: HEIGHT_PIXELS,
+    cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+    legend: { live: true },
+    scales: { y: { range: (_, low, high) => [Math.max(0, low - 5), high + 5] } },
+    axes: [{ ...axis, space: 70 }, { ...axis, size: 38, values: (_, levels) => levels.map((level) => String(level)) }],
+    series: [
+      {},
+      { label: words.levelRead, stroke: color("--line"), width: 1, points: { show: false }, value },
+      { label: words.levelSmooth, stroke: color("--accent"), fill: `${color("--accent")}1f`, width: 2, points: { show: false }, value },
+    ],
+    hooks: {
+      draw: [(plot) => drawMarks(plot, columns, color("--moving"), color("--bad"), links.moment(), color("--focus"))],
+      ready: [(plot) => plot.over.addEventListener("click", ({ offsetX }) => links.seek(plot.posToVal(offsetX, "x") * 1000))],
+    },
+  };
+}
+
+/** Arrows up for refuels, down for drains; a line for the moment. Shape and place tell them apart, colour helps. */
+function drawMarks(plot: uPlot, { events }: Columns, refuel: string, drain: string, at: number | undefined, focus: string): void {
+  const { ctx, bbox } = plot;
+  const half = 5 * devicePixelRatio;
+  ctx.save();
+  for (const { type, startedAt } of events) {
+    const x = plot.valToPos(seconds(startedAt), "x", true);
+    if (x < bbox.left || x > bbox.left + bbox.width) continue;
+    const isUp = type === "refuel";
+    ctx.fillStyle = ctx.strokeStyle = isUp ? refuel : drain;
+    ctx.globalAlpha = 0.5;
+    ctx.fillRect(x, bbox.top, devicePixelRatio, bbox.height);
+    ctx.globalAlpha = 1;
+    const [base, tip] = isUp ? [bbox.top + 2 * half, bbox.top] : [bbox.top, bbox.top + 2 * half];
+    ctx.beginPath();
+    ctx.moveTo(x, tip);
+    ctx.lineTo(x - half, base);
+    ctx.lineTo(x + half, base);
+    ctx.fill();
+  }
+  if (at !== undefined) {
+    ctx.fillStyle = focus;
+    ctx.fillRect(plot.valToPos(at / 1000, "x", true), bbox.top, 2 * devicePixelRatio, bbox.height);
+  }
+  ctx.restore();
+}

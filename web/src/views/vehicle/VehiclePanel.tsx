@@ -1,0 +1,103 @@
+// Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, its fuel, what it did today.
+
+import { useSignal, useSignalEffect } from "@preact/signals";
+import { useEffect, useId } from "preact/hooks";
+
+import { api } from "../../api/client";
+import { sentence } from "../../api/problem";
+import type { VehicleOut } from "../../api/schema";
+import { timeOfDay } from "../../format";
+import { Age } from "../../parts/Age";
+import { fenceName, inside, positions, scope, vehicleName } from "../../state/fleet";
+import { href } from "../../state/route";
+import { standing } from "../../state/standing";
+import { strings } from "../../strings";
+import { Curl } from "./Curl";
+import { Fuel } from "./Fuel";
+import { Visits } from "./Visits";
+
+export function VehiclePanel({ id }: { id: string }) {
+  const title = useId();
+  const vehicle = useSignal<VehicleOut | null>(null);
+  const fault = useSignal("");
+  useSignalEffect(() => {
+    api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value })
+      .then((found) => { vehicle.value = found; })
+      .catch((problem: unknown) => { fault.value = sentence(problem); });
+  });
+  // whoever comes by keyboard goes on reading here
+  useEffect(() => { document.getElementById(title)?.focus({ preventScroll: true }); }, []);
+  const words = strings.detail;
+  return (
+    <section class="panel vehicle" aria-labelledby={title} onKeyDown={(event) => { if (event.key === "Escape") location.hash = href("live"); }}>
+      <header class="panel-head">
+        <h2 id={title} tabIndex={-1}>{vehicleName(id)}</h2>
+        <span class="grow" />
+        <a class="close" href={href("live")} aria-label={words.close}>✕</a>
+      </header>
+      <div class="panel-body" tabIndex={0} role="group" aria-labelledby={title}>
+        {fault.value ? <p class="vehicle-part" role="alert">{fault.value}</p> : (
+          <>
+            <Now id={id} vehicle={vehicle.value} />
+            <Fuel id={id} />
+            <Visits id={id} />
+            <p class="vehicle-part"><a href={href("replay", id)}>{words.replay}</a></p>
+            <Curl id={id} />
+          </>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
+  positions.revision.value;
+  const row = positions.row(id);
+  const words = strings.detail;
+  const driver = vehicle?.driver;
+  return (
+    <div class="vehicle-part">
+      {row === undefined ? <p class="quiet">{words.never}</p> : <Fix row={row} />}
+      <dl class="facts">
+        <dt>{words.inside}</dt>
+        <dd><Inside id={id} /></dd>
+        <dt>{words.driver}</dt>
+        <dd>{driver ? <>{driver.firstName} {driver.lastName} <span class="quiet">{words.since(new Date(driver.startedAt).toLocaleDateString())}</span></> : words.noDriver}</dd>
+        {vehicle?.plate && <><dt>{words.plate}</dt><dd>{vehicle.plate.number}</dd></>}
+      </dl>
+    </div>
+  );
+}
+
+/** The columns at the moment; drawn again with each change of them. */
+function Fix({ row }: { row: number }) {
+  const words = strings.detail;
+  const state = standing(row);
+  const speed = positions.speedsKmh[row] ?? NaN;
+  const heading = positions.headingsDegrees[row] ?? NaN;
+  const [latitude, longitude] = [positions.latitudes[row] ?? 0, positions.longitudes[row] ?? 0];
+  return (
+    <>
+      <p class="vehicle-state">
+        <span class="chip" data-standing={state}>{strings.vehicles.states[state]}</span>
+        <b class="vehicle-speed">{Number.isNaN(speed) ? "" : words.kmh(speed)}</b>
+      </p>
+      <dl class="facts">
+        <dt>{words.heard}</dt>
+        <dd><Age at={positions.receivedAt[row] ?? 0} /></dd>
+        <dt>{words.fixAt}</dt>
+        <dd>{timeOfDay(positions.recordedAt[row] ?? 0)}</dd>
+        {!Number.isNaN(heading) && <><dt>{words.heading}</dt><dd>{words.degrees(heading, words.compass[Math.round(heading / 45) % 8] ?? "")}</dd></>}
+        <dt>{words.position}</dt>
+        <dd>{latitude.toFixed(5)}, {longitude.toFixed(5)}</dd>
+      </dl>
+    </>
+  );
+}
+
+function Inside({ id }: { id: string }) {
+  inside.revision.value;
+  const stays = inside.of(id);
+  if (stays.length === 0) return <>{strings.detail.nowhere}</>;
+  return <ul>{stays.map(({ geofenceId, enteredAt }) => <li key={geofenceId}>{fenceName(geofenceId)} <span class="quiet"><Age at={enteredAt} /></span></li>)}</ul>;
+}

@@ -1,0 +1,72 @@
+// Entering and changing a vehicle.
+
+import { api } from "../../api/client";
+import type { CreateVehicleBody, NewTracker, UpdateVehicleBody, VehicleOut } from "../../api/schema";
+import { Form, Group, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { scope } from "../../state/fleet";
+import { strings } from "../../strings";
+
+const words = strings.manage.vehicles;
+
+interface Props {
+  /** Which to change; null enters a new one. */
+  readonly vehicle: VehicleOut | null;
+  readonly onSaved: (id: string) => Promise<void>;
+  readonly onToken?: (tracker: NewTracker) => void;
+  readonly onCancel?: () => void;
+}
+
+export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
+  const draft = useDraft(() => initial(vehicle), vehicle?.updatedAt);
+  const save = async () => {
+    const body = sent(draft.changes());
+    if (vehicle) {
+      await api.put("/v1/vehicles/{id}", { path: { id: vehicle.id }, query: scope.peek(), body: body as UpdateVehicleBody });
+      await onSaved(vehicle.id);
+      return;
+    }
+    const made = await api.post("/v1/vehicles", { body: { ...body, ...scope.peek() } as unknown as CreateVehicleBody });
+    if (made.tracker) onToken?.(made.tracker);
+    await onSaved(made.id);
+  };
+  return (
+    <Form draft={draft} label={vehicle ? strings.manage.form.edit : words.new} action={strings.manage.form.save} work={save} {...(onCancel ? { onCancel } : {})}>
+      <TextField of="/name" label={words.name} required />
+      {!vehicle && <TextField of="/tracker/uniqueId" label={words.trackerId} hint={words.trackerIdHint} />}
+      <Row><SelectField of="/category" label={words.category} options={words.categories} /><SelectField of="/status" label={words.status} options={words.statuses} /></Row>
+      <Row><TextField of="/plate/number" label={words.plate} /><TextField of="/plate/country" label={words.plateCountry} /></Row>
+      <Row><TextField of="/make" label={words.make} /><TextField of="/model" label={words.model} /></Row>
+      <Row><NumberField of="/year" label={words.year} /><TextField of="/color" label={words.color} /></Row>
+      <TextField of="/vin" label={words.vin} />
+      <Group title={words.fuel}>
+        <SelectField of="/fuel/kind" label={words.fuelKind} options={words.fuelKinds} />
+        <Row><NumberField of="/fuel/tankCapacityLiters" label={words.tank} /><NumberField of="/fuel/normLitersPer100Km" label={words.norm} /></Row>
+      </Group>
+      <Group title={words.tracking}>
+        <Row><NumberField of="/tracking/intervalSeconds" label={words.interval} required /><NumberField of="/tracking/stoppedIntervalSeconds" label={words.stoppedInterval} required /></Row>
+        <Row><NumberField of="/tracking/maxSpeedKmh" label={words.maxSpeed} /><NumberField of="/tracking/overspeedKmh" label={words.overspeed} /></Row>
+        <NumberField of="/tracking/maxAccuracyMeters" label={words.maxAccuracy} />
+      </Group>
+    </Form>
+  );
+}
+
+/** What a vehicle has at first, as src/domain/vehicle has it, so that the form shows what will be. */
+const NEW = {
+  category: "car", status: "active", fuel: { kind: "unknown" },
+  tracking: { intervalSeconds: 10, stoppedIntervalSeconds: 300, maxSpeedKmh: 250, maxAccuracyMeters: 200, overspeedKmh: null },
+};
+
+function initial(vehicle: VehicleOut | null): Members {
+  if (!vehicle) return NEW;
+  const { name, category, status, plate, make, model, year, color, vin, fuel, tracking } = vehicle;
+  return { name, category, status, plate, make, model, year, color, vin, fuel, tracking };
+}
+
+/** What the server takes: a plate without anything on it is none, and so is a tracker without an id. */
+function sent({ plate, tracker, ...members }: Members): Members {
+  const said = { ...members };
+  if (plate !== undefined) said["plate"] = Object.values(plate ?? {}).some(Boolean) ? plate : null;
+  if ((tracker as { uniqueId?: string } | undefined)?.uniqueId) said["tracker"] = tracker;
+  return said;
+}
