@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use waypost_actors::ports::StoreError;
-use waypost_actors::watch::{Audience, CommittedEvent, Update, VehicleUpdate};
+use waypost_actors::watch::{Audience, CommittedEvent, Update};
 
 use super::changes::Delta;
 use super::ending::{Close, Stop, ended};
@@ -179,13 +179,10 @@ impl Socket {
     async fn delta(&mut self, id: &str, delta: &Delta) -> Step {
         let nobody = OccupancyOut::default();
         for part in 0..delta.vehicles.chunks(PART).count().max(1) {
-            let some = delta.vehicles.chunks(PART).nth(part).unwrap_or_default().iter();
-            let encoded = |u: &VehicleUpdate| wire::vehicle(u.vehicle_id, u.organization_id, &u.state);
-            let vehicles = wire::list(some.map(|update| update.encoded(encoded)));
-            let first = part == 0;
-            let occupancy = wire::raw(wire::json(if first { &delta.occupancy } else { &nobody }));
-            let removes = if first { delta.removes.as_slice() } else { &[] };
-            self.say(&Say::Delta { id, vehicles: &vehicles, removes, occupancy: &occupancy }).await?;
+            let vehicles = delta.vehicles.chunks(PART).nth(part).unwrap_or_default();
+            let (removes, occupancy) =
+                if part == 0 { (delta.removes.as_slice(), &delta.occupancy) } else { (&[][..], &nobody) };
+            self.send(wire::delta(id, vehicles, removes, occupancy)).await?;
         }
         Ok(())
     }

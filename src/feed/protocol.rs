@@ -84,7 +84,8 @@ pub enum ResetReason {
     CursorExpired,
 }
 
-/// What the server says. Lists come ready-made as JSON.
+/// What the server says, but for events and deltas, which are put together from parts that are encoded once
+/// for all (`wire`). Lists come ready-made as JSON.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Say<'a> {
@@ -108,18 +109,6 @@ pub enum Say<'a> {
         /// Vehicles of this part.
         vehicles: &'a RawValue,
         /// Who is inside, of this part's vehicles.
-        occupancy: &'a RawValue,
-    },
-    /// What changed.
-    Delta {
-        /// The client's name for it.
-        id: &'a str,
-        /// Vehicles as they are now.
-        vehicles: &'a RawValue,
-        /// Vehicles that left the filter's box or were taken out of use.
-        #[serde(skip_serializing_if = "<[_]>::is_empty")]
-        removes: &'a [VehicleId],
-        /// Who went in and out.
         occupancy: &'a RawValue,
     },
     /// Forget what you have; a snapshot follows.

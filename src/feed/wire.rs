@@ -1,9 +1,12 @@
 //! Vehicles and events as the feed writes them.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use waypost_actors::live::LiveFuel;
 use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
+use waypost_actors::watch::VehicleUpdate;
 
 /// A vehicle as it is now.
 #[derive(Serialize)]
@@ -70,6 +73,37 @@ pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item 
     })
 }
 
+/// A delta's message. Its vehicles are encoded once for all who watch, and only put together here: most of what
+/// a server says is this.
+pub(super) fn delta(
+    id: &str,
+    vehicles: &[Arc<VehicleUpdate>],
+    removes: &[VehicleId],
+    occupancy: &OccupancyOut,
+) -> String {
+    let encode = |u: &VehicleUpdate| vehicle(u.vehicle_id, u.organization_id, &u.state);
+    let length: usize = vehicles.iter().map(|update| update.encoded(encode).len() + 1).sum();
+    let mut text = String::with_capacity(length + 128);
+    text.push_str(r#"{"type":"delta","id":"#);
+    text.push_str(&json(&id));
+    text.push_str(r#","vehicles":["#);
+    for (number, update) in vehicles.iter().enumerate() {
+        if number > 0 {
+            text.push(',');
+        }
+        text.push_str(update.encoded(encode));
+    }
+    text.push(']');
+    if !removes.is_empty() {
+        text.push_str(r#","removes":"#);
+        text.push_str(&json(&removes));
+    }
+    text.push_str(r#","occupancy":"#);
+    text.push_str(&json(occupancy));
+    text.push('}');
+    text
+}
+
 /// JSON of our own types.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("our own types have string keys and finite numbers")
@@ -91,4 +125,24 @@ pub(super) fn list<'a>(parts: impl Iterator<Item = &'a str>) -> Box<serde_json::
 /// Ready-made JSON.
 pub(super) fn raw(text: String) -> Box<serde_json::value::RawValue> {
     serde_json::value::RawValue::from_string(text).expect("made of JSON")
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn a_delta_is_json_whatever_is_in_it() {
+        let nobody = OccupancyOut::default();
+        let text = r#"{"type":"delta","id":"a\"b","vehicles":[],"occupancy":{"enter":[],"leave":[]}}"#;
+        assert_eq!(delta("a\"b", &[], &[], &nobody), text);
+        let (geofence_id, vehicle_id) = (GeofenceId(Uuid::nil()), VehicleId(Uuid::max()));
+        let left = OccupancyOut { leave: vec![LeftOut { geofence_id, vehicle_id }], ..nobody };
+        let text = delta("b", &[], &[vehicle_id], &left);
+        let value: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(value["removes"], serde_json::json!([vehicle_id]));
+        assert_eq!(value["occupancy"]["leave"][0]["geofenceId"], serde_json::json!(geofence_id));
+    }
 }
