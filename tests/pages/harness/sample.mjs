@@ -7,6 +7,9 @@ const SLUSSEN = { latitude: 59.3195, longitude: 18.0722 };
 
 /** The views, by the name of their pictures: their addresses, and what is there once they stand. */
 export const views = (sample) => [
+  ["live", "#/live", "Inside now"],
+  ["vehicle-live", `#/live/${sample.buses[0].id}`, "Visits today"],
+  ["replay", `#/replay/${sample.buses[1].id}`, "What happened"],
   ["fences", "#/fences", "Fences"],
   ["fence-edit", `#/fences/${sample.depot.id}`, "Depot"],
   ["fence-new", "#/fences/new", "New fence"],
@@ -56,7 +59,7 @@ async function drive(buses) {
     const items = Array.from({ length: 16 }, (_, minute) => ({
       recordedAt: new Date(Date.now() - (15 - minute) * 60_000).toISOString(),
       latitude: SLUSSEN.latitude + (15 - minute) * 0.0004 * (index - 1), longitude: SLUSSEN.longitude - (15 - minute) * 0.0006 * (2 - index),
-      speedKmh: index === 0 ? 0 : 28 + index, headingDegrees: 40 * index,
+      speedKmh: index === 0 ? 0 : 28 + index, headingDegrees: 40 * index, fuel: { liters: minute < 9 ? 80 - minute * 0.4 : 150 - minute * 0.4 },
     }));
     await bus.report(items);
   }
