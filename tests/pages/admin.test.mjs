@@ -133,7 +133,7 @@ test("a vehicle is changed, only in what was changed, and taken out of service",
   await fleet.admin.put(`/v1/vehicles/${bus.id}`, { make: "Scania" });
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Deactivate" }).click();
-  await page.getByRole("button", { name: "Activate" }).waitFor();
+  await page.getByRole("button", { name: "Activate", exact: true }).waitFor();
   const now = await fleet.admin.get(`/v1/vehicles/${bus.id}`);
   assert.deepEqual([now.make, now.tracking.overspeedKmh, now.status], ["Scania", 62.5, "inactive"]);
   assert.deepEqual(page.faults, []);

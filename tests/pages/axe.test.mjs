@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 
-import { Server, isLive, launch, open, sample, signIn, views } from "./harness/index.mjs";
+import { Server, isLive, isSettled, launch, open, sample, signIn, views } from "./harness/index.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -43,7 +43,7 @@ for (const colorScheme of ["light", "dark"]) {
       await isLive(page);
       await page.getByRole("heading", { name: heading }).first().waitFor();
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });
-      await page.waitForLoadState("networkidle");
+      await isSettled(page);
       assert.deepEqual(await findings(page), [], name);
     }
     await page.goto(`/#/drivers/${fleet.driver.id}`);

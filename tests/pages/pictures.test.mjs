@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Server, isLive, launch, open, picture, sample, signIn, views } from "./harness/index.mjs";
+import { Server, isLive, isSettled, launch, open, picture, sample, signIn, views } from "./harness/index.mjs";
 
 let server, browser, fleet;
 
@@ -28,7 +28,7 @@ for (const scheme of ["light", "dark"]) {
       await isLive(page);
       await page.getByRole("heading", { name: heading }).first().waitFor();
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });
-      await page.waitForLoadState("networkidle");
+      await isSettled(page);
       await picture(page, `${name}-${scheme}`);
     }
     assert.deepEqual(page.foreign, []);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 
-import { Server, isLive, launch, open, sample, signIn } from "./harness/index.mjs";
+import { Server, isLive, isSettled, launch, open, sample, signIn } from "./harness/index.mjs";
 
 let server, browser, fleet;
 
@@ -22,7 +22,7 @@ async function editingOn(page, address, text) {
   await page.goto(`/${address}`);
   await isLive(page);
   await page.getByText(text).first().waitFor();
-  await page.waitForLoadState("networkidle");
+  await isSettled(page);
   const controls = await page.locator("main").getByRole("button").or(page.locator("main").getByRole("link")).allTextContents();
   return { controls: controls.filter((word) => EDITING.test(word.trim())), fields: await page.locator("main form").count() };
 }

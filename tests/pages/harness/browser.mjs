@@ -68,6 +68,11 @@ export async function isLive(page) {
   await page.locator("[data-connection=live]").waitFor();
 }
 
+/** Waits until the page has nothing to wait for from the server. */
+export async function isSettled(page) {
+  await page.locator("main[aria-busy=false]").waitFor();
+}
+
 /** A picture of the page as it is: target/pages/NAME.png, or in the folder WAYPOST_TEST_PICTURES. */
 export async function picture(page, name) {
   mkdirSync(PICTURES, { recursive: true });

@@ -7,9 +7,9 @@ const SLUSSEN = { latitude: 59.3195, longitude: 18.0722 };
 
 /** The views, by the name of their pictures: their addresses, and what is there once they stand. */
 export const views = (sample) => [
-  ["live", "#/live", "Inside now"],
-  ["vehicle-live", `#/live/${sample.buses[0].id}`, "Visits today"],
-  ["replay", `#/replay/${sample.buses[1].id}`, "What happened"],
+  ["live", "#/live", "Events"],
+  ["vehicle", `#/live/${sample.buses[1].id}`, "Bus 3"],
+  ["replay", `#/replay/${sample.buses[1].id}`, "Bus 3"],
   ["fences", "#/fences", "Fences"],
   ["fence-edit", `#/fences/${sample.depot.id}`, "Depot"],
   ["fence-new", "#/fences/new", "New fence"],

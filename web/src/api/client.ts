@@ -1,5 +1,7 @@
 // What the views ask the server with: typed by path, as the one signed in, in the organization shown.
 
+import { computed, signal } from "@preact/signals";
+
 import { strings } from "../strings";
 import { type Answer, type Asked, type PathOf, prepare } from "./http";
 import { isSignedOut } from "./problem";
@@ -8,12 +10,19 @@ import type { paths } from "./schema";
 
 type Method = "get" | "post" | "put" | "delete";
 
+const underway = signal(0);
+/** Whether something was asked that is not answered yet. */
+export const isAsking = computed(() => underway.value > 0);
+
 async function ask<P extends keyof paths, M extends Method>(method: M, path: P, asked: Asked<P, M>): Promise<Answer<P, M>> {
+  underway.value = underway.peek() + 1;
   try {
     return await sendSignedIn<Answer<P, M>>(prepare(method, path, asked));
   } catch (problem) {
     if (isSignedOut(problem)) end(strings.signIn.ended);
     throw problem;
+  } finally {
+    underway.value = underway.peek() - 1;
   }
 }
 

@@ -2,6 +2,7 @@
 
 import type { ComponentChildren } from "preact";
 
+import { isAsking } from "../api/client";
 import { isOperator, me, signOut } from "../api/session";
 import { choose, organization, organizations } from "../state/fleet";
 import { href, route } from "../state/route";
@@ -23,7 +24,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <ThemeChoice />
         {me.value && <button type="button" title={me.value.email} onClick={() => void signOut()}>{strings.signIn.signOut}</button>}
       </header>
-      <main id="content" tabIndex={-1}>{children}</main>
+      <main id="content" tabIndex={-1} aria-busy={isAsking.value}>{children}</main>
     </>
   );
 }

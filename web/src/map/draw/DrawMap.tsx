@@ -3,8 +3,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 
-import { sentence } from "../../api/problem";
 import { strings } from "../../strings";
+import { whyMissing } from "../MapPanel";
 import type { Desk, DrawSession } from "./session";
 
 const words = strings.manage.draw;
@@ -22,8 +22,7 @@ export function DrawMap({ desk }: { desk: Desk }) {
         if (!isGone) session = new Session(container.current as HTMLElement, desk, () => { state.value = "ready"; });
       })
       .catch((error: unknown) => {
-        const hasWebgl2 = document.createElement("canvas").getContext("webgl2") !== null;
-        reason.value = hasWebgl2 ? strings.map.failed(sentence(error)) : strings.map.noWebgl;
+        reason.value = whyMissing(error);
         state.value = "missing";
       });
     return () => {

@@ -8,6 +8,7 @@ import { fences, inside } from "../../state/fleet";
 import { theme } from "../../state/theme";
 import { strings } from "../../strings";
 import { FleetMap } from "../fleet_map";
+import { token } from "../tokens";
 import { corners } from "./rings";
 import { MOST_CORNERS, ShapeDrawing, type Tool } from "./shape_drawing";
 
@@ -41,6 +42,7 @@ export class DrawSession {
     this.#desk = desk;
     this.#map = new FleetMap(container, () => {
       this.#stops.push(effect(() => this.#follow(desk.shape.value, desk.tool.value)));
+      map.on("style.load", () => this.#beginAnew());
       whenReady();
     });
     const { map } = this.#map;
@@ -78,7 +80,6 @@ export class DrawSession {
     requestAnimationFrame(() => this.#map.map.resize().fitBounds(bounds, { padding: 72, maxZoom: 16, animate: false }));
   }
 
-  /** A new style takes the drawing's layers away: it ends before, and begins anew after. */
   #followTheme(): () => void {
     let shown = theme.peek();
     return effect(() => {
@@ -86,8 +87,19 @@ export class DrawSession {
       shown = theme.value;
       this.#end();
       this.#map.restyle();
-      this.#map.map.once("idle", () => untracked(() => this.#follow(this.#desk.shape.value, this.#desk.tool.value)));
     });
+  }
+
+  /** A new style has taken the drawing's layers away. */
+  #beginAnew(): void {
+    try {
+      this.#end();
+    } catch {
+      // it stopped listening, and then found its layers gone
+      this.#drawing = null;
+      this.#shown = null;
+    }
+    untracked(() => this.#follow(this.#desk.shape.value, this.#desk.tool.value));
   }
 
   #follow(shape: ShapeSpec | null, tool: Tool): void {
@@ -101,7 +113,6 @@ export class DrawSession {
   }
 
   #begin(shape: ShapeSpec, tool: Tool): void {
-    const token = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     this.#drawing = new ShapeDrawing(this.#map.map, [token("--focus"), token("--bad")], (drawn, isDone) => this.#took(drawn, isDone));
     this.#show(shape, tool);
   }

@@ -27,8 +27,12 @@ export function Audit() {
   };
   useSignalEffect(() => {
     load().catch(notice);
-    all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek() } }))
-      .then((users) => { people.value = new Map(users.map((user) => [user.id, `${user.firstName} ${user.lastName}`])); })
+    const lists = [
+      all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek() } })),
+      all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek() } })),
+    ] as const;
+    Promise.all(lists)
+      .then((found) => { people.value = new Map(found.flat().map(({ id, firstName, lastName }) => [id, `${firstName} ${lastName}`])); })
       .catch(notice);
   });
   return (
@@ -40,8 +44,8 @@ export function Audit() {
           <li key={entry.id}>
             <time class="quiet" dateTime={entry.occurredAt}>{dayAndTime(entry.occurredAt)}</time>
             <span>
-              <b>{people.value.get(entry.actorId) ?? role(entry.actorRole)}</b> {words.actions[entry.action]} {words.resources[entry.resource]} <b>{subject(entry)}</b>
-              {entry.action === "update" && entry.after && <span class="quiet"> {Object.keys(entry.after).join(", ")}</span>}
+              <b>{people.value.get(entry.actorId) ?? role(entry.actorRole)}</b> {words.actions[entry.action]} {words.resources[entry.resource]} <b>{people.value.get(entry.resourceId) ?? subject(entry)}</b>
+              {entry.action === "update" && entry.after && <span class="quiet"> {Object.keys(entry.after).filter((member) => member !== "updatedAt").join(", ")}</span>}
             </span>
           </li>
         ))}
