@@ -5,6 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+
 /// Upper bounds of waiting times and of what a commit takes. Seconds.
 pub const SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
@@ -149,6 +152,24 @@ impl QueueMeter {
     /// It was turned away.
     pub fn refuse(&self, many: u64) {
         self.refused.add(many);
+    }
+
+    /// Sends something into a queue that nobody waits at; whether it is in. A receiver that is gone counts for
+    /// nothing.
+    pub(crate) fn try_send<T>(&self, queue: &mpsc::Sender<T>, what: T) -> bool {
+        match queue.try_send(what) {
+            Ok(()) => {
+                self.offered.add(1);
+                self.accepted.add(1);
+                true
+            }
+            Err(TrySendError::Full(_)) => {
+                self.offered.add(1);
+                self.refused.add(1);
+                false
+            }
+            Err(TrySendError::Closed(_)) => false,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::actor::directory::Inlet;
+use crate::actor::directory::{Answer, Inlet};
 use crate::actor::suspects::is_same;
 use crate::actor::vehicle::{Outcome, Report};
 use crate::live::{Live, LiveError};
@@ -153,6 +153,17 @@ async fn quarantine(live: &Live, refused: RefusedFix) -> Result<(), LiveError> {
     }
 }
 
+/// Fixes in a vehicle's mailbox.
+struct Sent {
+    vehicle: VehicleId,
+    fixes: Vec<Fix>,
+    /// Of the actor that has them.
+    generation: u64,
+    answer: Answer,
+    committed: oneshot::Receiver<Result<Outcome, LiveError>>,
+    outstanding: Arc<()>,
+}
+
 impl Reporter {
     pub(crate) fn new(live: Live) -> Self {
         Self { live, inlets: HashMap::new(), term: 0, outstanding: Arc::new(()) }
@@ -163,31 +174,77 @@ impl Reporter {
     /// [`LiveError::Unavailable`] until the caller has seen, or dropped, what was pending before:
     /// nothing overtakes fixes that have to come again.
     pub async fn report(&mut self, vehicle: VehicleId, fixes: Vec<Fix>) -> Result<Pending, LiveError> {
-        let mut stale = None;
-        for _ in 0..ATTEMPTS {
-            let permit = self.live.desk().permits.take(fixes.len()).await?;
-            if permit.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
-                return Err(LiveError::Unavailable);
+        let sent = self.send(vehicle, fixes, None).await?;
+        self.applied(sent).await
+    }
+
+    /// The same for several vehicles, each once: their fixes are applied side by side, and who waits is woken
+    /// once for all of them, not for each.
+    pub async fn report_all(
+        &mut self,
+        reports: Vec<(VehicleId, Vec<Fix>)>,
+    ) -> Vec<Result<Pending, LiveError>> {
+        let mut results: Vec<Option<Result<Pending, LiveError>>> = Vec::with_capacity(reports.len());
+        let mut under_way: Vec<(usize, Sent)> = Vec::with_capacity(reports.len());
+        for (index, (vehicle, fixes)) in reports.into_iter().enumerate() {
+            // Who waits for room keeps nobody waiting: what has room already is applied first.
+            if !self.live.desk().permits.has_room(fixes.len()) {
+                for (index, sent) in under_way.drain(..) {
+                    results[index] = Some(self.applied(sent).await);
+                }
             }
-            self.term = permit.term;
-            let inlet = self.inlet(vehicle, stale).await?;
-            let (done, committed) = oneshot::channel();
-            let report = Report { fixes: fixes.clone(), permit, done };
-            if let Ok(left_out) = inlet.address.send(report).await {
-                return Ok(Pending {
-                    committed,
-                    live: self.live.clone(),
-                    vehicle,
-                    fixes,
-                    left_out,
-                    _outstanding: Arc::clone(&self.outstanding),
-                });
+            match self.send(vehicle, fixes, None).await {
+                Ok(sent) => {
+                    results.push(None);
+                    under_way.push((index, sent));
+                }
+                Err(error) => results.push(Some(Err(error))),
+            }
+        }
+        for (index, sent) in under_way {
+            results[index] = Some(self.applied(sent).await);
+        }
+        results.into_iter().map(|result| result.unwrap_or(Err(LiveError::Unavailable))).collect()
+    }
+
+    /// Waits for room, and puts the fixes into the vehicle's mailbox. `stale`: the generation of an actor that
+    /// did not answer.
+    async fn send(
+        &mut self,
+        vehicle: VehicleId,
+        fixes: Vec<Fix>,
+        stale: Option<u64>,
+    ) -> Result<Sent, LiveError> {
+        let permit = self.live.desk().permits.take(fixes.len()).await?;
+        if permit.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
+            return Err(LiveError::Unavailable);
+        }
+        self.term = permit.term;
+        let inlet = self.inlet(vehicle, stale).await?;
+        let (done, committed) = oneshot::channel();
+        let answer = inlet.report(Report { fixes: fixes.clone(), permit, done });
+        let (generation, outstanding) = (inlet.generation, Arc::clone(&self.outstanding));
+        Ok(Sent { vehicle, fixes, generation, answer, committed, outstanding })
+    }
+
+    /// Waits until fixes are applied.
+    async fn applied(&mut self, mut sent: Sent) -> Result<Pending, LiveError> {
+        let mut attempts = 1;
+        loop {
+            let Sent { vehicle, fixes, generation, answer, committed, outstanding } = sent;
+            if let Ok(left_out) = answer.await {
+                let live = self.live.clone();
+                return Ok(Pending { committed, live, vehicle, fixes, left_out, _outstanding: outstanding });
             }
             // It went idle or panicked: its successor takes the same fixes.
-            stale = Some(inlet.generation);
+            drop(outstanding);
             self.inlets.remove(&vehicle);
+            if attempts == ATTEMPTS {
+                return Err(LiveError::Unavailable);
+            }
+            attempts += 1;
+            sent = self.send(vehicle, fixes, Some(generation)).await?;
         }
-        Err(LiveError::Unavailable)
     }
 
     async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {

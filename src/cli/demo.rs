@@ -148,7 +148,7 @@ async fn replay(context: Context, bundle: Bundle, mut fleet: Vec<Intake>) {
     }
 }
 
-fn item(due: Timestamp, fix: FixItem) -> Item {
+fn item(due: Timestamp, fix: FixItem) -> Item<'static> {
     let reported = Reported {
         latitude: fix.place.latitude,
         longitude: fix.place.longitude,

@@ -127,7 +127,7 @@ pub async fn create_positions(
     }))
 }
 
-fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item, decode::BadItem>>, Problem> {
+fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item<'_>, decode::BadItem>>, Problem> {
     let invalid = |detail: String| {
         let error = FieldError::new("/items", "invalid", detail.clone());
         Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])

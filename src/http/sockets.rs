@@ -45,9 +45,7 @@ pub async fn tracker_socket(
     let looked_up_at = context.sessions.revocations();
     let mut whose = reporting(&context, &request).await?;
     let most = protocol::MAX_FRAME_BYTES;
-    let body = limited(&request, body, most).await?;
-    let (answer, out, frames) = actix_ws::handle_with_protocols(&request, body, &[protocol::SUBPROTOCOL])?;
-    let frames = messages(frames, most);
+    let (answer, out, frames) = opened(&request, body, most, &[protocol::SUBPROTOCOL]).await?;
     let place = whose.place(&context);
     // Whoever revoked the token or moved the tracker since the look-up found no socket to end. Hardly ever
     // anybody did: thousands who come back at once are looked up once each.
@@ -104,10 +102,8 @@ pub async fn live_socket(
         }
         None => None,
     };
-    let body = limited(&request, body, FEED_FRAME_BYTES).await?;
-    let (answer, out, frames) = actix_ws::handle(&request, body)?;
+    let (answer, out, frames) = opened(&request, body, FEED_FRAME_BYTES, &[]).await?;
     let (answer, outflow) = Outflow::of(answer);
-    let frames = messages(frames, FEED_FRAME_BYTES);
     let feed = Feed {
         live: context.live.clone(),
         log: context.events.clone(),
@@ -122,17 +118,19 @@ pub async fn live_socket(
     Ok(answer)
 }
 
-/// The socket's bytes, with a limit that holds before a frame is in memory.
-async fn limited(
+/// The handshake: an answer, a way out, and the messages that come in, of so many bytes at most, by a limit that
+/// holds before a frame is in memory.
+async fn opened(
     request: &HttpRequest,
     body: web::Payload,
     most: usize,
-) -> Result<web::Payload, actix_web::Error> {
-    web::Payload::from_request(request, &mut frames::limited(body.into_inner(), most)).await
-}
-
-fn messages(frames: actix_ws::MessageStream, most: usize) -> AggregatedMessageStream {
-    frames.max_frame_size(most).aggregate_continuations().max_continuation_size(most)
+    protocols: &[&str],
+) -> Result<(HttpResponse, actix_ws::Session, AggregatedMessageStream), actix_web::Error> {
+    let mut limited = frames::limited(body.into_inner(), most);
+    let body = web::Payload::from_request(request, &mut limited).await?;
+    let (answer, out, frames) = actix_ws::handle_with_protocols(request, body, protocols)?;
+    let frames = frames.max_frame_size(most).aggregate_continuations().max_continuation_size(most);
+    Ok((answer, out, frames))
 }
 
 /// Who reports.

@@ -11,11 +11,11 @@ use waypost_actors::tracking::Reported;
 
 /// A position item as sent.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Item {
+pub struct Item<'a> {
     /// The client's own increasing number.
     pub seq: Option<i64>,
     /// The tracker it names, if it names one: by id or unique id.
-    pub tracker: Option<String>,
+    pub tracker: Option<Cow<'a, str>>,
     /// When, if that could be read.
     pub recorded_at: Result<Timestamp, String>,
     /// What it reports.
@@ -33,14 +33,14 @@ pub struct BadItem {
 
 /// What a client says on the socket.
 #[derive(Debug)]
-pub enum Heard {
+pub enum Heard<'a> {
     /// It introduces itself.
     Hello {
         /// Names the client's run, over which `seq` goes on.
         boot_id: Option<String>,
     },
     /// It reports positions.
-    Positions(Vec<Result<Item, BadItem>>),
+    Positions(Vec<Result<Item<'a>, BadItem>>),
 }
 
 /// A frame that cannot be understood, for people.
@@ -48,40 +48,72 @@ pub enum Heard {
 #[error("{0}")]
 pub struct BadFrame(pub String);
 
+/// A text that is borrowed wherever it has no escapes; of an optional one serde would always make a copy.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Frame<'a> {
+struct Frame<'a, I> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
+    items: Option<I>,
     #[serde(borrow)]
-    items: Option<&'a RawValue>,
-    #[serde(borrow)]
-    boot_id: Option<Cow<'a, str>>,
+    boot_id: Option<Text<'a>>,
 }
 
 /// Reads one text frame of the tracker socket.
-pub fn frame(text: &str) -> Result<Heard, BadFrame> {
-    let frame: Frame<'_> = serde_json::from_str(text)
+pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
+    // Nearly every frame is positions without a fault: one pass.
+    if let Ok(Frame { kind, items: Some(GoodItems(items)), .. }) = serde_json::from_str(text)
+        && kind == "positions"
+    {
+        return Ok(Heard::Positions(items));
+    }
+    let frame: Frame<'_, &RawValue> = serde_json::from_str(text)
         .map_err(|error| BadFrame(format!("the frame is not a JSON object with a type: {error}")))?;
     match (&*frame.kind, frame.items) {
         ("positions", Some(list)) => items(list.get()).map(Heard::Positions),
         ("positions", None) => Err(BadFrame("a positions frame needs items".to_owned())),
-        ("hello", _) => Ok(Heard::Hello { boot_id: frame.boot_id.map(Cow::into_owned) }),
+        ("hello", _) => Ok(Heard::Hello { boot_id: frame.boot_id.map(|Text(boot)| boot.into_owned()) }),
         (other, _) => Err(BadFrame(format!("unknown type {other:?}; known are hello and positions"))),
     }
 }
 
 /// Reads a JSON list of items. All at once, or one by one to say which of them is wrong.
-pub fn items(list: &str) -> Result<Vec<Result<Item, BadItem>>, BadFrame> {
-    if let Ok(items) = serde_json::from_str::<Vec<Wire<'_>>>(list) {
-        return Ok(items.into_iter().map(|wire| Ok(wire.into())).collect());
+pub fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
+    if let Ok(GoodItems(items)) = serde_json::from_str(list) {
+        return Ok(items);
     }
     let raw: Vec<&RawValue> =
         serde_json::from_str(list).map_err(|error| BadFrame(format!("items is not a list: {error}")))?;
     Ok(raw.into_iter().map(|item| read_item(item.get())).collect())
 }
 
-fn read_item(text: &str) -> Result<Item, BadItem> {
+/// Items of which none is wrong.
+struct GoodItems<'a>(Vec<Result<Item<'a>, BadItem>>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for GoodItems<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = GoodItems<'de>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list of items")
+            }
+            fn visit_seq<A: de::SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut items = Vec::new();
+                while let Some(wire) = list.next_element::<Wire<'de>>()? {
+                    items.push(Ok(wire.into()));
+                }
+                Ok(GoodItems(items))
+            }
+        }
+        deserializer.deserialize_seq(Visitor)
+    }
+}
+
+fn read_item(text: &str) -> Result<Item<'_>, BadItem> {
     #[derive(Deserialize)]
     struct Numbered {
         seq: Option<i64>,
@@ -111,9 +143,9 @@ fn spelling_hint(item: &str) -> String {
 struct Wire<'a> {
     seq: Option<i64>,
     #[serde(borrow)]
-    tracker_id: Option<Cow<'a, str>>,
+    tracker_id: Option<Text<'a>>,
     #[serde(borrow)]
-    unique_id: Option<Cow<'a, str>>,
+    unique_id: Option<Text<'a>>,
     #[serde(borrow)]
     recorded_at: Instant<'a>,
     latitude: f64,
@@ -146,11 +178,11 @@ impl Fuel {
     }
 }
 
-impl From<Wire<'_>> for Item {
-    fn from(wire: Wire<'_>) -> Self {
+impl<'a> From<Wire<'a>> for Item<'a> {
+    fn from(wire: Wire<'a>) -> Self {
         Self {
             seq: wire.seq,
-            tracker: wire.tracker_id.or(wire.unique_id).map(Cow::into_owned),
+            tracker: wire.tracker_id.or(wire.unique_id).map(|Text(name)| name),
             recorded_at: wire.recorded_at.read(),
             reported: Reported {
                 latitude: wire.latitude,
@@ -221,8 +253,9 @@ impl<'de: 'a, 'a> Deserialize<'de> for Instant<'a> {
 mod tests {
     use super::*;
 
-    fn positions(items: &str) -> Vec<Result<Item, BadItem>> {
-        match frame(&format!(r#"{{"type":"positions","items":{items}}}"#)).unwrap() {
+    fn positions(items: &str) -> Vec<Result<Item<'static>, BadItem>> {
+        let text = format!(r#"{{"type":"positions","items":{items}}}"#);
+        match frame(text.leak()).unwrap() {
             Heard::Positions(items) => items,
             Heard::Hello { .. } => panic!("positions"),
         }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::model::{Fix, VehicleId};
+use waypost_actors::model::{Fix, Timestamp, VehicleId};
 use waypost_actors::ports::Counts;
 use waypost_actors::report::{Pending, Reporter, Settled};
 use waypost_actors::tracking;
@@ -99,9 +99,10 @@ impl Intake {
     }
 
     /// Hands the items to their vehicles, in order. Waits until they are applied.
-    pub async fn take(&mut self, items: Vec<Result<Item, BadItem>>) -> Result<Batch, LiveError> {
+    pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
         self.learn(&items).await?;
         let is_fleet = matches!(self.reports, Reports::Fleet(_));
+        let now = self.live.now();
         let mut rejected = Vec::new();
         let mut groups: Vec<(Group, Vec<Fix>)> = Vec::new();
         let mut known: HashMap<VehicleId, usize> = HashMap::new();
@@ -110,7 +111,7 @@ impl Intake {
                 Ok(item) => item.seq,
                 Err(bad) => bad.seq,
             };
-            match item.map_err(|bad| ("invalidItem", bad.detail)).and_then(|item| self.fix(&item)) {
+            match item.map_err(|bad| ("invalidItem", bad.detail)).and_then(|item| self.fix(item, now)) {
                 Ok((vehicle, fix)) => {
                     let group = *known.entry(vehicle).or_insert_with(|| {
                         groups.push((Group { vehicle, places: Vec::new() }, Vec::new()));
@@ -123,9 +124,16 @@ impl Intake {
                 Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail }),
             }
         }
+        let (groups, reports): (Vec<Group>, Vec<_>) = groups
+            .into_iter()
+            .map(|(group, fixes)| {
+                let vehicle = group.vehicle;
+                (group, (vehicle, fixes))
+            })
+            .unzip();
         let mut pending = Vec::with_capacity(groups.len());
-        for (group, fixes) in groups {
-            match self.reporter.report(group.vehicle, fixes).await {
+        for (group, report) in groups.into_iter().zip(self.reporter.report_all(reports).await) {
+            match report {
                 Ok(report) => pending.push((report, group)),
                 Err(LiveError::UnknownVehicle) if is_fleet => rejected.extend(group.out_of_use()),
                 Err(error) => return Err(error),
@@ -135,7 +143,7 @@ impl Intake {
     }
 
     /// Looks up the trackers that a fleet's items name and that are not known yet.
-    async fn learn(&mut self, items: &[Result<Item, BadItem>]) -> Result<(), LiveError> {
+    async fn learn(&mut self, items: &[Result<Item<'_>, BadItem>]) -> Result<(), LiveError> {
         let Reports::Fleet(fleet) = &mut self.reports else { return Ok(()) };
         let names = items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref());
         fleet.learn(names).await.map_err(|error| {
@@ -144,11 +152,11 @@ impl Intake {
         })
     }
 
-    fn fix(&self, item: &Item) -> Result<(VehicleId, Fix), (&'static str, String)> {
-        let tracker = self.tracker(item)?;
-        let recorded_at = item.recorded_at.clone().map_err(|detail| ("invalidTime", detail))?;
-        let keep_from = tracker.keep_days.map(|days| self.live.now().plus_seconds(-86_400.0 * days as f64));
-        let fix = tracking::accept(&item.reported, recorded_at, self.live.now(), keep_from)
+    fn fix(&self, item: Item<'_>, now: Timestamp) -> Result<(VehicleId, Fix), (&'static str, String)> {
+        let tracker = self.tracker(item.tracker.as_deref())?;
+        let recorded_at = item.recorded_at.map_err(|detail| ("invalidTime", detail))?;
+        let keep_from = tracker.keep_days.map(|days| now.plus_seconds(-86_400.0 * days as f64));
+        let fix = tracking::accept(&item.reported, recorded_at, now, keep_from)
             .map_err(|refusal| (refusal.code(), refusal.to_string()))?;
         let vehicle = tracker
             .vehicle_at(recorded_at)
@@ -157,8 +165,8 @@ impl Intake {
     }
 
     /// The tracker an item is from: the connection's own, or the one a fleet's item names.
-    fn tracker(&self, item: &Item) -> Result<&TrackerCredential, (&'static str, String)> {
-        match (&self.reports, item.tracker.as_deref()) {
+    fn tracker<'s>(&'s self, named: Option<&str>) -> Result<&'s TrackerCredential, (&'static str, String)> {
+        match (&self.reports, named) {
             (Reports::Own(own), None) => Ok(own),
             (Reports::Own(own), Some(name)) if own.is_called(name) => Ok(own),
             (Reports::Own(_), Some(other)) => {

@@ -168,7 +168,7 @@ impl Socket {
         self.say(&Say::Welcome { server_time, acked_seq, config, limits: LIMITS }).await
     }
 
-    async fn positions(&mut self, mut items: Vec<Result<Item, BadItem>>) -> Result<(), Stop> {
+    async fn positions(&mut self, mut items: Vec<Result<Item<'_>, BadItem>>) -> Result<(), Stop> {
         if items.len() > MAX_ITEMS {
             let count = items.len();
             let detail = format!("a frame may have {MAX_ITEMS} items, this one has {count}");
@@ -291,7 +291,7 @@ fn ended(end: End) -> Stop {
     Stop::Close(close, detail.to_owned())
 }
 
-fn seq(item: &Result<Item, BadItem>) -> Option<i64> {
+fn seq(item: &Result<Item<'_>, BadItem>) -> Option<i64> {
     match item {
         Ok(item) => item.seq,
         Err(bad) => bad.seq,
@@ -299,7 +299,7 @@ fn seq(item: &Result<Item, BadItem>) -> Option<i64> {
 }
 
 /// The first and the last item's number; every item must have one, or no ack could name it.
-fn numbers(items: &[Result<Item, BadItem>]) -> Result<Option<(i64, i64)>, Stop> {
+fn numbers(items: &[Result<Item<'_>, BadItem>]) -> Result<Option<(i64, i64)>, Stop> {
     let mut ends: Option<(i64, i64)> = None;
     for (index, item) in items.iter().enumerate() {
         let Some(seq) = seq(item) else {

@@ -211,8 +211,7 @@ fn standing(stmt: Stmt<'_>, status: LicenseStatus, today: Day) -> Stmt<'_> {
 
 /// Makes others that want to change the driver, whichever organization's, wait for this transaction.
 pub async fn hold(on: On<'_>, _: &OrgScope, id: DriverId) -> Result<()> {
-    on.sql("update driver set updated_at = updated_at where id = $1").bind(Uuid::from(id)).run().await?;
-    Ok(())
+    super::hold::hold(on, "driver", id, |stmt| stmt).await
 }
 
 /// Who holds a driver, and whether another organization than the scope's has given it a vehicle.

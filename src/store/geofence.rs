@@ -5,6 +5,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Fence, GeofenceId, Rules, ShapeSpec, Timestamp};
 
 use super::fence_row::{self, FenceRow};
+use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
@@ -99,12 +100,7 @@ pub async fn find(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option
 
 /// Makes others that want to change the geofence wait for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<()> {
-    on.sql("update geofence set updated_at = updated_at where organization_id = $1 and id = $2")
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .run()
-        .await?;
-    Ok(())
+    hold_own(on, "geofence", scope, id).await
 }
 
 const LIST: List = List { select: SELECT, count: "select count(*) from geofence ", columns: SORT_KEYS };

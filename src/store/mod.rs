@@ -22,6 +22,7 @@ mod fuel_records;
 mod fuel_row;
 pub mod geofence;
 pub mod geofence_event;
+mod hold;
 pub mod idempotency;
 pub mod lock;
 pub mod one_time_token;

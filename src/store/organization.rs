@@ -95,11 +95,7 @@ pub async fn find(on: On<'_>, scope: &OrgScope) -> Result<Option<Organization>> 
 
 /// Makes others that want to change the organization wait for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope) -> Result<()> {
-    on.sql("update organization set updated_at = updated_at where id = $1")
-        .bind(Uuid::from(scope.organization_id()))
-        .run()
-        .await?;
-    Ok(())
+    super::hold::hold(on, "organization", scope.organization_id(), |stmt| stmt).await
 }
 
 /// The newest organization with a contact address that waits for its activation: id, name, address.

@@ -206,8 +206,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: T
 
 /// Makes others that want to change the system user wait for this transaction.
 pub async fn hold(on: On<'_>, id: Uuid) -> Result<()> {
-    on.sql("update system_user set updated_at = updated_at where id = $1").bind(id).run().await?;
-    Ok(())
+    super::hold::hold(on, "system_user", id, |stmt| stmt).await
 }
 
 /// Writes a system user as it is now.

@@ -3,6 +3,7 @@
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
+use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
@@ -212,12 +213,7 @@ fn assembled(row: Row, stays: &[StayRow]) -> Tracker {
 
 /// Makes others that want to change the tracker wait for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<()> {
-    on.sql("update tracker set updated_at = updated_at where organization_id = $1 and id = $2")
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .run()
-        .await?;
-    Ok(())
+    hold_own(on, "tracker", scope, id).await
 }
 
 /// Makes a tracker with its stays; a taken unique id is a conflict.

@@ -115,9 +115,7 @@ pub async fn find(on: On<'_>, scope: &AccountScope, id: Uuid, now: Time) -> Resu
 
 /// Makes others that want to change the user wait for this transaction.
 pub async fn hold(on: On<'_>, scope: &AccountScope, id: Uuid) -> Result<()> {
-    let stmt = on.sql("update account set updated_at = updated_at where id = $1 and ").bind(id);
-    within(stmt, scope).run().await?;
-    Ok(())
+    super::hold::hold(on, "account", id, |stmt| within(stmt.push(" and "), scope)).await
 }
 
 /// A page of users.

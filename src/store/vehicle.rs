@@ -4,6 +4,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{TrackerId, VehicleId};
 
+use super::hold::hold_own;
 use super::page::{Columns, List};
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
@@ -142,12 +143,7 @@ pub async fn count_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Resu
 
 /// Makes others that want to change the vehicle wait for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
-    on.sql("update vehicle set updated_at = updated_at where organization_id = $1 and id = $2")
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .run()
-        .await?;
-    Ok(())
+    hold_own(on, "vehicle", scope, id).await
 }
 
 const LIST: List = List { select: SELECT, count: "select count(*) from vehicle ", columns: SORT_KEYS };

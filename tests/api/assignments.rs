@@ -4,7 +4,7 @@ use futures_util::future::join;
 use serde_json::{Value, json};
 
 use crate::drivers::{driver, made};
-use crate::harness::{App, Org, circle, on_each_engine, text};
+use crate::harness::{App, Org, Said, circle, on_each_engine, text};
 
 /// How often two come at once.
 const ROUNDS: usize = 200;
@@ -12,6 +12,20 @@ const ROUNDS: usize = 200;
 /// A vehicle's id.
 async fn vehicle(app: &App, org: &Org, name: &str) -> String {
     text(&app.post("/v1/vehicles", &org.org_admin, json!({ "name": name })).await.ok(201)["id"])
+}
+
+/// Two drivers, by their paths, and a vehicle's id.
+async fn two_drivers_and_a_bus(app: &App, org: &Org) -> ([String; 2], String) {
+    let drivers = [
+        made(app, &org.org_admin, driver("One", None)).await,
+        made(app, &org.org_admin, driver("Two", None)).await,
+    ];
+    (drivers, vehicle(app, org, "bus").await)
+}
+
+/// What a dispatcher hears who gives a driver a vehicle.
+async fn assigned(app: &App, org: &Org, driver: &str, wish: Value) -> Said {
+    app.post(&format!("{driver}/assign-vehicle"), &org.dispatcher, wish).await
 }
 
 async fn set(app: &App, org: &Org, assignment: Value) {
@@ -86,18 +100,14 @@ fn a_vehicle_is_given_taken_and_remembered() {
 fn a_vehicle_has_one_driver_unless_forced() {
     on_each_engine(async |app| {
         let org = app.org("fleet").await;
-        let (one, two) = (
-            made(&app, &org.org_admin, driver("One", None)).await,
-            made(&app, &org.org_admin, driver("Two", None)).await,
-        );
-        let bus = vehicle(&app, &org, "bus").await;
+        let ([one, two], bus) = two_drivers_and_a_bus(&app, &org).await;
         let wish = json!({ "vehicleId": bus });
-        app.post(&format!("{one}/assign-vehicle"), &org.dispatcher, wish.clone()).await.ok(200);
-        let said = app.post(&format!("{two}/assign-vehicle"), &org.dispatcher, wish).await;
+        assigned(&app, &org, &one, wish.clone()).await.ok(200);
+        let said = assigned(&app, &org, &two, wish).await;
         let detail = text(&said.problem(409, "vehicleAlreadyAssigned")["detail"]);
         assert!(detail.contains(one.rsplit('/').next().unwrap()), "{detail}");
         let forced = json!({ "vehicleId": bus, "force": true });
-        let taken = app.post(&format!("{two}/assign-vehicle"), &org.dispatcher, forced).await.ok(200);
+        let taken = assigned(&app, &org, &two, forced).await.ok(200);
         let past = app.get(&format!("{one}/vehicles"), &org.viewer).await.ok(200)["data"][0].clone();
         assert_eq!((&past["endReason"], &past["endedAt"]), (&json!("reassigned"), &taken["startedAt"]));
         let driven = app.get(&format!("/v1/vehicles/{bus}"), &org.viewer).await.ok(200);
@@ -110,14 +120,10 @@ fn a_vehicle_has_one_driver_unless_forced() {
 fn a_start_may_lie_back_as_far_as_history_allows() {
     on_each_engine(async |app| {
         let org = app.org("fleet").await;
-        let (one, two) = (
-            made(&app, &org.org_admin, driver("One", None)).await,
-            made(&app, &org.org_admin, driver("Two", None)).await,
-        );
-        let bus = vehicle(&app, &org, "bus").await;
+        let ([one, two], bus) = two_drivers_and_a_bus(&app, &org).await;
         let assign = async |path: &str, start: &str, force: bool| {
             let wish = json!({ "vehicleId": bus, "startedAt": start, "force": force });
-            app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, wish).await
+            assigned(&app, &org, &path, wish).await
         };
         let ahead = assign(&one, "2026-05-01T12:05:00Z", false).await;
         ahead.problem(422, "validationFailed");
@@ -155,10 +161,7 @@ fn what_stands_in_the_way_is_told() {
         body["license"]["expiresAt"] = json!("2026-04-30");
         let path = made(&app, &org.org_admin, body).await;
         let (bus, van) = (vehicle(&app, &org, "bus").await, vehicle(&app, &org, "van").await);
-        let assign = async |vehicle: &str| {
-            app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, json!({ "vehicleId": vehicle }))
-                .await
-        };
+        let assign = async |vehicle: &str| assigned(&app, &org, &path, json!({ "vehicleId": vehicle })).await;
         set(&app, &org, json!({ "blockOnExpiredLicense": true, "maxOpenVehiclesPerDriver": 1 })).await;
         assign(&bus).await.problem(409, "licenseExpired");
         app.put(&path, &org.org_admin, json!({ "license": { "expiresAt": "2026-05-01" } })).await.ok(200);
@@ -180,7 +183,7 @@ fn what_stands_in_the_way_is_told() {
             (json!({ "vehicleId": van, "startedAt": "yesterday" }), "/startedAt"),
             (json!({ "vehicleId": van, "started_at": null }), "/started_at"),
         ] {
-            let said = app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, wish).await;
+            let said = assigned(&app, &org, &path, wish).await;
             said.problem(422, "validationFailed");
             assert_eq!(said.pointers(), [pointer]);
         }
@@ -192,14 +195,11 @@ fn what_stands_in_the_way_is_told() {
 fn deleting_driver_or_vehicle_ends_assignments() {
     on_each_engine(async |app| {
         let org = app.org("fleet").await;
-        let (one, two) = (
-            made(&app, &org.org_admin, driver("One", None)).await,
-            made(&app, &org.org_admin, driver("Two", None)).await,
-        );
-        let (bus, van) = (vehicle(&app, &org, "bus").await, vehicle(&app, &org, "van").await);
+        let ([one, two], bus) = two_drivers_and_a_bus(&app, &org).await;
+        let van = vehicle(&app, &org, "van").await;
         for (path, vehicle) in [(&one, &bus), (&two, &van)] {
             let wish = json!({ "vehicleId": vehicle });
-            app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
+            assigned(&app, &org, &path, wish).await.ok(200);
         }
         app.delete(&format!("/v1/vehicles/{bus}"), &org.org_admin).await.ok(204);
         let seen = app.get(&one, &org.viewer).await.ok(200);
@@ -211,7 +211,7 @@ fn deleting_driver_or_vehicle_ends_assignments() {
         let free = app.get("/v1/vehicles/unassigned-active", &org.viewer).await.ok(200);
         assert_eq!((&free["data"][0]["id"], &free["pagination"]["totalItems"]), (&json!(van), &json!(1)));
         let wish = json!({ "vehicleId": van });
-        app.post(&format!("{one}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
+        assigned(&app, &org, &one, wish).await.ok(200);
         app
     });
 }
@@ -234,9 +234,7 @@ fn vehicles_in_use_that_nobody_drives_are_listed() {
             data.iter().map(|item| text(&item["name"])).collect::<Vec<_>>()
         };
         assert_eq!(names("?sort=name").await, ["bus", "car"]);
-        app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, json!({ "vehicleId": bus }))
-            .await
-            .ok(200);
+        assigned(&app, &org, &path, json!({ "vehicleId": bus })).await.ok(200);
         assert_eq!(names("").await, ["car"]);
         assert_eq!(names("?q=bus").await, Vec::<String>::new());
         app.get("/v1/vehicles/unassigned-active?status=active", &org.viewer)
@@ -252,14 +250,8 @@ fn vehicles_in_use_that_nobody_drives_are_listed() {
 fn of_two_assignments_of_one_vehicle_at_once_one_stands() {
     on_each_engine(async |app| {
         let org = app.org("fleet").await;
-        let paths = [
-            made(&app, &org.org_admin, driver("One", None)).await,
-            made(&app, &org.org_admin, driver("Two", None)).await,
-        ];
-        let bus = vehicle(&app, &org, "bus").await;
-        let assign = async |path: &str| {
-            app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, json!({ "vehicleId": bus })).await
-        };
+        let (paths, bus) = two_drivers_and_a_bus(&app, &org).await;
+        let assign = async |path: &str| assigned(&app, &org, path, json!({ "vehicleId": bus })).await;
         for round in 0..ROUNDS {
             let (first, second) = (&paths[round % 2], &paths[1 - round % 2]);
             let (a, b) = join(assign(first), assign(second)).await;
@@ -279,10 +271,7 @@ fn of_two_vehicles_for_one_driver_at_once_the_limit_lets_one_through() {
         set(&app, &org, json!({ "maxOpenVehiclesPerDriver": 1 })).await;
         let path = made(&app, &org.org_admin, driver("Ruiz", None)).await;
         let vehicles = [vehicle(&app, &org, "bus").await, vehicle(&app, &org, "van").await];
-        let assign = async |vehicle: &str| {
-            app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, json!({ "vehicleId": vehicle }))
-                .await
-        };
+        let assign = async |vehicle: &str| assigned(&app, &org, &path, json!({ "vehicleId": vehicle })).await;
         for _ in 0..ROUNDS / 4 {
             let (a, b) = join(assign(&vehicles[0]), assign(&vehicles[1])).await;
             let (lost, winner) = if a.status == 200 { (b, &vehicles[0]) } else { (a, &vehicles[1]) };
@@ -307,7 +296,7 @@ fn who_is_inside_a_fence_is_told_with_the_driver() {
         let driver = async || app.get(&inside, &org.viewer).await.ok(200)["data"][0].get("driver").cloned();
         assert_eq!(driver().await, None);
         let wish = json!({ "vehicleId": bus["id"] });
-        app.post(&format!("{path}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
+        assigned(&app, &org, &path, wish).await.ok(200);
         assert_eq!(driver().await.unwrap()["lastName"], "Ruiz");
         app
     });

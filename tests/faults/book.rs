@@ -126,11 +126,9 @@ impl Book {
         self.fault.set(Some(Fault { at: Instant::now(), over_at: None }));
     }
 
-    /// Waits until something sent after `since` is acknowledged; answers how long after `since` that was.
-    pub(crate) async fn recovered(&self, since: Instant, limit: Duration) -> Option<Duration> {
-        let over_at = || self.fault.get().and_then(|fault| fault.over_at);
-        self.until(limit, || over_at().is_some()).await;
-        over_at().map(|over_at| over_at.saturating_duration_since(since))
+    /// When something sent since the fault began was acknowledged first.
+    pub(crate) fn fault_ended_at(&self) -> Option<Instant> {
+        self.fault.get().and_then(|fault| fault.over_at)
     }
 
     /// Waits until something holds of what happened; whether it did in time.

@@ -68,7 +68,7 @@ async fn run(
             // One that could not even write its log has given up; its operator starts it.
             postgres.start_again();
         }
-        let recovery = drill.recovered(since).await;
+        let recovery = drill.recovered(since).await.expect("the load goes on");
         figure(
             "disk full under the database: room again to the first ack",
             &format!("{recovery:.1?}"),

@@ -157,9 +157,14 @@ impl Drill {
         assert!(in_time, "seed {}: {:?} of {}", self.seed, self.summary(), self.fixes);
     }
 
+    /// Whether everything is answered: what happens now does not happen under load.
+    pub(crate) fn is_through(&self) -> bool {
+        self.book.read(|counts| counts.answered == self.fixes)
+    }
+
     /// Kills the server, looks at what it left, and starts it again; answers how long after that the
     /// first fix sent since was acknowledged.
-    pub(crate) async fn kill_server(&mut self) -> Duration {
+    pub(crate) async fn kill_server(&mut self) -> Option<Duration> {
         self.book.fault_begins();
         self.server.kill();
         self.look().await;
@@ -168,10 +173,13 @@ impl Drill {
         self.recovered(since).await
     }
 
-    /// Waits for the first ack of something sent since the fault began; answers how long after `since`.
-    pub(crate) async fn recovered(&self, since: Instant) -> Duration {
-        let recovered = self.book.recovered(since, DEADLINE).await;
-        recovered.unwrap_or_else(|| panic!("seed {}: no ack again: {:?}", self.seed, self.summary()))
+    /// Waits for the first ack of something sent since the fault began; answers how long after `since`, or
+    /// nothing when there was nothing left to send.
+    pub(crate) async fn recovered(&self, since: Instant) -> Option<Duration> {
+        let ended = || self.book.fault_ended_at().is_some() || self.is_through();
+        let in_time = self.book.until(DEADLINE, ended).await;
+        assert!(in_time, "seed {}: no ack again: {:?} of {}", self.seed, self.summary(), self.fixes);
+        Some(self.book.fault_ended_at()?.saturating_duration_since(since))
     }
 
     /// What happened, without the long lists.

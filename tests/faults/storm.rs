@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use waypost::store::open::{Location, Options, open};
 use waypost::trace::Point;
 use waypost_actors::model::{Place, Timestamp};
-use waypost_test_support::Engine;
+use waypost_test_support::{Engine, eventually};
 
 use crate::api::Api;
 use crate::book::Book;
@@ -36,7 +36,7 @@ fn trackers_come_back_at_once() {
 
 #[test]
 #[ignore = "a full run: minutes"]
-fn full_5000_trackers_come_back_at_once() {
+fn full_reconnect_of_5000_trackers() {
     on(Engine::Postgres, async |ground| run(ground, number("WAYPOST_TEST_TRACKERS", 5_000)).await);
 }
 
@@ -121,7 +121,8 @@ struct Queries;
 
 impl Queries {
     async fn begin(place: &Location) -> Self {
-        let db = open(&Options::new(place.clone())).await.unwrap();
+        let options = Options::new(place.clone());
+        let db = eventually(DEADLINE, || open(&options)).await;
         db.write().sql("create extension if not exists pg_stat_statements").run().await.unwrap();
         db.read()
             .sql("select 1 from (select pg_stat_statements_reset()) as reset")
@@ -134,7 +135,8 @@ impl Queries {
 
     /// Look-ups of credentials, and all else that was asked.
     async fn end(self, place: &Location) -> (i64, i64) {
-        let db = open(&Options::new(place.clone())).await.unwrap();
+        let options = Options::new(place.clone());
+        let db = eventually(DEADLINE, || open(&options)).await;
         let counted = "select cast(coalesce(sum(calls) filter (where query like '%token_hash%'), 0) as bigint), \
             cast(coalesce(sum(calls) filter (where query not like '%token_hash%'), 0) as bigint) \
             from pg_stat_statements where dbid = (select oid from pg_database where datname = current_database())";

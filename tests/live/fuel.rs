@@ -66,7 +66,7 @@ pub(crate) async fn lorry(fleet: &Fleet<'_>, name: &str) -> Bus {
 }
 
 /// Sends items over a socket in frames, and waits until all are acknowledged.
-async fn send(server: &Server, bus: &Bus, items: &[Value], together: usize) {
+pub(crate) async fn send(server: &Server, bus: &Bus, items: &[Value], together: usize) {
     let mut wire = Wire::bus(server, bus).await;
     let mut seq = 0;
     for some in items.chunks(together) {
@@ -82,6 +82,7 @@ async fn send(server: &Server, bus: &Bus, items: &[Value], together: usize) {
     }
 }
 
+/// Waits until nothing awaits a correction.
 pub(crate) async fn until_clean(store: &TestStore) {
     let dirty = "select count(*) from vehicle_state where dirty_from is not null";
     eventually(DEADLINE, async || store.db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0).await;

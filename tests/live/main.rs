@@ -9,6 +9,9 @@ mod clock;
 mod feed;
 mod flood;
 mod fuel;
+mod fuel_log;
+#[path = "../../actors/examples/fuel_benchmark/input.rs"]
+mod input;
 mod kills;
 mod late;
 mod orders;
@@ -17,6 +20,9 @@ mod proxy;
 mod raw_data;
 mod resume;
 mod retention;
+#[expect(dead_code, reason = "the server detects here")]
+#[path = "../../actors/examples/fuel_benchmark/score.rs"]
+mod score;
 mod server;
 mod slice;
 #[expect(dead_code, reason = "the detector's own tests use the rest")]

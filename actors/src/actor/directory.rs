@@ -13,7 +13,7 @@ use super::permits::Permits;
 use super::persistence::Persistence;
 use super::registry::Shelves;
 use super::suspects::Suspects;
-use super::vehicle::{Rename, Retire, VehicleActor, VehicleParts};
+use super::vehicle::{Rename, Report, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
@@ -27,6 +27,16 @@ const RESTART_BUDGET: usize = 3;
 pub(crate) struct Inlet {
     pub(crate) address: Addr<VehicleActor>,
     pub(crate) generation: u64,
+}
+
+/// A vehicle's answer to a report, once the fixes are applied; an error when it stopped without one.
+pub(crate) type Answer = Request<VehicleActor, Report>;
+
+impl Inlet {
+    /// Puts fixes into the mailbox, at once if it has room.
+    pub(crate) fn report(&self, report: Report) -> Answer {
+        self.address.send(report)
+    }
 }
 
 /// Why there is no address.

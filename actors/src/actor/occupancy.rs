@@ -125,14 +125,7 @@ impl Occupancy {
             if part.is_empty() {
                 return !watcher.updates.is_closed();
             }
-            meter.offer(1);
-            let sent = watcher.updates.try_send(Arc::clone(part)).is_ok();
-            if sent {
-                meter.accepted.add(1)
-            } else {
-                meter.refuse(1)
-            }
-            sent
+            meter.try_send(&watcher.updates, Arc::clone(part))
         });
     }
 

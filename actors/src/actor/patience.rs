@@ -10,6 +10,9 @@ use crate::live::LiveConfig;
 use crate::model::VehicleId;
 use crate::ports::{Reread, StoreError, TrackStore};
 
+/// The first pause is so many times shorter than the last: most failures are over at once.
+const FIRST_PAUSE: u32 = 8;
+
 /// Asks the store again and again what it holds of some vehicles, until it answers.
 pub(super) async fn reread(
     store: Arc<dyn TrackStore>,
@@ -17,8 +20,10 @@ pub(super) async fn reread(
     sequence: i64,
     config: LiveConfig,
 ) -> Result<Reread, StoreError> {
+    let mut pause = config.probe_every / FIRST_PAUSE;
     loop {
-        tokio::time::sleep(config.probe_every).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(config.probe_every);
         match in_time(config.commit_timeout, store.reread(&vehicles, sequence)).await {
             Err(StoreError::Away(why)) => tracing::warn!(why, "the store is still away"),
             answer => return answer,

@@ -114,6 +114,11 @@ impl Permits {
         Ok(Permit { _room: room, term: self.open_term()?, permits: self.clone() })
     }
 
+    /// Whether so many fixes would not have to wait, as it looks now.
+    pub(crate) fn has_room(&self, fixes: usize) -> bool {
+        self.shared.room.available_permits() >= fixes.min(self.shared.total as usize)
+    }
+
     fn open_term(&self) -> Result<u64, LiveError> {
         let term = self.read();
         match term.writing {

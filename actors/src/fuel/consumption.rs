@@ -2,16 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::edges::SILENCE_SECONDS;
 use super::event::{FuelEvent, FuelEventKind};
 use super::state::Tank;
+use super::track::Track;
 use crate::model::Timestamp;
 
-/// Litres an hour: twice what the largest engine of a road vehicle burns at full load. A counter that
-/// rises faster was exchanged, or is wrong.
-const MAX_COUNTER_LITERS_PER_HOUR: f64 = 200.0;
-/// Counters step by up to this: SAE J1939's by half a litre. Litres.
-const COUNTER_STEP_LITERS: f64 = 1.0;
 /// Below this a distance says nothing of consumption. Kilometres.
 const MIN_DISTANCE_KM: f64 = 1.0;
 /// Below this share of the period nobody knows enough.
@@ -72,10 +67,12 @@ pub struct Consumption {
 }
 
 /// Adds a period up from its readings, one at a time.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Meter {
     from: Timestamp,
-    to: Timestamp,
+    /// `None`: it goes on.
+    to: Option<Timestamp>,
     meters: f64,
     level: Track,
     counter: Track,
@@ -85,16 +82,6 @@ pub struct Meter {
     recalibrated_liters: f64,
 }
 
-/// One of the two sources: where it began, where it is, and how much of the time it tells of.
-#[derive(Clone, Copy, Debug, Default)]
-struct Track {
-    opening: Option<(Timestamp, f64)>,
-    newest: Option<(Timestamp, f64)>,
-    /// Metres since the newest, `None` once any of them is unknown.
-    meters: Option<f64>,
-    covered_seconds: f64,
-}
-
 impl Meter {
     /// A period from an instant (included) to another (not included).
     #[must_use]
@@ -102,7 +89,7 @@ impl Meter {
         let track = Track { meters: Some(0.0), ..Track::default() };
         Self {
             from,
-            to,
+            to: Some(to),
             meters: 0.0,
             level: track,
             counter: track,
@@ -112,10 +99,22 @@ impl Meter {
         }
     }
 
+    /// A period from an instant on, whose end is not known yet.
+    #[must_use]
+    pub fn begin(from: Timestamp) -> Self {
+        Self { to: None, ..Self::new(from, from) }
+    }
+
+    /// The same period, ended.
+    #[must_use]
+    pub fn up_to(&self, to: Timestamp) -> Self {
+        Self { to: Some(to), ..self.clone() }
+    }
+
     /// Takes the next reading, in the order of time. Begin with the newest one before the period, if there is
     /// one: what was burnt since then is this period's, and so no litre falls between two periods.
     pub fn observe(&mut self, measured: &Measured) {
-        if measured.at >= self.to {
+        if self.to.is_some_and(|to| measured.at >= to) {
             return;
         }
         if measured.at >= self.from && self.any() {
@@ -165,7 +164,7 @@ impl Meter {
         let error = ERROR_LITERS.max(ERROR_SHARE * tank.capacity_liters);
         let inconsistent = balance.is_some_and(|liters| liters < -error);
         let liters = balance.filter(|_| !inconsistent).map(|liters| liters.max(0.0));
-        let period = self.to.seconds_since(self.from);
+        let period = self.to.map_or(0.0, |to| to.seconds_since(self.from));
         let coverage = if period > 0.0 { (track.covered_seconds / period).min(1.0) } else { 0.0 };
         let distance_km = self.meters / 1000.0;
         let told = distance_km >= MIN_DISTANCE_KM && coverage >= MIN_COVERAGE;
@@ -199,36 +198,8 @@ impl Meter {
     /// An event belongs to the period it ends in: to the one after, if its first reading there is its end.
     fn is_mine(&self, event: &FuelEvent) -> bool {
         let opened = self.level.opening.map_or(self.from, |(at, _)| at);
-        let closed = self.level.newest.map_or(self.to, |(at, _)| at);
+        let closed = self.level.newest.map_or(self.from, |(at, _)| at);
         event.ended_at > opened && event.ended_at <= closed
-    }
-}
-
-impl Track {
-    fn proceed(&mut self, meters: Option<f64>) {
-        self.meters = self.meters.zip(meters).map(|(so_far, more)| so_far + more);
-    }
-
-    /// `tells`: whether it tells of the time since the one before even if that was long ago.
-    fn take(&mut self, at: Timestamp, liters: f64, from: Timestamp, tells: bool) {
-        if let Some((before, _)) = self.newest {
-            let seconds = at.seconds_since(before.max(from)).max(0.0);
-            if tells || at.seconds_since(before) <= SILENCE_SECONDS {
-                self.covered_seconds += seconds;
-            }
-        }
-        if self.opening.is_none() || at < from {
-            self.opening = Some((at, liters));
-        }
-        self.newest = Some((at, liters));
-        self.meters = Some(0.0);
-    }
-
-    /// Litres burnt since the newest value; `None` if the counter began anew, or jumped.
-    fn rise_to(&self, at: Timestamp, liters: f64) -> Option<f64> {
-        let (before, counted) = self.newest?;
-        let most = at.seconds_since(before) / 3600.0 * MAX_COUNTER_LITERS_PER_HOUR + COUNTER_STEP_LITERS;
-        Some(liters - counted).filter(|rise| (0.0..=most).contains(rise))
     }
 }
 

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::consumption::Measured;
 use super::detect::{fill, step};
 use super::event::FuelEvent;
 use super::level::{Interpreted, Quality};
@@ -38,12 +39,20 @@ pub struct FuelNow {
 }
 
 /// What a fix left.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Gauged {
     /// The row of the log, if it said anything of fuel.
     pub row: Option<FuelRow>,
     /// What became certain by it, in order, and by which version of the calibration.
     pub events: Vec<(FuelEvent, i64)>,
+    /// The tank by which it was read.
+    pub tank: Tank,
+}
+
+impl Default for Gauged {
+    fn default() -> Self {
+        Self { row: None, events: Vec::new(), tank: Tank::UNKNOWN }
+    }
 }
 
 /// What a vehicle remembers of its fuel between fixes. A function of its fixes and calibrations.
@@ -117,6 +126,19 @@ impl Gauge {
         self.now
     }
 
+    /// The newest reading, to begin a period with.
+    #[must_use]
+    pub fn newest(&self) -> Measured {
+        let FuelNow { recorded_at, level_liters, counter_liters, .. } = self.now;
+        Measured {
+            at: recorded_at,
+            level_liters,
+            counter_liters,
+            distance_meters: None,
+            version: self.detector.version(),
+        }
+    }
+
     /// A refuel or drain that is found but not certain yet: for a warning, not for a record.
     #[must_use]
     pub fn provisional(&self, vehicle: VehicleId) -> Option<FuelEvent> {
@@ -162,7 +184,8 @@ impl Gauge {
         let row = said.map(|(unit, said)| {
             self.row(fix, unit, said, sensor, calibration.map(|version| version.version), tank.as_ref())
         });
-        Gauged { row, events: events.into_iter().map(|event| (rounded(event), of)).collect() }
+        let events = events.into_iter().map(|event| (rounded(event), of)).collect();
+        Gauged { row, events, tank: tank.unwrap_or(Tank::UNKNOWN) }
     }
 
     fn row(

@@ -19,6 +19,8 @@ mod record;
 mod sensor;
 mod smoothing;
 mod state;
+mod stay;
+mod track;
 mod wander;
 
 pub use crate::model::{CalibrationPoint, Sensor, SensorKind};
@@ -34,3 +36,4 @@ pub use record::FuelRecord;
 pub use sensor::Problem;
 pub use smoothing::{Robust, robust};
 pub use state::{FuelState, Tank};
+pub use stay::StayFuel;

@@ -12,7 +12,8 @@ use super::wander::Wander;
 use crate::model::{Sensor, Timestamp, VehicleId};
 
 /// The tank the readings are of.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Tank {
     /// What it holds, in litres.
     pub capacity_liters: f64,
@@ -24,6 +25,9 @@ pub struct Tank {
 }
 
 impl Tank {
+    /// One of which nothing is known: only a counter tells what was burnt.
+    pub(super) const UNKNOWN: Self = Self { capacity_liters: 0.0, window_seconds: 0.0, version: 0 };
+
     /// The tank of a sensor in this version of its configuration.
     #[must_use]
     pub const fn of(sensor: &Sensor, version: i64) -> Self {

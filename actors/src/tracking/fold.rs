@@ -32,3 +32,36 @@ impl Fold {
             && state.open_stays().all(|stay| self.open.contains(&stay.visit_id))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::model::{Cause, EventId, GeofenceId, Timestamp};
+    use crate::tracking::{Phase, Stay, Tally};
+
+    fn inside(visits: &[u128]) -> VehicleState {
+        let stay = |visit: &u128| Stay {
+            geofence_id: GeofenceId(Uuid::from_u128(*visit)),
+            version: 1,
+            visit_id: VisitId(Uuid::from_u128(*visit)),
+            entry_event_id: EventId(Uuid::from_u128(*visit)),
+            entered_at: Timestamp::FIRST,
+            cause: Cause::Crossing,
+            phase: Phase::Inside,
+            dwelt: false,
+            tally: Tally::default(),
+            fuel: None,
+        };
+        VehicleState { stays: visits.iter().map(stay).collect(), ..VehicleState::default() }
+    }
+
+    #[test]
+    fn a_stay_without_a_record_is_found() {
+        assert!(Fold::of(&inside(&[1, 2])).agrees(&[], &inside(&[2, 1])));
+        for other in [&[1][..], &[1, 3], &[1, 2, 3], &[]] {
+            assert!(!Fold::of(&inside(&[1, 2])).agrees(&[], &inside(other)), "{other:?}");
+        }
+    }
+}

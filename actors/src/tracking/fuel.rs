@@ -2,8 +2,9 @@
 //! same corrections (docs/fuel.md, "On the timeline").
 
 use super::motion::Leg;
+use super::state::Phase;
 use super::{Context, Effects, VehicleState};
-use crate::fuel::{FuelRecord, Gauge, Gauged};
+use crate::fuel::{FuelRecord, Gauge, Gauged, Measured, StayFuel};
 use crate::geofence::leg_meters;
 use crate::model::{EventStatus, Fix, GeofenceId, Origin, Place, Timestamp};
 
@@ -16,6 +17,7 @@ pub(super) fn take(
     effects: &mut Effects,
 ) {
     let (versions, vehicle) = (&context.vehicle.calibrations, context.vehicle.id);
+    let before = state.fuel.as_ref().map(|gauge| gauge.newest());
     let gauged = match &mut state.fuel {
         Some(gauge) => {
             let meters = |(before, leg): &(Fix, Leg)| match leg.counts {
@@ -27,7 +29,27 @@ pub(super) fn take(
         None if fix.has_fuel() => begin(state, fix, context),
         None => return,
     };
+    observe(state, before.as_ref(), &gauged, context);
     leave(gauged, fix.recorded_at, context, effects);
+}
+
+/// What the vehicle burns where it stays. On its way out it does so outside, unless it comes back.
+fn observe(state: &mut VehicleState, before: Option<&Measured>, gauged: &Gauged, context: &Context<'_>) {
+    let (Some(row), Some(gauge)) = (gauged.row, &state.fuel) else { return };
+    let provisional = gauge.provisional(context.vehicle.id);
+    let measured = Measured {
+        at: row.recorded_at,
+        level_liters: row.level_liters,
+        counter_liters: row.counter_liters,
+        distance_meters: row.distance_meters,
+        version: row.calibration_version,
+    };
+    for stay in state.stays.iter_mut().filter(|stay| !matches!(stay.phase, Phase::Leaving { .. })) {
+        let entered_at = stay.entered_at;
+        let begin = || Box::new(StayFuel::begin(entered_at, before, gauged.tank));
+        let events = gauged.events.iter().map(|(event, _)| *event);
+        stay.fuel.get_or_insert_with(begin).observe(&measured, gauged.tank, events, provisional);
+    }
 }
 
 /// Another report of the newest fix added to what was known of it. Answers whether that is judged now, or judges
@@ -52,11 +74,15 @@ pub(super) fn repeat(
     if !is_else_the_same || before.has_fuel() || !whole.has_fuel() || is_kept {
         return Fix { altitude_meters, ..*whole } == *before;
     }
+    let newest = state.fuel.as_ref().map(|gauge| gauge.newest());
     let gauged = match &mut state.fuel {
         Some(gauge) => gauge.fill(whole, &context.vehicle.calibrations, context.vehicle.id),
         None => Some(begin(state, whole, context)),
     };
-    gauged.map(|gauged| leave(gauged, whole.recorded_at, context, effects)).is_some()
+    let Some(gauged) = gauged else { return false };
+    observe(state, newest.as_ref(), &gauged, context);
+    leave(gauged, whole.recorded_at, context, effects);
+    true
 }
 
 fn begin(state: &mut VehicleState, fix: &Fix, context: &Context<'_>) -> Gauged {

@@ -150,6 +150,7 @@ impl Step<'_> {
             phase: Phase::Inside,
             dwelt: false,
             tally: Tally::default(),
+            fuel: None,
         }
     }
 
@@ -253,7 +254,7 @@ impl Step<'_> {
     ) {
         let id = event_id(self.vehicle(), self.fence.id, EventKind::Exit, anchor);
         let at = candidate.crossing.at;
-        let analytics = Some(tally.analytics(stay.entered_at, at));
+        let analytics = Some(stay.analytics(tally, at));
         let exit = self.event(id, EventKind::Exit, stay, candidate, cause, inferred);
         self.effects.events.push(Event { analytics, ..exit });
         self.visit(stay, Some((id, at)));

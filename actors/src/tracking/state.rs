@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analytics::Tally;
 use super::motion::Trail;
-use crate::fuel::Gauge;
+use crate::fuel::{Gauge, StayFuel};
 use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
 
 /// Where and when a boundary was crossed.
@@ -86,6 +86,9 @@ pub struct Stay {
     /// What the vehicle did, up to its newest fix; time on its way out included.
     #[serde(default)]
     pub tally: Tally,
+    /// What it burnt, once it reported any fuel; up to the newest fix inside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fuel: Option<Box<StayFuel>>,
 }
 
 impl Stay {
@@ -99,7 +102,14 @@ impl Stay {
     #[must_use]
     pub fn running(&self, newest: Timestamp) -> (Timestamp, Analytics) {
         let until = newest.max(self.entered_at);
-        (until, self.tally.analytics(self.entered_at, until))
+        (until, self.analytics(&self.tally, until))
+    }
+
+    /// The stay up to an instant, by a tally of it.
+    #[must_use]
+    pub fn analytics(&self, tally: &Tally, until: Timestamp) -> Analytics {
+        let fuel_used_liters = self.fuel.as_ref().and_then(|fuel| fuel.used_liters(until));
+        Analytics { fuel_used_liters, ..tally.analytics(self.entered_at, until) }
     }
 }
 

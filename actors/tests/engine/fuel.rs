@@ -72,6 +72,33 @@ fn told(life: &Life) -> Vec<FuelRecord> {
     told
 }
 
+/// What the one visit that ended burnt.
+fn used(life: &Life) -> f64 {
+    let exits = life.ledger.active().into_values().filter_map(|event| event.analytics);
+    let used: Vec<Option<f64>> = exits.map(|analytics| analytics.fuel_used_liters).collect();
+    let [Some(used)] = used[..] else { panic!("one visit that tells: {used:?}") };
+    used
+}
+
+#[test]
+fn a_visit_burns_what_a_counter_counts() {
+    let mut all = fixes(&day());
+    let first = all[0].recorded_at;
+    for fix in &mut all {
+        fix.fuel_cumulative = Some(7_000.0 + fix.recorded_at.seconds_since(first) * 0.001);
+    }
+    let mut life = life(50);
+    life.through(&reported(&all, 10));
+    life.keeps_the_law();
+    let exit = life.ledger.active().into_values().find_map(|event| event.analytics).expect("an exit");
+    let burnt = exit.duration_seconds * 0.001;
+    assert!(
+        (used(&life) - burnt).abs() <= 0.061,
+        "{} is {burnt} but for a minute on the way out",
+        used(&life)
+    );
+}
+
 #[test]
 fn a_day_in_order_is_found_as_it_was() {
     let day = day();
@@ -88,6 +115,10 @@ fn a_day_in_order_is_found_as_it_was() {
     }
     let fences: Vec<usize> = told.iter().map(|record| record.geofence_ids.len()).collect();
     assert_eq!(fences, [1, 0, 0], "the fence holds the first stop alone");
+    // From the beginning to the fence's eastern side, an hour's drive at 25 litres and a refuel on the way; a twentieth
+    // of the tank is what waves and hills make of two levels.
+    let used = used(&life);
+    assert!((used - 25.0).abs() < TANK_LITERS / 20.0, "{used}");
     assert_eq!(life.ledger.fuel_rows.len(), day.readings.len());
     let levels = life.ledger.fuel_rows.values().map(|row| row.level_liters.is_some());
     assert!(levels.min().expect("rows"), "every good reading has a smoothed level");

@@ -81,7 +81,8 @@ mod tests {
         let (head, mask) = (if bytes[1] == 0xfe { 4 } else { 2 }, 4);
         let (mask, payload) = bytes[head..].split_at(mask);
         let text: Vec<u8> = payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask).collect();
-        let heard = waypost::ingest::decode::frame(&String::from_utf8(text).unwrap()).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        let heard = waypost::ingest::decode::frame(&text).unwrap();
         let waypost::ingest::decode::Heard::Positions(items) = heard else { panic!("positions") };
         let second = items[1].as_ref().unwrap();
         assert_eq!((second.seq, second.reported.latitude), (Some(2), 45.123_456_7));

@@ -158,6 +158,11 @@ impl Service {
         send(signal, std::iter::once(self.pid().as_str()));
     }
 
+    /// The process below which the server's processes are.
+    pub(crate) fn process_id(&self) -> u32 {
+        self.watchdog.id()
+    }
+
     /// Waits until it has ended.
     pub(crate) fn wait(&mut self) {
         self.watchdog.wait().expect("the shell is ours to wait for");
@@ -166,11 +171,6 @@ impl Service {
     fn pid(&self) -> String {
         let pid = fs::read_to_string(self.nest.path.join("pid"));
         pid.expect("the shell has written its server's id").trim().to_owned()
-    }
-
-    /// The process below which the server's processes are.
-    pub(crate) fn process_id(&self) -> u32 {
-        self.watchdog.id()
     }
 
     fn wait_until_ready(&mut self) -> Result<(), String> {

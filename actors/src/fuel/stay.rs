@@ -1,0 +1,56 @@
+//! What a vehicle burns during a stay, reading by reading. Kept in the stay.
+
+use serde::{Deserialize, Serialize};
+
+use super::consumption::{Measured, Meter};
+use super::event::FuelEvent;
+use super::state::Tank;
+use crate::model::Timestamp;
+
+/// Below this share of the stay nobody knows enough.
+const MIN_COVERAGE: f64 = 0.5;
+
+/// A stay's fuel so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StayFuel {
+    meter: Meter,
+    tank: Tank,
+    events: Vec<FuelEvent>,
+    /// One that is found and not certain yet.
+    provisional: Option<FuelEvent>,
+}
+
+impl StayFuel {
+    /// Begins when the stay did, with the newest reading before.
+    #[must_use]
+    pub fn begin(entered_at: Timestamp, before: Option<&Measured>, tank: Tank) -> Self {
+        let mut meter = Meter::begin(entered_at);
+        if let Some(before) = before {
+            meter.observe(before);
+        }
+        Self { meter, tank, events: Vec::new(), provisional: None }
+    }
+
+    /// Takes the next reading, and what it made certain.
+    pub fn observe(
+        &mut self,
+        measured: &Measured,
+        tank: Tank,
+        events: impl IntoIterator<Item = FuelEvent>,
+        provisional: Option<FuelEvent>,
+    ) {
+        self.tank = tank;
+        self.meter.observe(measured);
+        self.events.extend(events);
+        self.provisional = provisional;
+    }
+
+    /// Litres burnt up to an instant, not before its newest reading; `None` if nobody knows.
+    #[must_use]
+    pub fn used_liters(&self, until: Timestamp) -> Option<f64> {
+        let events: Vec<FuelEvent> = self.events.iter().chain(&self.provisional).copied().collect();
+        let consumption = self.meter.up_to(until).finish(&events, &self.tank);
+        consumption.liters.filter(|_| consumption.coverage >= MIN_COVERAGE)
+    }
+}
