@@ -1,4 +1,4 @@
-// Pictures of every view, light and dark: target/pages/*.png, or docs/pictures with `npm run pictures`.
+// Pictures of every view, light and dark: target/pages/*.png, or docs/pictures with `npm run pictures` here.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -18,7 +18,7 @@ after(async () => {
 
 for (const scheme of ["light", "dark"]) {
   test(`pictures, ${scheme}`, { timeout: 120_000 }, async () => {
-    const page = await open(browser, server, { colorScheme: scheme, locale: "en-GB" });
+    const page = await open(browser, server, { colorScheme: scheme, locale: "en-GB", viewport: { width: 1200, height: 720 } });
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     await picture(page, `sign-in-${scheme}`);

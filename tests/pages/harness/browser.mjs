@@ -1,12 +1,14 @@
 // A browser that remembers every request to another host and every error of the page, and takes pictures.
 
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants, mkdirSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PICTURES = resolve(process.env.WAYPOST_TEST_PICTURES ?? join(HERE, "../../../target/pages"));
+/** A map that draws shows nothing new for a while: so many pictures in a row are like the one before. */
+const ALIKE = 3;
 // What a browser would otherwise say to its maker.
 const QUIET = ["--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"];
 
@@ -73,8 +75,17 @@ export async function isSettled(page) {
   await page.locator("main[aria-busy=false]").waitFor();
 }
 
-/** A picture of the page as it is: target/pages/NAME.png, or in the folder WAYPOST_TEST_PICTURES. */
+/**
+ * A picture of the page: target/pages/NAME.png, or in the folder WAYPOST_TEST_PICTURES. Taken when the map is drawn, which is
+ * when a few pictures are alike; of what always moves, it is the last of some.
+ */
 export async function picture(page, name) {
   mkdirSync(PICTURES, { recursive: true });
-  await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+  let now = await page.screenshot();
+  for (let [alike, more] = [0, 12]; alike < ALIKE && more > 0; more -= 1) {
+    const before = now;
+    now = await page.screenshot();
+    alike = now.equals(before) ? alike + 1 : 0;
+  }
+  writeFileSync(join(PICTURES, `${name}.png`), now);
 }

@@ -9,7 +9,7 @@ const SLUSSEN = { latitude: 59.3195, longitude: 18.0722 };
 export const views = (sample) => [
   ["live", "#/live", "Events"],
   ["vehicle", `#/live/${sample.buses[1].id}`, "Bus 3"],
-  ["replay", `#/replay/${sample.buses[1].id}`, "Bus 3"],
+  ["replay", `#/replay/${sample.buses[1].id}`, "What happened"],
   ["fences", "#/fences", "Fences"],
   ["fence-edit", `#/fences/${sample.depot.id}`, "Depot"],
   ["fence-new", "#/fences/new", "New fence"],
@@ -53,14 +53,21 @@ export async function sample(server, name = "Söder Bussar") {
   return Object.assign(fleet, { depot, buses, driver, people });
 }
 
-/** A quarter of an hour of driving until now. */
+/** The last quarter of an hour: the first bus stops in the depot, the others have passed it so many minutes ago. */
+const PASSED_MINUTES_AGO = [5, 6, 9, 4];
+
 async function drive(buses) {
   for (const [index, bus] of buses.entries()) {
-    const items = Array.from({ length: 16 }, (_, minute) => ({
-      recordedAt: new Date(Date.now() - (15 - minute) * 60_000).toISOString(),
-      latitude: SLUSSEN.latitude + (15 - minute) * 0.0004 * (index - 1), longitude: SLUSSEN.longitude - (15 - minute) * 0.0006 * (2 - index),
-      speedKmh: index === 0 ? 0 : 28 + index, headingDegrees: 40 * index, fuel: { liters: minute < 9 ? 80 - minute * 0.4 : 150 - minute * 0.4 },
-    }));
+    const items = Array.from({ length: 16 }, (_, minute) => {
+      const ahead = 15 - minute - PASSED_MINUTES_AGO[index];
+      const isThere = ahead <= 0 && index === 0;
+      const way = isThere ? 0 : ahead;
+      return {
+        recordedAt: new Date(Date.now() - (15 - minute) * 60_000).toISOString(),
+        latitude: SLUSSEN.latitude + way * 0.0005 * (1 - index), longitude: SLUSSEN.longitude - way * 0.0008 * (2 - index),
+        speedKmh: isThere ? 0 : 28 + index, headingDegrees: [118, 90, 0, 328][index],
+      };
+    });
     await bus.report(items);
   }
 }

@@ -36,7 +36,7 @@ export function Detail({ title, back, children }: DetailProps) {
 /** Facts of something, for who may not change it; those without a value are left out. */
 export function Facts({ facts }: { facts: readonly (readonly [label: string, value: ComponentChildren])[] }) {
   return (
-    <dl class="facts">
+    <dl class="entries">
       {facts.filter(([, value]) => value !== null && value !== undefined && value !== "").map(([label, value]) => <div key={label}><dt>{label}</dt><dd>{value}</dd></div>)}
     </dl>
   );

@@ -23,8 +23,11 @@ import { ImportDialog } from "./ImportDialog";
 
 const words = strings.manage.fences;
 
-/** The fence of the address. */
-const openId = computed(() => (route.value.parts[0] === "fences" ? (route.value.parts[1] ?? null) : null));
+/** The fence of the address; a new one only for who may make it. */
+const openId = computed(() => {
+  const [view, id = null] = route.value.parts;
+  return view !== "fences" || (id === "new" && !may("writeGeofences")) ? null : id;
+});
 
 export function FencesView() {
   const isImporting = useSignal(false);
