@@ -97,6 +97,26 @@ test("a vehicle's panel says what the interface says, and goes away again", asyn
   assert.deepEqual(page.faults, []);
 });
 
+test("a vehicle's fuel is a chart with what came in, also in words", async () => {
+  const fleet = await Fleet.make(server);
+  const lorry = await fleet.vehicle("Lorry", { fuel: { kind: "diesel", tankCapacityLiters: 100 } });
+  const began = Date.now() - 2 * 3_600_000;
+  const level = (minute) => (minute < 40 ? 50 - minute * 0.05 : 88 - minute * 0.05);
+  await lorry.report(Array.from({ length: 100 }, (_, minute) => ({
+    recordedAt: new Date(began + minute * 60_000).toISOString(), latitude: 48 + Math.min(minute, 35) * 0.005, longitude: 11,
+    speedKmh: minute < 35 ? 33 : 0, fuel: { liters: level(minute) },
+  })));
+  const page = await open(browser, server);
+  await signIn(page, fleet);
+  await page.goto(`/#/live/${lorry.id}`);
+  const panel = region(page, "Lorry");
+  await panel.getByRole("img", { name: "Litres in the tank of Lorry" }).locator("canvas").waitFor();
+  await panel.getByText(/^Refuelled \d/).waitFor();
+  await panel.getByText(/L now$/).waitFor();
+  await picture(page, "fuel");
+  assert.deepEqual(page.faults, []);
+});
+
 test("the list is searched, narrowed and sorted", async () => {
   const fleet = await Fleet.make(server);
   for (const [name, speedKmh] of [["Van 2", 20], ["Van 10", 60], ["Tram 1", 0]]) {

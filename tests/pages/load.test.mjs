@@ -86,11 +86,12 @@ test(`${VEHICLES} vehicles at 1 Hz leave the main thread alone, and their list s
   const vehicles = await fleet.vehicles(VEHICLES);
   const gateway = await fleet.gateway();
   const page = await open(browser, server);
+  page.context().setDefaultTimeout(90_000);
   const sending = sender(gateway, vehicles);
   try {
     await signIn(page, fleet);
-    await page.locator("[data-map=ready]").waitFor({ timeout: 60_000 });
-    await page.waitForFunction((count) => document.querySelector("table")?.ariaRowCount === String(count + 1), VEHICLES, { timeout: 60_000 });
+    await page.locator("[data-map=ready]").waitFor();
+    await page.waitForFunction((count) => document.querySelector("table")?.ariaRowCount === String(count + 1), VEHICLES);
     await page.waitForTimeout(3000);
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });

@@ -90,8 +90,9 @@ export class FleetMap {
     this.map.on("mousemove", ({ point }) => {
       this.map.getCanvas().style.cursor = this.vehicleAt(point.x, point.y) ? "pointer" : "";
     });
-    // not "idle": a fleet that moves never is
-    this.map.once("style.load", () => this.map.once("render", whenReady));
+    // a fleet that moves is never idle
+    if (isLive) this.map.once("style.load", () => this.map.once("render", whenReady));
+    else this.map.once("idle", whenReady);
     void background.then((found) => {
       this.#background = found;
       if (found) this.restyle();

@@ -58,6 +58,7 @@ function Choice({ id, day }: { id: string | null; day: string }) {
   const step = (days: number) => go(id, dayOf(startOfDay(day, days)));
   return (
     <div class="replay-choice">
+      <h2>{id ? vehicleName(id) : words.title}</h2>
       <label>{words.vehicle}
         <select value={id ?? ""} onChange={(event) => go(event.currentTarget.value, day)}>
           {!id && <option value="" />}

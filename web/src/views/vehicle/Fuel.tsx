@@ -5,7 +5,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { api } from "../../api/client";
 import type { Columns } from "../../api/schema";
 import { liters, timeOfDay } from "../../format";
-import { scope } from "../../state/fleet";
+import { scope, vehicleName } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { FuelChart } from "./FuelChart";
@@ -44,7 +44,7 @@ export function Fuel({ id }: { id: string }) {
         </select>
       </header>
       {found?.recordedAt.length === 0 && <p class="quiet">{words.fuelNone}</p>}
-      {found && found.recordedAt.length > 0 && <FuelChart columns={found} label={words.fuelChart(id)} />}
+      {found && found.recordedAt.length > 0 && <FuelChart columns={found} label={words.fuelChart(vehicleName(id))} />}
       <ul class="fuel-events">{found?.events.map((event) => <FuelEvent key={event.startedAt} {...event} />)}</ul>
     </section>
   );

@@ -58,7 +58,7 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
   return (
     <div class="vehicle-part">
       {row === undefined ? <p class="quiet">{words.never}</p> : <Fix row={row} />}
-      <dl class="facts">
+      <dl class="vehicle-facts">
         <dt>{words.inside}</dt>
         <dd><Inside id={id} /></dd>
         <dt>{words.driver}</dt>
@@ -82,7 +82,7 @@ function Fix({ row }: { row: number }) {
         <span class="chip" data-standing={state}>{strings.vehicles.states[state]}</span>
         <b class="vehicle-speed">{Number.isNaN(speed) ? "" : words.kmh(speed)}</b>
       </p>
-      <dl class="facts">
+      <dl class="vehicle-facts">
         <dt>{words.heard}</dt>
         <dd><Age at={positions.receivedAt[row] ?? 0} /></dd>
         <dt>{words.fixAt}</dt>

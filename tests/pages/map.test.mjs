@@ -1,0 +1,109 @@
+// What lies under the vehicles: nothing of anybody else's unless the settings say so, and then only from there.
+
+import assert from "node:assert/strict";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+
+import { Fleet, Server, TileHost, archive, launch, open, picture, signIn } from "./harness/index.mjs";
+
+let browser;
+
+before(async () => {
+  browser = await launch();
+});
+after(() => browser?.close());
+
+/** A signed-in page with a map, on a server with these settings. */
+async function withMap(flags, work) {
+  const server = await Server.start(...flags);
+  try {
+    const fleet = await Fleet.make(server);
+    const bus = await fleet.vehicle("Bus 7");
+    await bus.at(59.3, 18, { speedKmh: 30, headingDegrees: 45 });
+    const page = await open(browser, server);
+    await signIn(page, fleet);
+    await page.locator("[data-map=ready]").waitFor();
+    await work({ page, server, fleet, bus });
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await server.remove();
+  }
+}
+
+const layers = (page) => page.locator(".map").evaluate(({ fleetMap }) => fleetMap.map.getStyle().layers.map(({ id }) => id));
+const hasLayer = (page, id) => page.waitForFunction((wanted) => document.querySelector(".map").fleetMap.map.getLayer(wanted), id);
+
+test("by default there are coasts, and not a word to another host, under a policy that allows none", async () => {
+  await withMap([], async ({ page, server, bus }) => {
+    const policy = (await fetch(server.url)).headers.get("content-security-policy");
+    assert.match(policy, /connect-src 'self';/);
+    await hasLayer(page, "coast");
+    await hasLayer(page, "vehicles");
+
+    // a click on the vehicle opens it; a click beside it closes it
+    const box = await page.locator(".map").boundingBox();
+    const { x, y } = await page.locator(".map").evaluate(({ fleetMap }) => fleetMap.map.project([18, 59.3]));
+    await page.mouse.click(box.x + x, box.y + y);
+    await page.getByRole("region", { name: "Bus 7", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Follow" }).click();
+    await bus.at(59.31, 18.01, { speedKmh: 30, headingDegrees: 45 });
+    await page.waitForFunction(() => {
+      const { lng, lat } = document.querySelector(".map").fleetMap.map.getCenter();
+      return Math.abs(lng - 18.01) < 0.001 && Math.abs(lat - 59.31) < 0.001;
+    });
+    await page.getByLabel("Colours").selectOption("dark");
+    await hasLayer(page, "vehicles");
+    await picture(page, "map-dark");
+    await page.mouse.click(box.x + 60, box.y + box.height - 120);
+    await page.getByRole("region", { name: "Events", exact: true }).waitFor();
+    assert.deepEqual(page.foreign, []);
+  });
+});
+
+test("tiles by address: loaded from there and nowhere else, with their makers' name", async () => {
+  const host = await TileHost.start();
+  await withMap(["--map-tiles", `${host.url}/{z}/{x}/{y}.png`, "--map-attribution", "Tiles by Test"], async ({ page, server }) => {
+    const policy = (await fetch(server.url)).headers.get("content-security-policy");
+    assert.ok(policy.includes(`connect-src 'self' ${host.url};`), policy);
+    await page.getByText("Tiles by Test").waitFor();
+    await page.waitForFunction(() => document.querySelector(".map").fleetMap.map.isSourceLoaded("background"));
+    assert.ok(host.asked.some((path) => /^\/\d+\/\d+\/\d+\.png$/.test(path)));
+    assert.ok(page.foreign.length > 0 && page.foreign.every((url) => url.startsWith(host.url)));
+    assert.deepEqual((await layers(page)).slice(0, 2), ["background", "fences-fill"]);
+    await picture(page, "map-tiles");
+  });
+  await host.close();
+});
+
+test("a style by address lies under fences and vehicles", async () => {
+  const host = await TileHost.start();
+  await withMap(["--map-style", `${host.url}/style.json`], async ({ page }) => {
+    await hasLayer(page, "theirs");
+    await hasLayer(page, "vehicles");
+    assert.deepEqual((await layers(page)).slice(0, 2), ["theirs", "fences-fill"]);
+  });
+  await host.close();
+});
+
+test("a PMTiles file is served by parts", async () => {
+  const directory = await mkdtemp(join(tmpdir(), "waypost-pages-"));
+  const file = join(directory, "town.pmtiles");
+  const bytes = archive();
+  await writeFile(file, bytes);
+  await withMap(["--map-pmtiles", file], async ({ page, server }) => {
+    const part = await fetch(`${server.url}/map.pmtiles`, { headers: { Range: "bytes=0-6" } });
+    assert.equal(part.status, 206);
+    assert.equal(part.headers.get("content-range"), `bytes 0-6/${bytes.length}`);
+    assert.equal(await part.text(), "PMTiles");
+    assert.equal((await fetch(`${server.url}/map.pmtiles`)).status, 400, "not the whole file at once");
+    const beyond = await fetch(`${server.url}/map.pmtiles`, { headers: { Range: `bytes=${bytes.length}-` } });
+    assert.equal(beyond.status, 400);
+    await hasLayer(page, "background");
+    await page.waitForFunction(() => document.querySelector(".map").fleetMap.map.isSourceLoaded("background"));
+    assert.deepEqual(page.foreign, []);
+    await picture(page, "map-pmtiles");
+  });
+  await rm(directory, { recursive: true });
+});

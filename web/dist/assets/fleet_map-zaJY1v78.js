@@ -1,1 +1,0 @@
-export{t as FleetMap}from"./fleet_map-D_aD1puQ.js";
