@@ -123,7 +123,7 @@ fn a_start_may_lie_back_as_far_as_history_allows() {
         let ([one, two], bus) = two_drivers_and_a_bus(&app, &org).await;
         let assign = async |path: &str, start: &str, force: bool| {
             let wish = json!({ "vehicleId": bus, "startedAt": start, "force": force });
-            assigned(&app, &org, &path, wish).await
+            assigned(&app, &org, path, wish).await
         };
         let ahead = assign(&one, "2026-05-01T12:05:00Z", false).await;
         ahead.problem(422, "validationFailed");
@@ -199,7 +199,7 @@ fn deleting_driver_or_vehicle_ends_assignments() {
         let van = vehicle(&app, &org, "van").await;
         for (path, vehicle) in [(&one, &bus), (&two, &van)] {
             let wish = json!({ "vehicleId": vehicle });
-            assigned(&app, &org, &path, wish).await.ok(200);
+            assigned(&app, &org, path, wish).await.ok(200);
         }
         app.delete(&format!("/v1/vehicles/{bus}"), &org.org_admin).await.ok(204);
         let seen = app.get(&one, &org.viewer).await.ok(200);
