@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 use waypost::app::Application;
@@ -15,9 +15,9 @@ use waypost::clock::Clock;
 use waypost::config::Settings;
 use waypost::store::open::{Location, Options, open};
 use waypost::store::sql::{Db, Engine};
-use waypost_actors::model::Timestamp;
 use waypost_test_support::{TestStore, eventually, run};
 
+use crate::answers::{Filled, answers};
 use crate::feed::subscribe;
 use crate::fuel;
 use crate::server::{DEADLINE, Server, settings, text};
@@ -26,10 +26,6 @@ use crate::wire::Wire;
 
 /// Fixes of one made-up vehicle.
 const FIXES_EACH: u32 = 1_000;
-/// Entries of a list that are asked for one by one.
-const LOOKED_AT: usize = 4;
-/// Pages of a list that are read.
-const PAGES: usize = 5;
 
 /// How many fixes are moved: `WAYPOST_TEST_FIXES`, or 4,000.
 fn fixes() -> u32 {
@@ -147,106 +143,6 @@ impl Move {
         server.stop().await;
         filled
     }
-}
-
-/// What a filled store's clients hold.
-struct Filled {
-    cursor: Value,
-    /// What asks for the fuel of a lorry's day.
-    fuel: String,
-    events: Vec<String>,
-    dispatcher: String,
-    admin: String,
-    root: String,
-    now: Timestamp,
-}
-
-/// By path and caller: the status and the bytes of an answer, apart from the request's id.
-type Answers = BTreeMap<(String, &'static str), (u16, Vec<u8>)>;
-
-struct Asking<'a> {
-    server: &'a Server,
-    answers: Answers,
-}
-
-impl Asking<'_> {
-    async fn get(&mut self, path: &str, caller: &'static str, token: &str) -> Value {
-        let said = self.server.get(path, token).await;
-        let mut bytes = said.bytes;
-        if said.status >= 400 {
-            let mut problem = said.body.clone();
-            problem.as_object_mut().unwrap().remove("requestId").expect("a problem has one");
-            bytes = problem.to_string().into_bytes();
-        }
-        self.answers.insert((path.to_owned(), caller), (said.status, bytes));
-        said.body
-    }
-
-    /// Every page of a list, up to a few; the ids of its first entries.
-    async fn list(&mut self, path: &str, caller: &'static str, token: &str) -> Vec<String> {
-        let first = self.get(path, caller, token).await;
-        let entries = first["data"].as_array().cloned().unwrap_or_default();
-        let mut page = first;
-        for _ in 0..PAGES {
-            if page["pagination"]["hasNextPage"] != true {
-                break;
-            }
-            let next = format!("{path}?after={}", text(&page["pagination"]["endCursor"]));
-            page = self.get(&next, caller, token).await;
-        }
-        entries.iter().take(LOOKED_AT).filter_map(|entry| Some(entry["id"].as_str()?.to_owned())).collect()
-    }
-}
-
-/// What every GET of the description answers at one instant: lists, and some entries of each.
-async fn answers(settings: Settings, filled: &Filled) -> Answers {
-    let server = Server::start_at(settings, filled.now).await;
-    let mut asking = Asking { server: &server, answers: Answers::new() };
-    let description = serde_json::to_value(waypost::http::openapi::document()).unwrap();
-    let paths = description["paths"].as_object().unwrap();
-    let gets = paths.iter().filter(|(path, methods)| methods.get("get").is_some() && !path.contains("/ws/"));
-    let (of_one, lists): (Vec<&String>, Vec<&String>) =
-        gets.map(|(path, _)| path).partition(|path| path.contains('{'));
-    let callers = [("root", &filled.root), ("admin", &filled.admin), ("dispatcher", &filled.dispatcher)];
-    for (caller, token) in callers {
-        let mut ids: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for path in &lists {
-            ids.insert((*path).clone(), asking.list(path, caller, token).await);
-        }
-        for path in &of_one {
-            let (before, after) = path.split_once('{').unwrap();
-            let (parameter, after) = after.split_once('}').unwrap();
-            let list = match parameter {
-                "id" if before == "/v1/organizations/organization/" => "/v1/organizations",
-                "id" => before.trim_end_matches('/'),
-                "driverId" => "/v1/drivers",
-                "vehicleId" => "/v1/vehicles",
-                "geofenceId" => "/v1/geofences",
-                other => panic!("whose is {other}?"),
-            };
-            for id in &ids[list] {
-                asking.get(&format!("{before}{id}{after}"), caller, token).await;
-            }
-        }
-        asking.get("/v1/drivers/search?licenseNumber=B072RRE&country=DE", caller, token).await;
-        asking.get("/v1/drivers?search=ruiz&sort=lastName", caller, token).await;
-        for what in ["chart", "consumption", "raw-data"] {
-            asking.get(&format!("/v1/fuel/{what}?{}", filled.fuel), caller, token).await;
-        }
-        asking.get("/v1/geofence-events?sort=sequence&limit=200", caller, token).await;
-        asking.get("/v1/visits?sort=-enteredAt&minDurationSeconds=10&limit=200", caller, token).await;
-    }
-    let answers = asking.answers;
-    // Every route is answered by something.
-    for path in lists.into_iter().chain(of_one) {
-        let begin = path.split('{').next().unwrap();
-        let of_route: Vec<_> = answers.iter().filter(|((asked, _), _)| asked.starts_with(begin)).collect();
-        let told = of_route.last().map(|(_, (_, bytes))| String::from_utf8_lossy(bytes));
-        let good = of_route.iter().any(|(_, (status, _))| *status == 200);
-        assert!(good, "{path} never answers 200: {told:?}");
-    }
-    server.stop().await;
-    answers
 }
 
 /// The names of a store's own tables.
