@@ -1419,7 +1419,7 @@ export interface components {
          * @description What was done.
          * @enum {string}
          */
-        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "invite";
+        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail";
         /** @description A change, as it is remembered. */
         readonly AuditEntry: {
             /** @description What was done. */
@@ -2086,6 +2086,12 @@ export interface components {
                      * @description The sensor's number is invalid below this.
                      */
                     readonly minValid?: number | null;
+                    /**
+                     * Format: double
+                     * @description What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
+                     *     without one has it too. 0 where it is kept elsewhere.
+                     */
+                    readonly tankCapacityLiters?: number;
                     /**
                      * Format: double
                      * @description Over how many seconds levels are smoothed, 60 to 1800.
@@ -3718,6 +3724,12 @@ export interface components {
             readonly minValid?: number | null;
             /**
              * Format: double
+             * @description What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
+             *     without one has it too. 0 where it is kept elsewhere.
+             */
+            readonly tankCapacityLiters?: number;
+            /**
+             * Format: double
              * @description Over how many seconds levels are smoothed, 60 to 1800.
              */
             readonly windowSeconds?: number;
@@ -4849,6 +4861,12 @@ export interface components {
                      * @description The sensor's number is invalid below this.
                      */
                     readonly minValid?: number | null;
+                    /**
+                     * Format: double
+                     * @description What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
+                     *     without one has it too. 0 where it is kept elsewhere.
+                     */
+                    readonly tankCapacityLiters?: number;
                     /**
                      * Format: double
                      * @description Over how many seconds levels are smoothed, 60 to 1800.
