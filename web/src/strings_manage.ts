@@ -304,7 +304,7 @@ export const manage = {
     older: "Older",
     actions: {
       create: "made", update: "changed", delete: "deleted", rotateToken: "gave a new token to", lock: "locked", unlock: "unlocked",
-      assign: "assigned", unassign: "unassigned", invite: "invited",
+      assign: "assigned", unassign: "unassigned", invite: "invited", acceptInvite: "accepted the invitation of", resetPassword: "reset the password of", verifyEmail: "verified the address of",
     },
     resources: {
       organization: "the organization", vehicle: "vehicle", tracker: "tracker", geofence: "fence", driver: "driver", user: "user",
