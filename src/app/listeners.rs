@@ -19,8 +19,9 @@ use crate::telemetry::Metrics;
 
 /// Seconds a stopping server waits for requests in progress.
 const SHUTDOWN_SECONDS: u64 = 5;
-/// A start that takes no longer is not told of.
-const ROOM_AFTER: Duration = Duration::from_millis(200);
+/// A start that takes no longer is not told of: who comes meanwhile waits in the kernel's queue and is served, so that
+/// a usual restart refuses no tracker.
+const ROOM_AFTER: Duration = Duration::from_secs(1);
 
 /// The server itself.
 pub(super) fn serve(

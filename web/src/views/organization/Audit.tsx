@@ -36,7 +36,7 @@ export function Audit() {
       .catch(notice);
   });
   return (
-    <section class="audit" aria-labelledby={id}>
+    <section class="audit" aria-labelledby={id} tabIndex={0}>
       <h2 id={id}>{words.audit}</h2>
       {entries.value?.length === 0 && <Empty what={words.auditEmpty} next={words.auditEmptyNext} />}
       <ol class="lines">
