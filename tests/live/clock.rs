@@ -40,7 +40,7 @@ async fn fixes_ahead_of_a_clock_that_was_set_back_count_once_they_come_again(sto
     // Whoever signed in before is not signed in yet.
     let dispatcher = server.sign_in(&fleet.id, Role::Dispatcher).await.0;
     assert!(server.event_ids(&dispatcher).await.is_empty());
-    let path = format!("/v1/vehicles/{}/positions", bus.vehicle);
+    let path = format!("/v1/vehicles/{}/positions?quarantined=true", bus.vehicle);
     let stored = server.get(&path, &dispatcher).await.ok(200)["data"].as_array().unwrap().clone();
     let why: Vec<_> = stored.iter().map(|fix| fix["quarantine"].as_str()).collect();
     assert_eq!(why, [None, Some("future")], "{stored:?}");
