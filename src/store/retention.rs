@@ -216,9 +216,7 @@ pub async fn delete_events(
         and not exists (select 1 from visit v \
         where v.id = e.visit_id and (v.exited_at is null or v.exited_at >= $2)) \
         order by e.occurred_at limit $4)";
-    let told = now.plus_seconds(-DAY_SECONDS * LOG_DAYS);
-    let stmt = db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(Time(told));
-    stmt.bind(rows).run().await
+    delete_told(db, delete, organization, horizon, now, rows).await
 }
 
 /// Deletes an organization's oldest visits that ended before the horizon and of which no record is left, at most
@@ -251,6 +249,18 @@ pub async fn delete_fuel_events(
         and exists (select 1 from vehicle_state s \
         where s.vehicle_id = f.vehicle_id and s.kept_from >= f.confirmed_at) \
         order by f.started_at limit $4)";
+    delete_told(db, delete, organization, horizon, now, rows).await
+}
+
+/// Runs a deletion of records that were last told long enough ago.
+async fn delete_told(
+    db: &Db,
+    delete: &'static str,
+    organization: OrganizationId,
+    horizon: Timestamp,
+    now: Timestamp,
+    rows: i64,
+) -> Result<u64> {
     let told = now.plus_seconds(-DAY_SECONDS * LOG_DAYS);
     let stmt = db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(Time(told));
     stmt.bind(rows).run().await

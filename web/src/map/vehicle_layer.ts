@@ -4,7 +4,7 @@
 import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
 
 import { mercatorX, mercatorY } from "./mercator";
-import { type Rgb, program } from "./webgl";
+import { type Rgb, look, program, readRows } from "./webgl";
 
 /** Vehicles to draw; rows 0 to `count` - 1. */
 export interface Drawn {
@@ -183,15 +183,7 @@ export class VehicleLayer implements CustomLayerInterface {
     this.#array = gl.createVertexArray();
     gl.bindVertexArray(this.#array);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    const columns = [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]] as const;
-    let offset = 0;
-    for (const [name, size] of columns) {
-      const location = gl.getAttribLocation(this.#program, name);
-      gl.enableVertexAttribArray(location);
-      gl.vertexAttribPointer(location, size, gl.FLOAT, false, FLOATS_PER_VEHICLE * 4, offset * 4);
-      gl.vertexAttribDivisor(location, 1);
-      offset += size;
-    }
+    readRows(gl, this.#program, [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], 1);
     gl.bindVertexArray(null);
     this.#isChanged = true;
   }
@@ -212,13 +204,7 @@ export class VehicleLayer implements CustomLayerInterface {
     this.#isChanged = false;
     gl.useProgram(drawing);
     const at = (name: string) => gl.getUniformLocation(drawing, name);
-    const center = map.getCenter();
-    const [x, y] = [mercatorX(center.lng), mercatorY(center.lat)];
-    const { clientWidth, clientHeight } = map.getContainer();
-    gl.uniform2f(at("center_high"), Math.fround(x), Math.fround(y));
-    gl.uniform2f(at("center_low"), x - Math.fround(x), y - Math.fround(y));
-    gl.uniform2f(at("viewport"), clientWidth, clientHeight);
-    gl.uniform1f(at("world"), 512 * 2 ** map.getZoom());
+    look(gl, at, map);
     gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
     gl.uniform1f(at("ratio"), map.getPixelRatio());
     const { standings, rim, ring } = this.#colors();

@@ -4,7 +4,7 @@
 import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
 
 import { mercatorX, mercatorY } from "./mercator";
-import { type Rgb, program } from "./webgl";
+import { type Rgb, look, program, readRows } from "./webgl";
 import type { Drawn } from "./vehicle_layer";
 
 /** Pieces that are kept, the newest ones. */
@@ -89,13 +89,7 @@ export class WakeLayer implements CustomLayerInterface {
     this.#array = gl.createVertexArray();
     gl.bindVertexArray(this.#array);
     gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    let offset = 0;
-    for (const [name, size] of [["high", 2], ["low", 2], ["drawn_at", 1]] as const) {
-      const location = gl.getAttribLocation(this.#program, name);
-      gl.enableVertexAttribArray(location);
-      gl.vertexAttribPointer(location, size, gl.FLOAT, false, 20, offset * 4);
-      offset += size;
-    }
+    readRows(gl, this.#program, [["high", 2], ["low", 2], ["drawn_at", 1]], 0);
     gl.bindVertexArray(null);
     this.#isChanged = true;
   }
@@ -117,13 +111,7 @@ export class WakeLayer implements CustomLayerInterface {
     this.#isChanged = false;
     gl.useProgram(drawing);
     const at = (name: string) => gl.getUniformLocation(drawing, name);
-    const center = map.getCenter();
-    const [x, y] = [mercatorX(center.lng), mercatorY(center.lat)];
-    const { clientWidth, clientHeight } = map.getContainer();
-    gl.uniform2f(at("center_high"), Math.fround(x), Math.fround(y));
-    gl.uniform2f(at("center_low"), x - Math.fround(x), y - Math.fround(y));
-    gl.uniform2f(at("viewport"), clientWidth, clientHeight);
-    gl.uniform1f(at("world"), 512 * 2 ** map.getZoom());
+    look(gl, at, map);
     gl.uniform1f(at("now"), this.#seconds());
     gl.uniform3fv(at("ink"), this.#ink());
     gl.enable(gl.BLEND);
