@@ -166,10 +166,12 @@ fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
     known.any(|given| matches!(given.trim(), "*") || given.trim().trim_start_matches("W/") == tag)
 }
 
-/// 304 with the headers that tell about the resource.
+/// 304 with the headers that tell about the resource: a browser puts them in place of those it has kept, so a page's
+/// policy must be among them.
 fn without_body(response: &ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let mut answer = HttpResponse::NotModified();
-    for name in [header::ETAG, header::VARY] {
+    let told = [header::ETAG, header::VARY, header::CACHE_CONTROL, header::CONTENT_SECURITY_POLICY];
+    for name in told {
         if let Some(value) = response.headers().get(&name) {
             answer.insert_header((name, value.clone()));
         }

@@ -88,6 +88,21 @@ fn every_answer_carries_the_security_headers() {
     });
 }
 
+/// A browser puts the headers of a 304 in place of those it has kept.
+#[test]
+fn a_page_that_is_still_good_keeps_its_policy() {
+    with_app(async |app| {
+        let first = app.get("/", "").await;
+        let tag = first.header("etag").unwrap();
+        let again = app.send("GET", "/", &[("if-none-match", tag)], "").await;
+        assert_eq!(again.status, 304);
+        for name in ["content-security-policy", "cache-control", "etag"] {
+            assert_eq!(again.header(name), first.header(name), "{name}");
+        }
+        app
+    });
+}
+
 #[test]
 fn answers_are_compressed_and_bodies_unpacked() {
     with_app(async |app| {

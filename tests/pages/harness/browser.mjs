@@ -37,7 +37,7 @@ export function launch(...flags) {
  */
 export async function open(browser, server, options = {}) {
   const context = await browser.newContext({ baseURL: server.url, viewport: { width: 1280, height: 800 }, ...options });
-  context.setDefaultTimeout(10_000);
+  context.setDefaultTimeout(45_000);
   const page = await context.newPage();
   const own = new URL(server.url).host;
   page.foreign = [];
