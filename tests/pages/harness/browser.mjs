@@ -7,6 +7,8 @@ import { chromium } from "playwright-core";
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const PICTURES = resolve(process.env.WAYPOST_TEST_PICTURES ?? join(HERE, "../../../target/pages"));
+/** How many times slower the page's processor is made: shows what only a fast machine does in time. */
+const SLOWER = Number(process.env.WAYPOST_TEST_SLOWER ?? 1);
 /** A map that draws shows nothing new for a while: so many pictures in a row are like the one before. */
 const ALIKE = 3;
 // What a browser would otherwise say to its maker.
@@ -39,6 +41,7 @@ export async function open(browser, server, options = {}) {
   const context = await browser.newContext({ baseURL: server.url, viewport: { width: 1280, height: 800 }, ...options });
   context.setDefaultTimeout(45_000);
   const page = await context.newPage();
+  if (SLOWER > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
   const own = new URL(server.url).host;
   page.foreign = [];
   page.faults = [];

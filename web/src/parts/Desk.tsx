@@ -1,7 +1,7 @@
 // A list and, beside it, what is open of it.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { strings } from "../strings";
 
@@ -20,7 +20,8 @@ interface DetailProps {
 export function Detail({ title, back, children }: DetailProps) {
   const id = useId();
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => heading.current?.focus(), []);
+  // with the drawing: later it would take the focus from whoever went on meanwhile
+  useLayoutEffect(() => heading.current?.focus(), []);
   return (
     <section class="detail" aria-labelledby={id}>
       <header class="detail-head">

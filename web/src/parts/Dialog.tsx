@@ -1,7 +1,7 @@
 // Something that must be answered first: a dialog of the browser, which keeps the focus inside, gives it back, and closes on Escape.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 import { strings } from "../strings";
 import { Form, useDraft } from "./form";
@@ -15,11 +15,12 @@ interface DialogProps {
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    const before = document.activeElement;
-    dialog.current?.showModal();
-    // the browser gives the focus back only to what opened a dialog that is closed, not to one that is taken away
-    return () => { if (before instanceof HTMLElement && before.isConnected) before.focus(); };
+  // with the drawing, not after it: a key pressed at once is meant for the dialog, and what is behind a modal one takes no focus
+  useLayoutEffect(() => {
+    const shown = dialog.current;
+    shown?.showModal();
+    // the browser gives the focus back when a dialog is closed, not when it is taken away
+    return () => shown?.close();
   }, []);
   const cancel = (event: Event) => {
     event.preventDefault();

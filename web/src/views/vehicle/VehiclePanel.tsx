@@ -1,7 +1,7 @@
 // Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, its fuel, what it did today.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useId } from "preact/hooks";
+import { useId, useLayoutEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
 import { sentence } from "../../api/problem";
@@ -26,7 +26,7 @@ export function VehiclePanel({ id }: { id: string }) {
       .catch((problem: unknown) => { fault.value = sentence(problem); });
   });
   // whoever comes by keyboard goes on reading here
-  useEffect(() => { document.getElementById(title)?.focus({ preventScroll: true }); }, []);
+  useLayoutEffect(() => { document.getElementById(title)?.focus({ preventScroll: true }); }, []);
   const words = strings.detail;
   return (
     <section class="panel vehicle" aria-labelledby={title} onKeyDown={(event) => { if (event.key === "Escape") location.hash = href("live"); }}>
