@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use actix_ws::{CloseCode, CloseReason, ProtocolError, Session};
+use actix_ws::{CloseCode, CloseReason, ProtocolError};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::protocol::Say;
 use super::wire;
 use crate::frames::Broken;
+use crate::outflow::{Frame, Outflow};
 use crate::sessions::End;
 
 /// A close code with its code word and reason.
@@ -61,15 +62,15 @@ pub(super) fn broken(error: ProtocolError) -> Stop {
 }
 
 /// Says why, and closes. Whoever does not read does not get the reason either.
-pub(super) async fn goodbye(mut out: Session, stop: Stop) {
+pub(super) async fn goodbye(out: &Outflow, stop: Stop) {
     let Stop::Close(Close(code, word, detail)) = stop else { return };
     let error = wire::json(&Say::Error { id: None, code: word, detail: &detail });
     // A close frame carries at most 123 bytes of reason.
     let reason =
         CloseReason { code: CloseCode::Other(code), description: Some(detail.chars().take(60).collect()) };
     let goodbye = async {
-        if out.text(error).await.is_ok() {
-            let _gone = out.close(Some(reason)).await;
+        if out.send(Frame::text(&error)).await.is_ok() {
+            out.send(Frame::close(reason)).await.ok();
         }
     };
     timeout(Duration::from_secs(1), goodbye).await.ok();

@@ -4,14 +4,14 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, Closed, Session};
+use actix_ws::{AggregatedMessage, AggregatedMessageStream};
 use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::{Live, Storing};
 use waypost_actors::ports::EventLog;
-use waypost_actors::watch::Update;
+use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
@@ -20,7 +20,7 @@ use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
-use crate::outflow::Outflow;
+use crate::outflow::{Frame, Gone, Outflow};
 use crate::sessions::{End, Sessions};
 
 /// What a feed works with.
@@ -72,7 +72,7 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The open sockets, of which it becomes one.
     pub sessions: Sessions,
-    /// What it was given to send and its connection has not taken.
+    /// Its way out.
     pub outflow: Outflow,
 }
 
@@ -84,9 +84,8 @@ const MISSED_PINGS: u32 = 3;
 pub(super) type Step = Result<(), Stop>;
 
 /// A signed-in socket and what it subscribed to.
-pub(super) struct Socket {
-    out: Session,
-    outflow: Outflow,
+pub(super) struct Socket<'a> {
+    out: &'a Outflow,
     pub(super) feed: Feed,
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
@@ -102,7 +101,7 @@ pub(super) struct Socket {
 }
 
 /// Serves a dispatcher's socket until it closes.
-pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
+pub async fn run(mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
     let Opening { caller, sessions, outflow } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
@@ -116,8 +115,7 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
         Ok(caller) => {
             let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
-                out: out.clone(),
-                outflow,
+                out: &outflow,
                 storing: feed.live.storing(),
                 feed,
                 caller,
@@ -136,10 +134,10 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
         }
         Err(stop) => stop,
     };
-    goodbye(out, stop).await;
+    goodbye(&outflow, stop).await;
 }
 
-impl Socket {
+impl Socket<'_> {
     async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
         let every = |period: Duration| {
             let mut ticks = interval(period);
@@ -157,12 +155,9 @@ impl Socket {
                     self.unanswered = 0;
                     self.hear(frame).await
                 }
-                (index, update) = next_update(&mut self.subscriptions, self.turn) => {
+                (index, news) = next_news(&mut self.subscriptions, self.turn) => {
                     self.turn = index + 1;
-                    match update {
-                        Some(update) => self.update(index, &update).await,
-                        None => self.lagged(index).await,
-                    }
+                    self.news(index, news).await
                 }
                 () = until(due) => self.deltas().await,
                 () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
@@ -189,10 +184,7 @@ impl Socket {
                 }
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
-            Some(Ok(AggregatedMessage::Ping(payload))) => {
-                self.outflow.give(payload.len());
-                written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
-            }
+            Some(Ok(AggregatedMessage::Ping(payload))) => self.send(Frame::pong(&payload)).await,
             Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
             Some(Ok(AggregatedMessage::Binary(_))) => Err(not_text()),
             Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
@@ -213,17 +205,17 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
         }
-        let filter = match Filter::new(&asked.filter) {
-            Ok(filter) => filter,
-            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
-        };
         let Some(audience) = audience(&self.caller, asked) else {
             return self
                 .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
                 .await;
         };
+        let filter = match Filter::new(asked, audience) {
+            Ok(filter) => filter,
+            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
+        };
         self.subscriptions.retain(|known| known.id != asked.id);
-        self.begin(asked, filter, audience).await
+        self.begin(asked, filter).await
     }
 
     async fn heartbeat(&mut self) -> Step {
@@ -235,8 +227,7 @@ impl Socket {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
-        self.outflow.give(0);
-        written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
+        self.send(Frame::ping(b"")).await?;
         let storing = self.storing.is_so();
         self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
     }
@@ -259,44 +250,30 @@ impl Socket {
     }
 
     pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {
-        self.send(wire::json(say)).await
+        self.send(Frame::text(&wire::json(say))).await
     }
 
-    pub(super) async fn send(&mut self, text: String) -> Step {
-        let sent = async {
-            self.outflow.room().await;
-            self.outflow.give(text.len());
-            self.out.text(text).await
-        };
-        written(self.feed.limits, &mut self.stopping, sent).await
-    }
-}
-
-/// Hands something to the socket; a client that takes nothing for too long is closed. Whoever does not
-/// read keeps no server from stopping.
-async fn written(
-    limits: FeedLimits,
-    stopping: &mut watch::Receiver<Option<End>>,
-    sent: impl Future<Output = Result<(), Closed>>,
-) -> Step {
-    tokio::select! {
-        biased;
-        sent = timeout(limits.write_within, sent) => match sent {
-            Ok(sent) => sent.map_err(|_| Stop::Gone),
-            Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
-        },
-        end = stopped(stopping) => Err(ended(end)),
+    /// Hands something to the connection; a client that takes nothing for too long is closed. Whoever does not
+    /// read keeps no server from stopping.
+    pub(super) async fn send(&mut self, frame: Frame) -> Step {
+        tokio::select! {
+            biased;
+            sent = timeout(self.feed.limits.write_within, self.out.send(frame)) => match sent {
+                Ok(sent) => sent.map_err(|Gone| Stop::Gone),
+                Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
+            },
+            end = stopped(&mut self.stopping) => Err(ended(end)),
+        }
     }
 }
 
-/// The next commit of any subscription, of number `first` rather than of others; `None` when that one has
-/// lagged too far behind.
-async fn next_update(subscriptions: &mut [Subscription], first: usize) -> (usize, Option<Arc<Update>>) {
+/// The next news of any subscription, of number `first` rather than of others.
+async fn next_news(subscriptions: &mut [Subscription], first: usize) -> (usize, News) {
     let count = subscriptions.len();
     std::future::poll_fn(|cx| {
         for index in (0..count).map(|number| (first + number) % count) {
-            if let Poll::Ready(update) = subscriptions[index].watch.updates.poll_recv(cx) {
-                return Poll::Ready((index, update));
+            if let Poll::Ready(news) = subscriptions[index].poll_news(cx) {
+                return Poll::Ready((index, news));
             }
         }
         Poll::Pending

@@ -102,7 +102,7 @@ pub async fn live_socket(
         }
         None => None,
     };
-    let (answer, out, frames) = opened(&request, body, FEED_FRAME_BYTES, &[]).await?;
+    let (answer, _unused, frames) = opened(&request, body, FEED_FRAME_BYTES, &[]).await?;
     let (answer, outflow) = Outflow::of(answer);
     let feed = Feed {
         live: context.live.clone(),
@@ -114,7 +114,7 @@ pub async fn live_socket(
         },
     };
     let opening = Opening { caller, sessions: context.sessions.clone(), outflow };
-    actix_web::rt::spawn(feed::run(out, frames, feed, opening));
+    actix_web::rt::spawn(feed::run(frames, feed, opening));
     Ok(answer)
 }
 
