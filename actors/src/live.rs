@@ -9,9 +9,10 @@ use tokio::sync::oneshot;
 
 use crate::actor::core::Core;
 use crate::actor::desk::Desk;
-use crate::actor::occupancy::{Inside, Running, StartWatch, View};
+use crate::actor::occupancy::{Inside, Running, View};
 pub use crate::actor::permits::Storing;
 use crate::actor::registry::Publish;
+use crate::actor::watchers::StartWatch;
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};

@@ -169,7 +169,8 @@ impl Subscription {
 
     /// Where its events go on: what it was told of, and what it was not told of because it does not want it.
     pub(super) fn goes_on_at(&self) -> i64 {
-        self.watch.known_up_to().map_or(self.next_sequence, |known| known.max(self.next_sequence))
+        let known = self.watch.known_up_to().filter(|_| !self.is_behind());
+        known.map_or(self.next_sequence, |known| known.max(self.next_sequence))
     }
 
     /// Those of some events that it wants and was not sent, by number.
