@@ -102,7 +102,7 @@ pub async fn live_socket(
         }
         None => None,
     };
-    let (answer, _unused, frames) = opened(&request, body, FEED_FRAME_BYTES, &[]).await?;
+    let (answer, _out, frames) = opened(&request, body, FEED_FRAME_BYTES, &[]).await?;
     let (answer, outflow) = Outflow::of(answer);
     let feed = Feed {
         live: context.live.clone(),
