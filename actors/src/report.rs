@@ -1,6 +1,7 @@
 //! Reporting fixes: a connection's way to the vehicles.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
@@ -232,10 +233,11 @@ impl Reporter {
             return Err(LiveError::Unavailable);
         }
         self.term = permit.term;
+        let outstanding = Arc::clone(&self.outstanding);
         let inlet = self.inlet(vehicle, stale).await?;
         let (done, committed) = oneshot::channel();
         let answer = inlet.report(Report { fixes: fixes.clone(), permit, done });
-        let (generation, outstanding) = (inlet.generation, Arc::clone(&self.outstanding));
+        let generation = inlet.generation;
         Ok(Sent { vehicle, fixes, generation, answer, committed, outstanding })
     }
 
@@ -259,12 +261,13 @@ impl Reporter {
         }
     }
 
-    async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
-        if let Some(inlet) = self.inlets.get(&vehicle) {
-            return Ok(inlet.clone());
-        }
-        let inlet = self.live.desk().locate(vehicle, stale, (self.near.clone(), self.is_long)).await?;
-        self.inlets.insert(vehicle, inlet.clone());
-        Ok(inlet)
+    async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<&Inlet, LiveError> {
+        Ok(match self.inlets.entry(vehicle) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let near = (self.near.clone(), self.is_long);
+                new.insert(self.live.desk().locate(vehicle, stale, near).await?)
+            }
+        })
     }
 }

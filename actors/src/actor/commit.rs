@@ -28,10 +28,15 @@ pub(super) enum Ended {
 }
 
 /// Commits a piece and tells readers of it.
-pub(super) fn commit(parts: &PersistenceParts, piece: Piece, next_sequence: i64) -> impl Future<Output = Ended> + use<> {
+pub(super) fn commit(
+    parts: &PersistenceParts,
+    piece: Piece,
+    next_sequence: i64,
+) -> impl Future<Output = Ended> + use<> {
     let store = Arc::clone(&parts.store);
     let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
     let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
+    let is_cached = parts.cache.is_some();
     async move {
         let mut committed = match in_time(limit, store.commit(&piece.batch)).await {
             Ok(committed) => committed,
@@ -46,7 +51,7 @@ pub(super) fn commit(parts: &PersistenceParts, piece: Piece, next_sequence: i64)
         let weight = piece.weight();
         let Piece { batch, owed } = piece;
         let dirty = dirty_vehicles(&batch, &committed);
-        let told = tell(&occupancy, batch, &mut committed, next_sequence).await;
+        let told = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;
         if !dirty.is_empty() {
             corrections.send(Dirty(dirty)).await.ok();
         }
@@ -64,6 +69,7 @@ async fn tell(
     batch: Batch,
     committed: &mut [Committed],
     next_sequence: i64,
+    is_cached: bool,
 ) -> (i64, Newest) {
     let next_sequence =
         committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
@@ -78,7 +84,8 @@ async fn tell(
         state: write.state,
     };
     let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
-    let newest = vehicles.iter().map(|v| (v.organization_id, v.vehicle_id, Arc::clone(&v.state))).collect();
+    let newest = |v: &CommittedVehicle| (v.organization_id, v.vehicle_id, Arc::clone(&v.state));
+    let newest = if is_cached { vehicles.iter().map(newest).collect() } else { Vec::new() };
     occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
     (next_sequence, newest)
 }

@@ -56,12 +56,7 @@ struct Threads {
 impl Threads {
     fn start(lanes: usize) -> Self {
         let thread = || Arbiter::new().handle();
-        Self {
-            desk: thread(),
-            registry: thread(),
-            writer: thread(),
-            lanes: Lanes::start(lanes),
-        }
+        Self { desk: thread(), registry: thread(), writer: thread(), lanes: Lanes::start(lanes) }
     }
 }
 
@@ -198,7 +193,8 @@ fn watchdog_parts(
 ) -> WatchdogParts {
     let once = [("desk", &threads.desk), ("registry", &threads.registry), ("writer", &threads.writer)];
     let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
-    let lanes = threads.lanes.own().iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.thread.clone()));
+    let lanes =
+        threads.lanes.own().iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.thread.clone()));
     WatchdogParts {
         threads: once.chain(lanes).collect(),
         lanes: threads.lanes.clone(),

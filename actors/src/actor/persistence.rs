@@ -239,9 +239,9 @@ impl Persistence {
             refuse(piece.owed);
             self.waiting.refuse_all();
             self.waiting.refuse_barriers(&LiveError::Stopped);
-            self.parts.health.send_replace(Health::Broken(what));
             self.doing = Doing::Ended;
             self.parts.permits.end();
+            self.parts.health.send_replace(Health::Broken(what));
         } else {
             self.failed(&StoreError::Away(what), piece, ctx);
         }

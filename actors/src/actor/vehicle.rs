@@ -174,8 +174,7 @@ impl VehicleActor {
         self.correcting = Some(Meanwhile::default());
         self.correction += 1;
         let number = self.correction;
-        let (writer, store, vehicle) =
-            (self.parts.writer.clone(), Arc::clone(&self.parts.store), self.id());
+        let (writer, store, vehicle) = (self.parts.writer.clone(), Arc::clone(&self.parts.store), self.id());
         let slice = async move {
             // What was handed over before must be stored when the slice is read.
             writer.barrier().await?;

@@ -88,7 +88,8 @@ fn look(parts: &WatchdogParts, questions: &mut HashMap<String, Question>) -> Hea
     let mut stalled = Vec::new();
     let mut broken = Vec::new();
     let own = parts.threads.iter().map(|(name, thread)| (name.clone(), thread.clone(), false));
-    let lent = parts.lanes.lent().into_iter().map(|lane| (format!("{:?}", lane.lent_by()), lane.thread, true));
+    let lent =
+        parts.lanes.lent().into_iter().map(|lane| (format!("{:?}", lane.lent_by()), lane.thread, true));
     for (name, thread, may_end) in own.chain(lent) {
         let open = questions.remove(&name).filter(|open| !open.answered.load(Ordering::Acquire));
         // One that is lent may have ended since, with its connections.
