@@ -30,7 +30,12 @@ pub(super) fn serve(
     context: &Context,
 ) -> Result<Server, StartError> {
     let shared = context.clone();
-    let mut server = HttpServer::new(move || crate::application!(shared.clone()))
+    let made = move || {
+        // Called on each thread that serves: the vehicles of its connections live on it.
+        shared.live.lend_thread();
+        crate::application!(shared.clone())
+    };
+    let mut server = HttpServer::new(made)
         .shutdown_timeout(SHUTDOWN_SECONDS)
         .client_request_timeout(Duration::from_secs(10))
         .disable_signals();
