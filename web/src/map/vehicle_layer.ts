@@ -4,7 +4,8 @@
 import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
 
 import { mercatorX, mercatorY } from "./mercator";
-import { type Rgb, look, program, readRows } from "./webgl";
+import { DrawnRows } from "./drawn_rows";
+import type { Rgb } from "./webgl";
 
 /** Vehicles to draw; rows 0 to `count` - 1. */
 export interface Drawn {
@@ -113,10 +114,7 @@ export class VehicleLayer implements CustomLayerInterface {
   readonly renderingMode = "2d";
   readonly id = "vehicles";
   #map: MapLibre | null = null;
-  #gl: WebGL2RenderingContext | null = null;
-  #program: WebGLProgram | null = null;
-  #array: WebGLVertexArrayObject | null = null;
-  #buffer: WebGLBuffer | null = null;
+  #rows: DrawnRows | null = null;
   #data = new Float32Array(0);
   /** Mercator, 0 to 1, for finding what is under the pointer. */
   #x = new Float64Array(0);
@@ -177,46 +175,29 @@ export class VehicleLayer implements CustomLayerInterface {
 
   onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
     this.#map = map;
-    this.#gl = gl;
-    this.#program = program(gl, VERTEX, FRAGMENT);
-    this.#buffer = gl.createBuffer();
-    this.#array = gl.createVertexArray();
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    readRows(gl, this.#program, [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], 1);
-    gl.bindVertexArray(null);
+    this.#rows = new DrawnRows(gl, { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], divisor: 1 });
     this.#isChanged = true;
   }
 
-  onRemove(_: MapLibre, gl: WebGL2RenderingContext): void {
-    gl.deleteProgram(this.#program);
-    gl.deleteBuffer(this.#buffer);
-    gl.deleteVertexArray(this.#array);
-    this.#gl = null;
+  onRemove(): void {
+    this.#rows?.end();
+    this.#rows = null;
   }
 
   render(gl: WebGL2RenderingContext): void {
-    const [map, drawing] = [this.#map, this.#program];
-    if (!map || !drawing || !this.#gl || this.#count === 0) return;
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    if (this.#isChanged) gl.bufferData(gl.ARRAY_BUFFER, this.#data.subarray(0, this.#count * FLOATS_PER_VEHICLE), gl.DYNAMIC_DRAW);
+    const map = this.#map;
+    if (!map || this.#count === 0) return;
+    const changed = this.#isChanged ? this.#data.subarray(0, this.#count * FLOATS_PER_VEHICLE) : null;
     this.#isChanged = false;
-    gl.useProgram(drawing);
-    const at = (name: string) => gl.getUniformLocation(drawing, name);
-    look(gl, at, map);
-    gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
-    gl.uniform1f(at("ratio"), map.getPixelRatio());
     const { standings, rim, ring } = this.#colors();
-    gl.uniform3fv(at("colors"), standings.flat());
-    gl.uniform3fv(at("rim"), rim);
-    gl.uniform3fv(at("ring"), ring);
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    gl.disable(gl.DEPTH_TEST);
-    gl.disable(gl.CULL_FACE);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.#count);
-    gl.bindVertexArray(null);
+    this.#rows?.draw(map, changed, (at) => {
+      gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
+      gl.uniform1f(at("ratio"), map.getPixelRatio());
+      gl.uniform3fv(at("colors"), standings.flat());
+      gl.uniform3fv(at("rim"), rim);
+      gl.uniform3fv(at("ring"), ring);
+      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.#count);
+    });
   }
 
   #grow(count: number): void {

@@ -4,7 +4,8 @@
 import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
 
 import { mercatorX, mercatorY } from "./mercator";
-import { type Rgb, look, program, readRows } from "./webgl";
+import { DrawnRows } from "./drawn_rows";
+import type { Rgb } from "./webgl";
 import type { Drawn } from "./vehicle_layer";
 
 /** Pieces that are kept, the newest ones. */
@@ -49,9 +50,7 @@ export class WakeLayer implements CustomLayerInterface {
   readonly #data = new Float32Array(PIECES * FLOATS_PER_PIECE);
   readonly #last = new Map<string, readonly [x: number, y: number]>();
   #map: MapLibre | null = null;
-  #program: WebGLProgram | null = null;
-  #array: WebGLVertexArrayObject | null = null;
-  #buffer: WebGLBuffer | null = null;
+  #rows: DrawnRows | null = null;
   #count = 0;
   #isChanged = false;
 
@@ -84,40 +83,26 @@ export class WakeLayer implements CustomLayerInterface {
 
   onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
     this.#map = map;
-    this.#program = program(gl, VERTEX, FRAGMENT);
-    this.#buffer = gl.createBuffer();
-    this.#array = gl.createVertexArray();
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    readRows(gl, this.#program, [["high", 2], ["low", 2], ["drawn_at", 1]], 0);
-    gl.bindVertexArray(null);
+    this.#rows = new DrawnRows(gl, { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["drawn_at", 1]], divisor: 0 });
     this.#isChanged = true;
   }
 
-  onRemove(_: MapLibre, gl: WebGL2RenderingContext): void {
-    gl.deleteProgram(this.#program);
-    gl.deleteBuffer(this.#buffer);
-    gl.deleteVertexArray(this.#array);
-    this.#program = null;
+  onRemove(): void {
+    this.#rows?.end();
+    this.#rows = null;
   }
 
   render(gl: WebGL2RenderingContext): void {
-    const [map, drawing] = [this.#map, this.#program];
+    const map = this.#map;
     const pieces = Math.min(this.#count, PIECES);
-    if (!map || !drawing || pieces === 0) return;
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    if (this.#isChanged) gl.bufferData(gl.ARRAY_BUFFER, this.#data.subarray(0, pieces * FLOATS_PER_PIECE), gl.DYNAMIC_DRAW);
+    if (!map || pieces === 0) return;
+    const changed = this.#isChanged ? this.#data.subarray(0, pieces * FLOATS_PER_PIECE) : null;
     this.#isChanged = false;
-    gl.useProgram(drawing);
-    const at = (name: string) => gl.getUniformLocation(drawing, name);
-    look(gl, at, map);
-    gl.uniform1f(at("now"), this.#seconds());
-    gl.uniform3fv(at("ink"), this.#ink());
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    gl.drawArrays(gl.LINES, 0, pieces * 2);
-    gl.bindVertexArray(null);
+    this.#rows?.draw(map, changed, (at) => {
+      gl.uniform1f(at("now"), this.#seconds());
+      gl.uniform3fv(at("ink"), this.#ink());
+      gl.drawArrays(gl.LINES, 0, pieces * 2);
+    });
   }
 
   #seconds(): number {
