@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { Client, Fleet, PASSWORD, setUp, signIn, visit } from "./harness/index.mjs";
+import { Client, Fleet, PASSWORD, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
 const stage = setUp();
 
@@ -104,6 +104,7 @@ test("a vehicle made with its tracker shows a token once, and a device reports w
   await page.getByRole("dialog").getByRole("button", { name: "New token" }).click();
   const renewed = await dialog.getByRole("group", { name: "Token", exact: true }).textContent();
   await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "New token" }).and(page.locator(":focus")).waitFor();
   const report = (bearer) => new Client(stage.server.url, bearer).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.34, longitude: 18.06 }] });
   await assert.rejects(report(token), /401/);
   await report(renewed);
@@ -190,5 +191,40 @@ test("an operator chooses whose fleet to look after", async () => {
   await page.getByLabel("Organization").selectOption({ label: "Southern" });
   await page.getByRole("link", { name: "South 1" }).waitFor();
   await page.getByRole("link", { name: "North 1" }).waitFor({ state: "detached" });
+  assert.deepEqual(page.faults, []);
+});
+
+test("what was asked of one fleet is not shown with another, however late it comes", async () => {
+  const place = { latitude: 59.33, longitude: 18.06 };
+  const fleets = [];
+  for (const name of ["Eastern", "Western"]) {
+    const fleet = await Fleet.make(stage.server, name);
+    await fleet.circle(`${name} depot`, place);
+    fleets.push(Object.assign(fleet, { bus: await fleet.vehicle(`${name} bus`) }));
+  }
+  const [eastern, western] = fleets;
+  await eastern.bus.at(place.latitude, place.longitude);
+  const page = await stage.page();
+  await signIn(page, { email: "root@example.org", password: PASSWORD });
+  const choose = (label) => page.getByLabel("Organization").selectOption({ label });
+  await choose("Western");
+  await isSettled(page);
+
+  let answer;
+  const isAnswered = new Promise((resolve) => { answer = resolve; });
+  await page.route((url) => url.pathname === "/v1/geofence-events" && url.searchParams.get("organizationId") === eastern.organization.id, async (route) => {
+    await isAnswered;
+    await route.continue();
+  });
+  const isAsked = page.waitForRequest((request) => request.url().includes(`geofence-events?organizationId=${eastern.organization.id}`));
+  await choose("Eastern");
+  await isAsked;
+  await choose("Western");
+  answer();
+  await isSettled(page);
+  await western.bus.at(place.latitude, place.longitude);
+  const events = page.getByRole("region", { name: "Events" });
+  await events.getByText("Western depot").waitFor();
+  assert.equal(await events.getByText("Eastern depot").count(), 0);
   assert.deepEqual(page.faults, []);
 });

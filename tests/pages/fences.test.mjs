@@ -74,6 +74,7 @@ async function save(page, name) {
   await page.getByRole("button", { name: "Save" }).click();
   await isSent;
   await page.getByRole("heading", { name, exact: true }).waitFor();
+  await page.getByText("Saved.").waitFor();
   await isSettled(page);
 }
 const named = async (fleet, name) => (await fleet.admin.get("/v1/geofences?geometry=full")).data.find((fence) => fence.name === name);

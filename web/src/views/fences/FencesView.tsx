@@ -1,7 +1,7 @@
 // Fences: the list, the map on which they are drawn, and what is said of the one that is open.
 
 import { batch, computed, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { may } from "../../api/permissions";
 import type { ShapeSpec } from "../../api/schema";
@@ -35,7 +35,8 @@ export function FencesView() {
   const shape = useComputed(() => (draft.value?.value.value["shape"] as ShapeSpec | undefined) ?? null);
   const tool = useSignal<Tool>("select");
   const limit = useSignal("");
-  const said = useSignal("");
+  /** The fence that was saved last, as long as it is open. */
+  const saved = useSignal<string | null>(null);
   const desk = useMemo((): Desk => ({
     openId, shape, tool, limit,
     take: (drawn) => draft.peek()?.put("/shape", drawn),
@@ -55,15 +56,15 @@ export function FencesView() {
       return;
     }
     drafted.current = open;
+    if (saved.peek() !== open) saved.value = null;
     draft.value = isOpen ? new Draft(fenceMembers(fence ?? null)) : null;
     tool.value = isNew ? "circle" : "select";
     limit.value = "";
   }), [open, version]);
-  useEffect(() => () => { said.value = ""; }, [open]);
 
   const show = async (id: string | null) => {
     await loadFences();
-    said.value = id ? strings.manage.form.saved : "";
+    saved.value = id;
     location.hash = id ? href("fences", id) : href("fences");
   };
   return (
@@ -72,7 +73,7 @@ export function FencesView() {
       <DrawMap desk={desk} />
       {open && (fence || isNew) && (
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
-          <p role="status" class="said">{said.value}</p>
+          <p role="status" class="said">{saved.value === open && strings.manage.form.saved}</p>
           {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} tool={tool} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
