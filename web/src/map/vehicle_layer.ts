@@ -1,10 +1,10 @@
 // Vehicles on the map, drawn from columns of numbers by the graphics processor: an arrow for who moves, a square for who
 // stands, a disc for who is only seen, a cross for who is silent. Ten thousand cost little more than ten.
 
-import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
+import type { Map as MapLibre } from "maplibre-gl";
 
 import { mercatorX, mercatorY } from "./mercator";
-import { DrawnRows } from "./drawn_rows";
+import { RowsLayer, type Uniforms } from "./rows_layer";
 import type { Rgb } from "./webgl";
 
 /** Vehicles to draw; rows 0 to `count` - 1. */
@@ -108,23 +108,16 @@ interface Colors {
   readonly ring: Rgb;
 }
 
-/** The layer; goes on with what it was last given after the map's style was changed. */
-export class VehicleLayer implements CustomLayerInterface {
-  readonly type = "custom";
-  readonly renderingMode = "2d";
-  readonly id = "vehicles";
-  #map: MapLibre | null = null;
-  #rows: DrawnRows | null = null;
+export class VehicleLayer extends RowsLayer {
   #data = new Float32Array(0);
   /** Mercator, 0 to 1, for finding what is under the pointer. */
   #x = new Float64Array(0);
   #y = new Float64Array(0);
   #count = 0;
-  #isChanged = false;
-
   readonly #colors: () => Colors;
 
   constructor(colors: () => Colors) {
+    super("vehicles", { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], divisor: 1 });
     this.#colors = colors;
   }
 
@@ -150,8 +143,7 @@ export class VehicleLayer implements CustomLayerInterface {
       this.#data[at + 5] = (isLost ? MOVING_SOMEWHERE : standing) + (row === chosen ? CHOSEN : 0);
     }
     this.#count = count;
-    this.#isChanged = true;
-    this.#map?.triggerRepaint();
+    this.changed();
   }
 
   /**
@@ -173,31 +165,18 @@ export class VehicleLayer implements CustomLayerInterface {
     return found;
   }
 
-  onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
-    this.#map = map;
-    this.#rows = new DrawnRows(gl, { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], divisor: 1 });
-    this.#isChanged = true;
+  protected rows(): Float32Array {
+    return this.#data.subarray(0, this.#count * FLOATS_PER_VEHICLE);
   }
 
-  onRemove(): void {
-    this.#rows?.end();
-    this.#rows = null;
-  }
-
-  render(gl: WebGL2RenderingContext): void {
-    const map = this.#map;
-    if (!map || this.#count === 0) return;
-    const changed = this.#isChanged ? this.#data.subarray(0, this.#count * FLOATS_PER_VEHICLE) : null;
-    this.#isChanged = false;
+  protected paint(gl: WebGL2RenderingContext, at: Uniforms, map: MapLibre): void {
+    gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
+    gl.uniform1f(at("ratio"), map.getPixelRatio());
     const { standings, rim, ring } = this.#colors();
-    this.#rows?.draw(map, changed, (at) => {
-      gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
-      gl.uniform1f(at("ratio"), map.getPixelRatio());
-      gl.uniform3fv(at("colors"), standings.flat());
-      gl.uniform3fv(at("rim"), rim);
-      gl.uniform3fv(at("ring"), ring);
-      gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.#count);
-    });
+    gl.uniform3fv(at("colors"), standings.flat());
+    gl.uniform3fv(at("rim"), rim);
+    gl.uniform3fv(at("ring"), ring);
+    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.#count);
   }
 
   #grow(count: number): void {

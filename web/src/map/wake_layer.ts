@@ -1,10 +1,8 @@
 // Where everybody has just been: a thin line behind each vehicle that fades. Where there are no streets on the map, these
 // draw them.
 
-import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
-
 import { mercatorX, mercatorY } from "./mercator";
-import { DrawnRows } from "./drawn_rows";
+import { RowsLayer, type Uniforms } from "./rows_layer";
 import type { Rgb } from "./webgl";
 import type { Drawn } from "./vehicle_layer";
 
@@ -42,21 +40,15 @@ void main() {
 }`;
 
 /** The layer; keeps its lines when the map's style is changed. */
-export class WakeLayer implements CustomLayerInterface {
-  readonly type = "custom";
-  readonly renderingMode = "2d";
-  readonly id = "wakes";
+export class WakeLayer extends RowsLayer {
   readonly #began = performance.now();
   readonly #data = new Float32Array(PIECES * FLOATS_PER_PIECE);
   readonly #last = new Map<string, readonly [x: number, y: number]>();
-  #map: MapLibre | null = null;
-  #rows: DrawnRows | null = null;
   #count = 0;
-  #isChanged = false;
-
   readonly #ink: () => Rgb;
 
   constructor(ink: () => Rgb) {
+    super("wakes", { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["drawn_at", 1]], divisor: 0 });
     this.#ink = ink;
   }
 
@@ -78,31 +70,21 @@ export class WakeLayer implements CustomLayerInterface {
     this.#last.clear();
     this.#count = 0;
     this.#data.fill(0);
-    this.#isChanged = true;
+    this.changed();
   }
 
-  onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
-    this.#map = map;
-    this.#rows = new DrawnRows(gl, { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["drawn_at", 1]], divisor: 0 });
-    this.#isChanged = true;
+  protected rows(): Float32Array {
+    return this.#data.subarray(0, this.#pieces * FLOATS_PER_PIECE);
   }
 
-  onRemove(): void {
-    this.#rows?.end();
-    this.#rows = null;
+  protected paint(gl: WebGL2RenderingContext, at: Uniforms): void {
+    gl.uniform1f(at("now"), this.#seconds());
+    gl.uniform3fv(at("ink"), this.#ink());
+    gl.drawArrays(gl.LINES, 0, this.#pieces * 2);
   }
 
-  render(gl: WebGL2RenderingContext): void {
-    const map = this.#map;
-    const pieces = Math.min(this.#count, PIECES);
-    if (!map || pieces === 0) return;
-    const changed = this.#isChanged ? this.#data.subarray(0, pieces * FLOATS_PER_PIECE) : null;
-    this.#isChanged = false;
-    this.#rows?.draw(map, changed, (at) => {
-      gl.uniform1f(at("now"), this.#seconds());
-      gl.uniform3fv(at("ink"), this.#ink());
-      gl.drawArrays(gl.LINES, 0, pieces * 2);
-    });
+  get #pieces(): number {
+    return Math.min(this.#count, PIECES);
   }
 
   #seconds(): number {
@@ -120,6 +102,6 @@ export class WakeLayer implements CustomLayerInterface {
       this.#data[at++] = this.#seconds();
     }
     this.#count += 1;
-    this.#isChanged = true;
+    this.changed();
   }
 }
