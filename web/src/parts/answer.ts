@@ -6,7 +6,7 @@ import { notice } from "../state/notices";
 
 /**
  * The answer, null until there is one; asked again whenever a signal that `ask` reads changes. Answers may overtake each other:
- * only the one to the newest question counts. `refused` hears of the others.
+ * only the one to the newest question counts. `refused` hears why there is none.
  */
 export function useAnswer<T>(ask: () => Promise<T>, refused: (problem: unknown) => void = notice): ReadonlySignal<T | null> {
   const answer = useSignal<T | null>(null);
