@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, Closed, Session};
-use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
@@ -20,8 +18,9 @@ use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
-use crate::outflow::Outflow;
+use crate::frames::Broken;
 use crate::sessions::{End, Sessions};
+use crate::socket::{Message, Messages, Out};
 
 /// What a feed works with.
 #[derive(Clone)]
@@ -72,12 +71,12 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The open sockets, of which it becomes one.
     pub sessions: Sessions,
-    /// What it was given to send and its connection has not taken.
-    pub outflow: Outflow,
 }
 
 /// A store that takes longer to say whether a session holds is asked the next time.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
+/// Bytes that may wait for the connection before the socket's own turn waits; one message over it, since it is not cut.
+const ROOM_BYTES: usize = 16 * 1024;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
 
@@ -85,8 +84,7 @@ pub(super) type Step = Result<(), Stop>;
 
 /// A signed-in socket and what it subscribed to.
 pub(super) struct Socket {
-    out: Session,
-    outflow: Outflow,
+    out: Out,
     pub(super) feed: Feed,
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
@@ -102,22 +100,21 @@ pub(super) struct Socket {
 }
 
 /// Serves a dispatcher's socket until it closes.
-pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions, outflow } = opening;
+pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening) {
+    let Opening { caller, sessions } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
         None => tokio::select! {
-            caller = sign_in(&mut frames, &feed) => caller,
+            caller = sign_in(&mut messages, &feed) => caller,
             end = stopped(&mut stopping) => Err(ended(end)),
         },
     };
-    let stop = match caller {
+    let (out, stop) = match caller {
         Ok(caller) => {
             let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
-                out: out.clone(),
-                outflow,
+                out,
                 storing: feed.live.storing(),
                 feed,
                 caller,
@@ -129,18 +126,19 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
                 turn: 0,
             };
             // Whoever took the right away since the look-up found no socket to end.
-            match socket.check().await {
-                Ok(()) => socket.serve(frames).await,
+            let stop = match socket.check().await {
+                Ok(()) => socket.serve(messages).await,
                 Err(stop) => stop,
-            }
+            };
+            (socket.out, stop)
         }
-        Err(stop) => stop,
+        Err(stop) => (out, stop),
     };
     goodbye(out, stop).await;
 }
 
 impl Socket {
-    async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
+    async fn serve(&mut self, mut messages: Messages) -> Stop {
         let every = |period: Duration| {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -151,11 +149,14 @@ impl Socket {
         let mut check = every(self.feed.limits.check_every);
         loop {
             let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
+            let has_waiting = self.out.waiting_bytes() > 0;
             let step = tokio::select! {
+                // What is sent waits for what else there is to send: one write for all of it.
+                biased;
                 end = stopped(&mut self.stopping) => return ended(end),
-                frame = frames.next() => {
+                message = messages.next() => {
                     self.unanswered = 0;
-                    self.hear(frame).await
+                    self.hear(message).await
                 }
                 (index, update) = next_update(&mut self.subscriptions, self.turn) => {
                     self.turn = index + 1;
@@ -168,6 +169,7 @@ impl Socket {
                 () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
+                taken = self.out.flush(), if has_waiting => taken.map_err(|_| Stop::Gone),
             };
             if let Err(stop) = step {
                 return stop;
@@ -175,9 +177,9 @@ impl Socket {
         }
     }
 
-    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, actix_ws::ProtocolError>>) -> Step {
-        match frame {
-            Some(Ok(AggregatedMessage::Text(text))) => match serde_json::from_str(&text) {
+    async fn hear(&mut self, message: Option<Result<Message, Broken>>) -> Step {
+        match message {
+            Some(Ok(Message::Text(text))) => match serde_json::from_str(&text) {
                 Ok(Heard::Subscribe(asked)) => self.subscribe(&asked).await,
                 Ok(Heard::Unsubscribe { id }) => {
                     self.subscriptions.retain(|subscription| subscription.id != id);
@@ -189,14 +191,14 @@ impl Socket {
                 }
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
-            Some(Ok(AggregatedMessage::Ping(payload))) => {
-                self.outflow.give(payload.len());
-                written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
+            Some(Ok(Message::Ping(payload))) => {
+                self.out.pong(payload);
+                self.room().await
             }
-            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Binary(_))) => Err(not_text()),
-            Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
-            Some(Err(error)) => Err(broken(error)),
+            Some(Ok(Message::Pong)) => Ok(()),
+            Some(Ok(Message::Binary)) => Err(not_text()),
+            Some(Ok(Message::Close)) | None => Err(Stop::Gone),
+            Some(Err(why)) => Err(broken(why)),
         }
     }
 
@@ -235,8 +237,7 @@ impl Socket {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
-        self.outflow.give(0);
-        written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
+        self.out.ping();
         let storing = self.storing.is_so();
         self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
     }
@@ -263,29 +264,24 @@ impl Socket {
     }
 
     pub(super) async fn send(&mut self, text: String) -> Step {
-        let sent = async {
-            self.outflow.room().await;
-            self.outflow.give(text.len());
-            self.out.text(text).await
-        };
-        written(self.feed.limits, &mut self.stopping, sent).await
+        self.out.text(text);
+        self.room().await
     }
-}
 
-/// Hands something to the socket; a client that takes nothing for too long is closed. Whoever does not
-/// read keeps no server from stopping.
-async fn written(
-    limits: FeedLimits,
-    stopping: &mut watch::Receiver<Option<End>>,
-    sent: impl Future<Output = Result<(), Closed>>,
-) -> Step {
-    tokio::select! {
-        biased;
-        sent = timeout(limits.write_within, sent) => match sent {
-            Ok(sent) => sent.map_err(|_| Stop::Gone),
-            Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
-        },
-        end = stopped(stopping) => Err(ended(end)),
+    /// Waits until little waits for the connection; a client that takes nothing for too long is closed. Whoever does
+    /// not read keeps no server from stopping.
+    async fn room(&mut self) -> Step {
+        if self.out.waiting_bytes() < ROOM_BYTES {
+            return Ok(());
+        }
+        tokio::select! {
+            biased;
+            taken = timeout(self.feed.limits.write_within, self.out.flush()) => match taken {
+                Ok(taken) => taken.map_err(|_| Stop::Gone),
+                Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
+            },
+            end = stopped(&mut self.stopping) => Err(ended(end)),
+        }
     }
 }
 

@@ -66,13 +66,13 @@ impl Threads {
 }
 
 impl Core {
-    pub(crate) fn start(parts: LiveParts, seeds: Seeds) -> Self {
+    pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock } = parts;
         let threads = Threads::start(config.lanes);
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence, meters.clone());
+        let occupancy = Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
         let cache = cache.map(|cache| {
             let meters = meters.clone();

@@ -66,6 +66,13 @@ pub(crate) struct DirectoryParts {
 struct Entry {
     vehicle: Arc<Vehicle>,
     inlet: Option<Inlet>,
+    /// What went wrong with its actors; of a vehicle that had any.
+    past: Option<Box<Past>>,
+}
+
+/// What went wrong with a vehicle's actors.
+#[derive(Default)]
+struct Past {
     restarts: Vec<Instant>,
     suspects: Suspects,
 }
@@ -99,18 +106,26 @@ impl Directory {
     }
 }
 
+impl Past {
+    /// Whether nothing went wrong that still counts.
+    fn is_over(&self, window: Duration) -> bool {
+        self.suspects.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
+    }
+}
+
 impl Entry {
     fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, inlet: None, restarts: Vec::new(), suspects: Suspects::default() }
+        Self { vehicle, inlet: None, past: None }
     }
 
     /// Notes a restart; `false` when the budget is used up.
     fn may_restart(&mut self, window: Duration) -> bool {
-        self.restarts.retain(|at| at.elapsed() < window);
-        if self.restarts.len() >= RESTART_BUDGET {
+        let restarts = &mut self.past.get_or_insert_default().restarts;
+        restarts.retain(|at| at.elapsed() < window);
+        if restarts.len() >= RESTART_BUDGET {
             return false;
         }
-        self.restarts.push(Instant::now());
+        restarts.push(Instant::now());
         true
     }
 }
@@ -163,7 +178,7 @@ impl Handler<Locate> for Directory {
             restarted,
             passivated: ctx.address().recipient(),
             generation: self.generation,
-            suspects: entry.suspects.clone(),
+            suspects: entry.past.get_or_insert_default().suspects.clone(),
             meters: self.parts.meters.clone(),
         };
         let lane = &self.parts.lanes[lane_of(locate.vehicle, self.parts.lanes.len())];
@@ -195,6 +210,7 @@ impl Handler<Passivated> for Directory {
             && entry.inlet.as_ref().is_some_and(|inlet| inlet.generation == gone.generation)
         {
             entry.inlet = None;
+            entry.past.take_if(|past| past.is_over(self.parts.restart_window));
         }
     }
 }

@@ -40,7 +40,8 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
-    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64, meters: Meters) -> Self {
+    /// Takes the states out of the seeds.
+    pub(crate) fn new(seeds: &mut [VehicleSeed], next_sequence: i64, meters: Meters) -> Self {
         let mut occupancy = Self {
             vehicles: HashMap::with_capacity(seeds.len()),
             inside: HashMap::new(),
@@ -50,7 +51,7 @@ impl Occupancy {
             meters,
         };
         for seed in seeds {
-            let state = Arc::new(seed.state.clone());
+            let state = Arc::new(std::mem::take(&mut seed.state));
             occupancy.put(seed.vehicle.id, seed.vehicle.organization_id, state);
         }
         occupancy
