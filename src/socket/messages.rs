@@ -1,11 +1,11 @@
 //! What a client says over a socket, message by message, of so many bytes at most.
 
-use actix_codec::Decoder;
 use actix_http::ws::{Codec, Frame, Item};
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
+use tokio_util::codec::Decoder;
 
 use crate::frames::{Broken, FrameLimit, Seen};
 
@@ -121,4 +121,90 @@ impl Messages {
 fn valid(text: Bytes) -> Result<Message, Broken> {
     let text = ByteString::try_from(text);
     text.map(Message::Text).map_err(|error| Broken::Malformed(format!("not a text: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::io::AsyncWriteExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    const MOST: usize = 1000;
+    const TEXT: u8 = 0x81;
+    const FIRST: u8 = 0x01;
+    const LAST: u8 = 0x80;
+    const PING: u8 = 0x89;
+
+    async fn connection() -> (TcpStream, Messages) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (input, output) = listener.accept().await.unwrap().0.into_split();
+        output.forget();
+        (client, Messages::new(input, BytesMut::new(), MOST))
+    }
+
+    /// A client's frame, of at most 65,535 bytes.
+    fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+        let mask = [1, 2, 3, 4];
+        let length = u16::try_from(payload.len()).unwrap().to_be_bytes();
+        let head = [first, 0x80 | 126, length[0], length[1]];
+        let masked = payload.iter().zip(mask.iter().cycle()).map(|(byte, mask)| byte ^ mask);
+        head.into_iter().chain(mask).chain(masked).collect()
+    }
+
+    fn text(text: &str) -> Option<Result<Message, Broken>> {
+        Some(Ok(Message::Text(text.into())))
+    }
+
+    #[actix_web::test]
+    async fn messages_come_as_they_were_sent_however_they_are_cut() {
+        let (mut client, mut messages) = connection().await;
+        let sent = [
+            frame(TEXT, "größer".as_bytes()),
+            frame(FIRST, "grö".as_bytes()),
+            frame(PING, b"still there?"),
+            frame(LAST, "ßer".as_bytes()),
+            frame(0x82, b"bytes"),
+            frame(0x88, &1000_u16.to_be_bytes()),
+        ];
+        for byte in sent.concat() {
+            client.write_all(&[byte]).await.unwrap();
+        }
+        assert_eq!(messages.next().await, text("größer"));
+        assert_eq!(messages.next().await, Some(Ok(Message::Ping(Bytes::from_static(b"still there?")))));
+        assert_eq!(messages.next().await, text("größer"));
+        assert_eq!(messages.next().await, Some(Ok(Message::Binary)));
+        assert_eq!(messages.next().await, Some(Ok(Message::Close)));
+        drop(client);
+        assert_eq!(messages.next().await, None);
+    }
+
+    #[actix_web::test]
+    async fn who_is_waited_for_holds_no_buffer() {
+        let (mut client, mut messages) = connection().await;
+        client.write_all(&frame(TEXT, b"one")).await.unwrap();
+        assert_eq!(messages.next().await, text("one"));
+        assert!(messages.next().now_or_never().is_none());
+        assert_eq!(messages.read.capacity(), 0);
+    }
+
+    #[actix_web::test]
+    async fn what_is_too_large_or_no_text_is_told() {
+        let (mut client, mut messages) = connection().await;
+        client.write_all(&frame(TEXT, b"\xff")).await.unwrap();
+        assert!(matches!(messages.next().await, Some(Err(Broken::Malformed(_)))));
+        let (mut client, mut messages) = connection().await;
+        client.write_all(&frame(TEXT, &[b'x'; MOST + 1])).await.unwrap();
+        assert_eq!(messages.next().await, Some(Err(Broken::TooLarge)));
+    }
+
+    #[actix_web::test]
+    async fn what_came_with_the_handshake_is_not_lost() {
+        let (_client, messages) = connection().await;
+        let early = BytesMut::from(&frame(TEXT, b"early")[..]);
+        let mut messages = Messages::new(messages.connection, early, MOST);
+        assert_eq!(messages.next().await, text("early"));
+    }
 }

@@ -3,7 +3,7 @@
 use std::io;
 use std::pin::pin;
 
-use actix_codec::{Encoder, Framed, FramedParts};
+use actix_codec::{Framed, FramedParts};
 use actix_http::{ConnectionType, Request, Response, h1};
 use actix_service::{Service, ServiceFactory, apply_fn_factory};
 use actix_web::Error;
@@ -13,6 +13,7 @@ use bytes::BytesMut;
 use futures_util::future::{LocalBoxFuture, poll_fn};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use tokio_util::codec::Encoder;
 
 use super::handshake::Taker;
 
