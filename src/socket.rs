@@ -5,11 +5,13 @@
 //! connection leaves the HTTP server ([`switching`]), is read and written by the one task that serves it, and holds
 //! no buffer while nothing is said. Knows framing, and nothing of what is said.
 
+mod frame;
 mod handshake;
 mod messages;
 mod out;
 mod switch;
 
+pub use frame::Frame;
 pub use handshake::{handshake, serve};
 pub use messages::{Message, Messages};
 pub use out::{Closed, Out};

@@ -9,7 +9,7 @@ use super::protocol::Say;
 use super::wire;
 use crate::frames::Broken;
 use crate::sessions::End;
-use crate::socket::Out;
+use crate::socket::{Frame, Out};
 
 /// A close code with its code word and reason.
 pub(super) struct Close(pub(super) u16, pub(super) &'static str, pub(super) String);
@@ -63,7 +63,6 @@ pub(super) fn broken(why: Broken) -> Stop {
 /// Says why, and closes. Whoever does not read does not get the reason either.
 pub(super) async fn goodbye(mut out: Out, stop: Stop) {
     let Stop::Close(Close(code, word, detail)) = stop else { return };
-    let error = wire::json(&Say::Error { id: None, code: word, detail: &detail });
-    out.text(error);
+    out.give(Frame::text(&wire::json(&Say::Error { id: None, code: word, detail: &detail })));
     timeout(Duration::from_secs(1), out.close(code, &detail)).await.ok();
 }

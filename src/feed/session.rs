@@ -9,7 +9,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::{Live, Storing};
 use waypost_actors::ports::EventLog;
-use waypost_actors::watch::Update;
+use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
@@ -20,7 +20,7 @@ use super::wire;
 use crate::auth::{Auth, Caller};
 use crate::frames::Broken;
 use crate::sessions::{End, Sessions};
-use crate::socket::{Message, Messages, Out};
+use crate::socket::{Closed, Frame, Message, Messages, Out};
 
 /// What a feed works with.
 #[derive(Clone)]
@@ -75,8 +75,8 @@ pub struct Opening {
 
 /// A store that takes longer to say whether a session holds is asked the next time.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
-/// Bytes that may wait for the connection before the socket's own turn waits; one message over it, since it is not cut.
-const ROOM_BYTES: usize = 16 * 1024;
+/// Bytes that may wait for the connection before more is sent; one message over it, since it is not cut.
+const ROOM_BYTES: usize = 64 * 1024;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
 
@@ -134,7 +134,7 @@ pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening)
         }
         Err(stop) => (out, stop),
     };
-    goodbye(out, stop).await;
+    goodbye(&outflow, stop).await;
 }
 
 impl Socket {
@@ -158,18 +158,15 @@ impl Socket {
                     self.unanswered = 0;
                     self.hear(message).await
                 }
-                (index, update) = next_update(&mut self.subscriptions, self.turn) => {
+                (index, news) = next_news(&mut self.subscriptions, self.turn) => {
                     self.turn = index + 1;
-                    match update {
-                        Some(update) => self.update(index, &update).await,
-                        None => self.lagged(index).await,
-                    }
+                    self.news(index, news).await
                 }
                 () = until(due) => self.deltas().await,
                 () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
-                taken = self.out.flush(), if has_waiting => taken.map_err(|_| Stop::Gone),
+                taken = self.out.flush(), if has_waiting => taken.map_err(|Closed| Stop::Gone),
             };
             if let Err(stop) = step {
                 return stop;
@@ -191,10 +188,7 @@ impl Socket {
                 }
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
-            Some(Ok(Message::Ping(payload))) => {
-                self.out.pong(payload);
-                self.room().await
-            }
+            Some(Ok(Message::Ping(payload))) => self.send(Frame::pong(&payload)).await,
             Some(Ok(Message::Pong)) => Ok(()),
             Some(Ok(Message::Binary)) => Err(not_text()),
             Some(Ok(Message::Close)) | None => Err(Stop::Gone),
@@ -215,17 +209,17 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
         }
-        let filter = match Filter::new(&asked.filter) {
-            Ok(filter) => filter,
-            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
-        };
         let Some(audience) = audience(&self.caller, asked) else {
             return self
                 .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
                 .await;
         };
+        let filter = match Filter::new(asked, audience) {
+            Ok(filter) => filter,
+            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
+        };
         self.subscriptions.retain(|known| known.id != asked.id);
-        self.begin(asked, filter, audience).await
+        self.begin(asked, filter).await
     }
 
     async fn heartbeat(&mut self) -> Step {
@@ -237,7 +231,7 @@ impl Socket {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
-        self.out.ping();
+        self.send(Frame::ping()).await?;
         let storing = self.storing.is_so();
         self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
     }
@@ -260,39 +254,37 @@ impl Socket {
     }
 
     pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {
-        self.send(wire::json(say)).await
+        self.send(Frame::text(&wire::json(say))).await
     }
 
-    pub(super) async fn send(&mut self, text: String) -> Step {
-        self.out.text(text);
-        self.room().await
-    }
-
-    /// Waits until little waits for the connection; a client that takes nothing for too long is closed. Whoever does
-    /// not read keeps no server from stopping.
-    async fn room(&mut self) -> Step {
-        if self.out.waiting_bytes() < ROOM_BYTES {
-            return Ok(());
+    /// Gives something to the connection once it has room for it; a client that takes nothing for too long is closed.
+    /// Whoever does not read keeps no server from stopping.
+    pub(super) async fn send(&mut self, frame: Frame) -> Step {
+        if self.out.waiting_bytes() >= ROOM_BYTES {
+            tokio::select! {
+                biased;
+                taken = timeout(self.feed.limits.write_within, self.out.room(ROOM_BYTES)) => match taken {
+                    Ok(taken) => taken.map_err(|Closed| Stop::Gone)?,
+                    Err(_) => {
+                        let detail = "the client does not read".to_owned();
+                        return Err(Stop::Close(Close(4408, "slowReader", detail)));
+                    }
+                },
+                end = stopped(&mut self.stopping) => return Err(ended(end)),
+            }
         }
-        tokio::select! {
-            biased;
-            taken = timeout(self.feed.limits.write_within, self.out.flush()) => match taken {
-                Ok(taken) => taken.map_err(|_| Stop::Gone),
-                Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
-            },
-            end = stopped(&mut self.stopping) => Err(ended(end)),
-        }
+        self.out.give(frame);
+        Ok(())
     }
 }
 
-/// The next commit of any subscription, of number `first` rather than of others; `None` when that one has
-/// lagged too far behind.
-async fn next_update(subscriptions: &mut [Subscription], first: usize) -> (usize, Option<Arc<Update>>) {
+/// The next news of any subscription, of number `first` rather than of others.
+async fn next_news(subscriptions: &mut [Subscription], first: usize) -> (usize, News) {
     let count = subscriptions.len();
     std::future::poll_fn(|cx| {
         for index in (0..count).map(|number| (first + number) % count) {
-            if let Poll::Ready(update) = subscriptions[index].watch.updates.poll_recv(cx) {
-                return Poll::Ready((index, update));
+            if let Poll::Ready(news) = subscriptions[index].poll_news(cx) {
+                return Poll::Ready((index, news));
             }
         }
         Poll::Pending

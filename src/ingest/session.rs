@@ -11,7 +11,7 @@ use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_ITEM
 use super::sent::{Outcome, Place, Sent};
 use crate::frames::Broken;
 use crate::sessions::{self, End};
-use crate::socket::{Message, Messages, Out};
+use crate::socket::{Frame, Message, Messages, Out};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.
 const RETRY_AFTER_MS: u64 = 1_000;
@@ -120,7 +120,7 @@ impl Socket {
         }
         // While the server does not read, silence says nothing about the tracker.
         self.unanswered += u32::from(may_read);
-        self.out.ping();
+        self.out.give(Frame::ping());
         self.flush().await
     }
 
@@ -129,7 +129,7 @@ impl Socket {
             Some(Ok(Message::Text(text))) => self.text(&text).await,
             Some(Ok(Message::Binary)) => Err(malformed("frames are JSON text, not binary")),
             Some(Ok(Message::Ping(payload))) => {
-                self.out.pong(payload);
+                self.out.give(Frame::pong(&payload));
                 self.flush().await
             }
             Some(Ok(Message::Pong)) => Ok(()),
@@ -236,7 +236,7 @@ impl Socket {
     }
 
     async fn say(&mut self, say: &Say<'_>) -> Result<(), Stop> {
-        self.out.text(serde_json::to_string(say).map_err(|_| Stop::Gone)?);
+        self.out.give(Frame::text(&serde_json::to_string(say).map_err(|_| Stop::Gone)?));
         self.flush().await
     }
 

@@ -1,16 +1,20 @@
 //! The way out of a socket: frames wait here until the connection takes them.
 
-use actix_http::ws::{CloseCode, CloseReason, Codec, Message};
-use bytes::{Buf, Bytes, BytesMut};
-use bytestring::ByteString;
-use tokio::io::AsyncWriteExt;
-use tokio::net::tcp::OwnedWriteHalf;
-use tokio_util::codec::Encoder;
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{ErrorKind, IoSlice};
+use std::pin::Pin;
 
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::tcp::OwnedWriteHalf;
+
+use super::Frame;
+
+/// Frames that are written at once.
+const TOGETHER: usize = 64;
 /// What is read and thrown away at once while a client says its last.
 const SCRAP_BYTES: usize = 4 * 1024;
-/// A close frame carries so many bytes of reason at most.
-const MAX_REASON_BYTES: usize = 123;
 
 /// The connection is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,59 +23,69 @@ pub struct Closed;
 /// The way out of a socket. What is given waits until [`Out::flush`]; a flush that is given up goes on with the next.
 pub struct Out {
     connection: OwnedWriteHalf,
-    waiting: BytesMut,
+    waiting: VecDeque<Bytes>,
+    waiting_bytes: usize,
 }
 
 impl Out {
     pub(super) fn new(connection: OwnedWriteHalf) -> Self {
-        Self { connection, waiting: BytesMut::new() }
+        Self { connection, waiting: VecDeque::new(), waiting_bytes: 0 }
     }
 
-    /// Gives a text.
-    pub fn text(&mut self, text: impl Into<ByteString>) {
-        self.give(Message::Text(text.into()));
-    }
-
-    /// Gives a ping without a payload.
-    pub fn ping(&mut self) {
-        self.give(Message::Ping(Bytes::new()));
-    }
-
-    /// Gives the answer to a ping.
-    pub fn pong(&mut self, payload: Bytes) {
-        self.give(Message::Pong(payload));
-    }
-
-    fn give(&mut self, message: Message) {
-        let encoded = Codec::new().encode(message, &mut self.waiting);
-        encoded.expect("only parts of a message can come in a wrong order");
+    /// Gives a frame.
+    pub fn give(&mut self, Frame(bytes): Frame) {
+        self.waiting_bytes += bytes.len();
+        self.waiting.push_back(bytes);
     }
 
     /// Bytes given that the connection has not taken.
     #[must_use]
-    pub fn waiting_bytes(&self) -> usize {
-        self.waiting.len()
+    pub const fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
     }
 
     /// Waits until the connection has taken everything.
     pub async fn flush(&mut self) -> Result<(), Closed> {
-        while !self.waiting.is_empty() {
-            match self.connection.write(&self.waiting).await {
+        self.room(1).await?;
+        // Whoever is silent holds no buffer.
+        self.waiting = VecDeque::new();
+        Ok(())
+    }
+
+    /// Waits until less than so many bytes wait.
+    pub async fn room(&mut self, bytes: usize) -> Result<(), Closed> {
+        while self.waiting_bytes >= bytes {
+            let written = poll_fn(|cx| {
+                let mut slices = [IoSlice::new(&[]); TOGETHER];
+                let count =
+                    slices.iter_mut().zip(&self.waiting).map(|(slice, frame)| *slice = IoSlice::new(frame));
+                let count = count.count();
+                Pin::new(&mut self.connection).poll_write_vectored(cx, &slices[..count])
+            });
+            match written.await {
                 Ok(0) | Err(_) => return Err(Closed),
-                Ok(taken) => self.waiting.advance(taken),
+                Ok(taken) => self.taken(taken),
             }
         }
-        // Whoever is silent holds no buffer.
-        self.waiting = BytesMut::new();
         Ok(())
+    }
+
+    fn taken(&mut self, mut bytes: usize) {
+        self.waiting_bytes -= bytes;
+        while let Some(frame) = self.waiting.front_mut() {
+            if bytes < frame.len() {
+                frame.advance(bytes);
+                return;
+            }
+            bytes -= frame.len();
+            self.waiting.pop_front();
+        }
     }
 
     /// Says goodbye, then waits until the client has hung up: a connection that is dropped with something unread
     /// would take the goodbye with it.
     pub async fn close(mut self, code: u16, reason: &str) {
-        let reason = reason[..reason.floor_char_boundary(MAX_REASON_BYTES)].to_owned();
-        let reason = CloseReason { code: CloseCode::Other(code), description: Some(reason) };
-        self.give(Message::Close(Some(reason)));
+        self.give(Frame::close(code, reason));
         if self.flush().await.is_err() || self.connection.shutdown().await.is_err() {
             return;
         }
@@ -80,7 +94,7 @@ impl Out {
         while input.readable().await.is_ok() {
             match input.try_read(&mut scrap) {
                 Ok(0) => return,
-                Err(error) if error.kind() != std::io::ErrorKind::WouldBlock => return,
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return,
                 _ => {}
             }
         }
@@ -103,25 +117,26 @@ mod tests {
     }
 
     #[actix_web::test]
-    async fn what_is_given_goes_out_together_and_leaves_no_buffer() {
+    async fn what_is_given_goes_out_in_order_and_leaves_no_buffer() {
         let (mut client, mut out) = connection().await;
-        out.text("one");
-        out.ping();
-        out.pong(Bytes::from_static(b"p"));
-        assert_eq!(out.waiting_bytes(), 10);
+        let said: Vec<String> = (0..3 * TOGETHER).map(|number| format!("{number:04}")).collect();
+        said.iter().for_each(|text| out.give(Frame::text(text)));
+        assert_eq!(out.waiting_bytes(), 6 * said.len());
         out.flush().await.unwrap();
         assert_eq!((out.waiting_bytes(), out.waiting.capacity()), (0, 0));
-        let mut heard = [0; 10];
+        let mut heard = vec![0; 6 * said.len()];
         client.read_exact(&mut heard).await.unwrap();
-        assert_eq!(&heard, b"\x81\x03one\x89\x00\x8a\x01p");
+        let texts: Vec<&[u8]> = heard.chunks(6).map(|frame| &frame[2..]).collect();
+        assert_eq!(texts, said.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
     }
 
     #[actix_web::test]
     async fn a_flush_that_is_given_up_goes_on_with_the_next() {
         let (mut client, mut out) = connection().await;
-        let large = "x".repeat(64 << 20);
-        out.text(large.as_str());
+        let large = Frame::text(&"x".repeat(1 << 20));
+        (0..64).for_each(|_| out.give(large.clone()));
         assert!(out.flush().now_or_never().is_none(), "no connection takes so much at once");
+        let given = large.0.repeat(64);
         let reading = async {
             let mut heard = Vec::new();
             client.read_to_end(&mut heard).await.unwrap();
@@ -131,19 +146,17 @@ mod tests {
             out.flush().await.unwrap();
         };
         let (heard, ()) = tokio::join!(reading, closing);
-        assert_eq!(heard.len(), large.len() + 10);
+        assert!(heard == given, "what was heard is not what was given");
     }
 
     #[actix_web::test]
-    async fn a_goodbye_says_why_and_waits_for_the_client() {
+    async fn a_goodbye_waits_for_the_client() {
         let (mut client, out) = connection().await;
-        let mut closing = Box::pin(out.close(4400, &"ß".repeat(100)));
+        let mut closing = Box::pin(out.close(4400, "why"));
         assert!((&mut closing).now_or_never().is_none());
         let mut heard = Vec::new();
         client.read_to_end(&mut heard).await.unwrap();
-        // 61 of these letters are the most that 123 bytes hold.
-        let expected = [&[0x88, 124][..], &4400_u16.to_be_bytes(), "ß".repeat(61).as_bytes()].concat();
-        assert_eq!(heard, expected);
+        assert_eq!(heard, Frame::close(4400, "why").0);
         drop(client);
         closing.await;
     }

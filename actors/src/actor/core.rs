@@ -16,6 +16,7 @@ use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::{Persistence, PersistenceParts};
 use super::registry::{GeofenceRegistry, Shelves};
+use super::sightings::Sightings;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use crate::clock::Clock;
 use crate::live::{Health, LiveConfig, LiveParts};
@@ -72,7 +73,10 @@ impl Core {
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let occupancy = Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, meters.clone());
+        let sightings = Sightings::new(permits.clone());
+        threads.desk.spawn(sightings.clone().keep_telling());
+        let occupancy =
+            Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
         let cache = cache.map(|cache| {
             let meters = meters.clone();
@@ -99,6 +103,7 @@ impl Core {
             lanes: threads.lanes.clone(),
             persistence: persistence.clone(),
             occupancy: occupancy.clone(),
+            sightings,
             shelves: shelves.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),

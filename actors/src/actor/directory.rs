@@ -12,6 +12,7 @@ use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::Persistence;
 use super::registry::Shelves;
+use super::sightings::Sightings;
 use super::suspects::Suspects;
 use super::vehicle::{Rename, Report, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
@@ -53,6 +54,7 @@ pub(crate) struct DirectoryParts {
     pub(crate) lanes: Vec<ArbiterHandle>,
     pub(crate) persistence: Addr<Persistence>,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) sightings: Sightings,
     pub(crate) shelves: Shelves,
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
@@ -172,6 +174,7 @@ impl Handler<Locate> for Directory {
             store: Arc::clone(&self.parts.store),
             persistence: self.parts.persistence.clone(),
             occupancy: self.parts.occupancy.clone(),
+            sightings: self.parts.sightings.clone(),
             clock: Arc::clone(&self.parts.clock),
             idle_after: self.parts.idle_after,
             term: self.parts.permits.begun_term(),

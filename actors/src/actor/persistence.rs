@@ -16,7 +16,7 @@ use super::batches::{Owed, Piece, Waiting, broken_invariant, dirty_vehicles, ref
 use super::cache::{Cache, CacheNewest};
 use super::corrections::{Corrections, Dirty};
 use super::line::{InFlight, Line};
-use super::occupancy::{self, CommittedVehicle, Occupancy, Replace};
+use super::occupancy::{self, CommittedVehicle, Occupancy, Replace, Withdraw};
 use super::patience::{in_time, reread};
 use super::permits::{Permit, Permits};
 use super::vehicle::{Done, Outcome};
@@ -213,6 +213,8 @@ impl Persistence {
             for owed in piece.owed.drain(..) {
                 tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
                 owed.line.cut();
+                let told = self.parts.occupancy.send(Withdraw(piece.batch.writes[0].vehicle_id));
+                ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
                 self.waiting.finished(1);
                 owed.done.send(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() })).ok();

@@ -12,9 +12,10 @@ use tokio::time::Instant;
 
 pub(crate) use super::asked::{Correct, Done, Outcome, Rename, Report, Retire, Settle};
 use super::line::{InFlight, Line};
-use super::occupancy::{Occupancy, Seed};
+use super::occupancy::{Occupancy, Seed, Withdraw};
 use super::permits::Permit;
 use super::persistence::{Barrier, Persistence, Write};
+use super::sightings::Sightings;
 use super::suspects::Suspects;
 use crate::clock::Clock;
 use crate::geofence::FenceSet;
@@ -35,6 +36,7 @@ pub(crate) struct VehicleParts {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) persistence: Addr<Persistence>,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) sightings: Sightings,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
     /// The newest term whose beginning was known at the start.
@@ -148,6 +150,10 @@ impl VehicleActor {
         done: Done,
     ) {
         let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
+        if state.last != self.state.last {
+            // Before the writer has it: its commit must find what was told.
+            self.parts.sightings.see(self.id(), self.parts.vehicle.organization_id, &state, &permit);
+        }
         let write = Write {
             age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
             vehicle_id: self.parts.vehicle.id,
@@ -172,6 +178,7 @@ impl VehicleActor {
             Err(SendError::Closed(write)) => (write, LiveError::Stopped),
         };
         self.correcting = None; // it remembers what has not happened
+        self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
         refuse(write.done, why);
     }
 
