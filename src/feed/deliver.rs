@@ -15,8 +15,8 @@ use super::session::{Socket, Step};
 use super::subscription::{Subscription, Told};
 use super::wire::{OccupancyOut, PART};
 use super::{cursor, wire};
-use crate::outflow::Frame;
 use crate::sessions::End;
+use crate::socket::Frame;
 
 /// Events read from the log at once.
 const LOG_PAGE: i64 = 500;

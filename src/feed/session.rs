@@ -134,7 +134,7 @@ pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening)
         }
         Err(stop) => (out, stop),
     };
-    goodbye(&outflow, stop).await;
+    goodbye(out, stop).await;
 }
 
 impl Socket {

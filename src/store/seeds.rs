@@ -8,11 +8,11 @@ use waypost_actors::model::{
     Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId, VehicleLimits,
 };
 use waypost_actors::ports::VehicleSeed;
-use waypost_actors::tracking::VehicleState;
 
 use super::calibration;
 use super::fence_row::{self, FenceRow};
 use super::sql::{Db, Result, Tx};
+use super::state_row::StateText;
 use super::time::Time;
 
 /// Spans in which a vehicle was out of service, oldest first.
@@ -20,8 +20,7 @@ type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
 /// Every vehicle in use, and those taken out whose stays are still open or that await a correction.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
-    type Row =
-        (Uuid, Uuid, String, Json<VehicleLimits>, Option<Json<VehicleState>>, Option<Time>, Option<Time>);
+    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, Option<Time>, Option<Time>);
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
         from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
         where v.deleted_at is null or s.dirty_from is not null \
@@ -38,7 +37,7 @@ pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
             out_of_service: spans.remove(&id).unwrap_or_default(),
             calibrations: calibrations.remove(&id).unwrap_or_default(),
         },
-        state: state.map(|Json(state)| state).unwrap_or_default(),
+        state: state.map(|StateText(state)| state).unwrap_or_default(),
         is_removed: deleted_at.is_some(),
         is_dirty: dirty.is_some(),
     };
