@@ -21,7 +21,7 @@ use crate::socket::Frame;
 /// Events read from the log at once.
 const LOG_PAGE: i64 = 500;
 
-impl Socket<'_> {
+impl Socket {
     pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter) -> Step {
         let (now, audience) = (self.feed.live.now(), filter.interest.audience);
         let asked_for = asked
