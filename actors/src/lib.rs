@@ -16,6 +16,7 @@ pub mod meters;
 pub mod model;
 pub mod ports;
 pub mod report;
+mod sighting;
 pub mod tracking;
 pub mod view;
 pub mod watch;

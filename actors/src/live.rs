@@ -19,7 +19,7 @@ use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
 pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
-use crate::watch::{Audience, Watch};
+use crate::watch::{Interest, Watch};
 use settle::Owed;
 
 /// Why the live core did not do what was asked.
@@ -244,9 +244,10 @@ impl Live {
         self.core.occupancy.send(Running(vehicles)).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// Everything as it is now, and every commit from now on.
-    pub async fn watch(&self, audience: Audience) -> Result<Watch, LiveError> {
-        let start = StartWatch { audience, capacity: self.core.watch_capacity };
+    /// Everything as it is now, every commit from now on that is of interest, and where vehicles are before that
+    /// is committed.
+    pub async fn watch(&self, interest: impl Into<Interest>) -> Result<Watch, LiveError> {
+        let start = StartWatch { interest: interest.into(), capacity: self.core.watch_capacity };
         self.core.occupancy.send(start).await.map_err(|_| LiveError::Stopped)
     }
 

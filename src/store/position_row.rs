@@ -47,6 +47,19 @@ impl Report {
         matches!(self.quarantine, None | Some(Quarantine::Speed))
     }
 
+    /// Whether it says no more than where, how fast and which way.
+    const fn is_bare(&self) -> bool {
+        let Fix { altitude_meters, accuracy_meters, odometer_km, ignition, fuel, fuel_cumulative, .. } =
+            &self.fix;
+        self.quarantine.is_none()
+            && altitude_meters.is_none()
+            && accuracy_meters.is_none()
+            && odometer_km.is_none()
+            && ignition.is_none()
+            && fuel.is_none()
+            && fuel_cumulative.is_none()
+    }
+
     fn key(&self) -> KeyBits {
         let place = self.fix.place;
         bits(self.vehicle.0, self.fix.recorded_at.as_micros(), place.latitude, place.longitude)
@@ -85,30 +98,35 @@ fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
             Column::$kind(rows.iter().map(|Report { fix: $fix, .. }| $value).collect())
         };
     }
-    Insert {
-        into: "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
-            heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
-            fuel_liters, fuel_raw, fuel_cumulative, quarantine)",
-        columns: vec![
-            Column::Uuid(rows.iter().map(|report| report.vehicle.0).collect()),
-            column!(Time, fix => Time(fix.recorded_at)),
-            column!(Float, fix => fix.place.latitude),
-            column!(Float, fix => fix.place.longitude),
-            column!(Time, fix => Time(fix.received_at)),
-            column!(MaybeFloat, fix => fix.speed_kmh),
-            column!(MaybeFloat, fix => fix.heading_degrees),
-            column!(MaybeFloat, fix => fix.altitude_meters),
-            column!(MaybeFloat, fix => fix.accuracy_meters),
-            column!(MaybeFloat, fix => fix.odometer_km),
-            column!(MaybeBool, fix => fix.ignition),
-            column!(MaybeFloat, fix => percent(fix)),
-            column!(MaybeFloat, fix => liters(fix)),
-            column!(MaybeFloat, fix => raw(fix)),
-            column!(MaybeFloat, fix => fix.fuel_cumulative),
-            Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
-        ],
-        after,
+    let mut columns = vec![
+        Column::Uuid(rows.iter().map(|report| report.vehicle.0).collect()),
+        column!(Time, fix => Time(fix.recorded_at)),
+        column!(Float, fix => fix.place.latitude),
+        column!(Float, fix => fix.place.longitude),
+        column!(Time, fix => Time(fix.received_at)),
+        column!(MaybeFloat, fix => fix.speed_kmh),
+        column!(MaybeFloat, fix => fix.heading_degrees),
+    ];
+    if rows.iter().all(Report::is_bare) {
+        let into = "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
+            heading_degrees)";
+        return Insert { into, columns, after };
     }
+    columns.extend([
+        column!(MaybeFloat, fix => fix.altitude_meters),
+        column!(MaybeFloat, fix => fix.accuracy_meters),
+        column!(MaybeFloat, fix => fix.odometer_km),
+        column!(MaybeBool, fix => fix.ignition),
+        column!(MaybeFloat, fix => percent(fix)),
+        column!(MaybeFloat, fix => liters(fix)),
+        column!(MaybeFloat, fix => raw(fix)),
+        column!(MaybeFloat, fix => fix.fuel_cumulative),
+        Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
+    ]);
+    let into = "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
+        heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
+        fuel_liters, fuel_raw, fuel_cumulative, quarantine)";
+    Insert { into, columns, after }
 }
 
 /// What the positions of a batch came to.
@@ -127,8 +145,17 @@ impl Stored {
     }
 }
 
+/// Whether fixes that cannot be stored already ([`Standing::Fresh`]) are looked up all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fresh {
+    /// They are not: one that is stored is a conflict, and ends the transaction.
+    Believed,
+    /// They are, and one that is stored stays as it is.
+    Doubted,
+}
+
 /// Stores the batch's fixes.
-pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<Stored> {
+pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite], trust: Fresh) -> Result<Stored> {
     let mut stored = Stored { counts: vec![Counts::default(); writes.len()], late: vec![None; writes.len()] };
     let (mut fresh, mut recheck) = (Vec::new(), Vec::new());
     for (index, write) in writes.iter().enumerate() {
@@ -151,7 +178,8 @@ pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Res
             }
         }
     }
-    insert(&fresh, "on conflict do nothing").run(tx).await?;
+    let conflict = if trust == Fresh::Believed { "" } else { "on conflict do nothing" };
+    insert(&fresh, conflict).run(tx).await?;
     if !recheck.is_empty() {
         recheck_positions(tx, &recheck, &mut stored).await?;
     }

@@ -17,6 +17,7 @@ use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::{Persistence, PersistenceParts};
 use super::registry::{GeofenceRegistry, Shelves};
+use super::sightings::Sightings;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use crate::clock::Clock;
 use crate::live::{Health, LiveConfig, LiveParts};
@@ -61,13 +62,16 @@ impl Threads {
 }
 
 impl Core {
-    pub(crate) fn start(parts: LiveParts, seeds: Seeds) -> Self {
+    pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock } = parts;
         let threads = Threads::start(config.lanes);
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence, meters.clone());
+        let sightings = Sightings::new(permits.clone());
+        threads.desk.spawn(sightings.clone().keep_telling());
+        let occupancy =
+            Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
         let cache = cache.map(|cache| {
             let meters = meters.clone();
@@ -94,6 +98,7 @@ impl Core {
             lanes: threads.lanes.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
+            sightings,
             shelves: shelves.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),

@@ -13,6 +13,7 @@ use super::lanes::{Lane, Lanes};
 use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::registry::Shelves;
+use super::sightings::Sightings;
 use super::suspects::Suspects;
 use super::vehicle::{Leave, Rename, Report, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
@@ -56,6 +57,7 @@ pub(crate) struct DirectoryParts {
     pub(crate) lanes: Lanes,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) sightings: Sightings,
     pub(crate) shelves: Shelves,
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
@@ -69,6 +71,13 @@ pub(crate) struct DirectoryParts {
 struct Entry {
     vehicle: Arc<Vehicle>,
     inlet: Option<Inlet>,
+    /// What went wrong with its actors; of a vehicle that had any.
+    past: Option<Box<Past>>,
+}
+
+/// What went wrong with a vehicle's actors.
+#[derive(Default)]
+struct Past {
     restarts: Vec<Instant>,
     suspects: Suspects,
 }
@@ -102,18 +111,26 @@ impl Directory {
     }
 }
 
+impl Past {
+    /// Whether nothing went wrong that still counts.
+    fn is_over(&self, window: Duration) -> bool {
+        self.suspects.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
+    }
+}
+
 impl Entry {
     fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, inlet: None, restarts: Vec::new(), suspects: Suspects::default() }
+        Self { vehicle, inlet: None, past: None }
     }
 
     /// Notes a restart; `false` when the budget is used up.
     fn may_restart(&mut self, window: Duration) -> bool {
-        self.restarts.retain(|at| at.elapsed() < window);
-        if self.restarts.len() >= RESTART_BUDGET {
+        let restarts = &mut self.past.get_or_insert_default().restarts;
+        restarts.retain(|at| at.elapsed() < window);
+        if restarts.len() >= RESTART_BUDGET {
             return false;
         }
-        self.restarts.push(Instant::now());
+        restarts.push(Instant::now());
         true
     }
 }
@@ -169,13 +186,14 @@ impl Handler<Locate> for Directory {
             store: Arc::clone(&self.parts.store),
             writer: self.parts.writer.clone(),
             occupancy: self.parts.occupancy.clone(),
+            sightings: self.parts.sightings.clone(),
             clock: Arc::clone(&self.parts.clock),
             idle_after: self.parts.idle_after,
             term: self.parts.permits.begun_term(),
             restarted,
             passivated: ctx.address().recipient(),
             generation: self.generation,
-            suspects: entry.suspects.clone(),
+            suspects: entry.past.get_or_insert_default().suspects.clone(),
             meters: self.parts.meters.clone(),
         };
         let lane = locate.near.unwrap_or_else(|| self.parts.lanes.of(locate.vehicle));
@@ -202,6 +220,7 @@ impl Handler<Passivated> for Directory {
             && entry.inlet.as_ref().is_some_and(|inlet| inlet.generation == gone.generation)
         {
             entry.inlet = None;
+            entry.past.take_if(|past| past.is_over(self.parts.restart_window));
         }
     }
 }

@@ -17,7 +17,7 @@ use super::cache::{Cache, CacheNewest};
 use super::commit::{Ended, commit};
 use super::corrections::{Corrections, Dirty};
 use super::inbox::{Bell, Inbox, Ring, Writer};
-use super::occupancy::{Occupancy, Replace};
+use super::occupancy::{Occupancy, Replace, Withdraw};
 use super::patience::reread;
 use super::permits::Permits;
 use super::vehicle::Outcome;
@@ -224,6 +224,8 @@ impl Persistence {
             for owed in piece.owed.drain(..) {
                 tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
                 owed.line.cut();
+                let told = self.parts.occupancy.send(Withdraw(piece.batch.writes[0].vehicle_id));
+                ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
                 self.waiting.finished(1);
                 owed.done.send(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() })).ok();

@@ -14,8 +14,9 @@ pub(crate) use super::asked::{Correct, Done, Leave, Outcome, Rename, Report, Ret
 use super::directory::Passivated;
 use super::inbox::{Write, Writer};
 use super::line::{InFlight, Line};
-use super::occupancy::{Occupancy, Seed};
+use super::occupancy::{Occupancy, Seed, Withdraw};
 use super::permits::Permit;
+use super::sightings::Sightings;
 use super::suspects::Suspects;
 use crate::clock::Clock;
 use crate::geofence::FenceSet;
@@ -36,6 +37,7 @@ pub(crate) struct VehicleParts {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) sightings: Sightings,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
     /// The newest term whose beginning was known at the start.
@@ -149,6 +151,10 @@ impl VehicleActor {
         done: Done,
     ) {
         let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
+        if state.last != self.state.last {
+            // Before the writer has it: its commit must find what was told.
+            self.parts.sightings.see(self.id(), self.parts.vehicle.organization_id, &state, &permit);
+        }
         let write = Write {
             age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
             vehicle_id: self.parts.vehicle.id,
@@ -164,6 +170,7 @@ impl VehicleActor {
             Ok(()) => self.state = state,
             Err(write) => {
                 self.correcting = None; // it remembers what has not happened
+                self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
                 refuse(write.done, LiveError::Stopped);
             }
         }

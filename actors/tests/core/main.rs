@@ -16,6 +16,7 @@ mod ledger;
 mod panics;
 mod passivation;
 mod poison;
+mod seen;
 mod stopping;
 mod store;
 mod storm;
