@@ -15,13 +15,13 @@ use super::session::{Socket, Step};
 use super::subscription::{Subscription, Told};
 use super::wire::{OccupancyOut, PART};
 use super::{cursor, wire};
-use crate::outflow::Frame;
 use crate::sessions::End;
+use crate::socket::Frame;
 
 /// Events read from the log at once.
 const LOG_PAGE: i64 = 500;
 
-impl Socket<'_> {
+impl Socket {
     pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter) -> Step {
         let (now, audience) = (self.feed.live.now(), filter.interest.audience);
         let asked_for = asked

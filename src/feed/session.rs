@@ -4,8 +4,6 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream};
-use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
@@ -20,8 +18,9 @@ use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
-use crate::outflow::{Frame, Gone, Outflow};
+use crate::frames::Broken;
 use crate::sessions::{End, Sessions};
+use crate::socket::{Closed, Frame, Message, Messages, Out};
 
 /// What a feed works with.
 #[derive(Clone)]
@@ -72,20 +71,20 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The open sockets, of which it becomes one.
     pub sessions: Sessions,
-    /// Its way out.
-    pub outflow: Outflow,
 }
 
 /// A store that takes longer to say whether a session holds is asked the next time.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
+/// Bytes that may wait for the connection before more is sent; one message over it, since it is not cut.
+const ROOM_BYTES: usize = 64 * 1024;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
 
 pub(super) type Step = Result<(), Stop>;
 
 /// A signed-in socket and what it subscribed to.
-pub(super) struct Socket<'a> {
-    out: &'a Outflow,
+pub(super) struct Socket {
+    out: Out,
     pub(super) feed: Feed,
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
@@ -101,21 +100,21 @@ pub(super) struct Socket<'a> {
 }
 
 /// Serves a dispatcher's socket until it closes.
-pub async fn run(mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions, outflow } = opening;
+pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening) {
+    let Opening { caller, sessions } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
         None => tokio::select! {
-            caller = sign_in(&mut frames, &feed) => caller,
+            caller = sign_in(&mut messages, &feed) => caller,
             end = stopped(&mut stopping) => Err(ended(end)),
         },
     };
-    let stop = match caller {
+    let (out, stop) = match caller {
         Ok(caller) => {
             let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
-                out: &outflow,
+                out,
                 storing: feed.live.storing(),
                 feed,
                 caller,
@@ -127,18 +126,19 @@ pub async fn run(mut frames: AggregatedMessageStream, feed: Feed, opening: Openi
                 turn: 0,
             };
             // Whoever took the right away since the look-up found no socket to end.
-            match socket.check().await {
-                Ok(()) => socket.serve(frames).await,
+            let stop = match socket.check().await {
+                Ok(()) => socket.serve(messages).await,
                 Err(stop) => stop,
-            }
+            };
+            (socket.out, stop)
         }
-        Err(stop) => stop,
+        Err(stop) => (out, stop),
     };
-    goodbye(&outflow, stop).await;
+    goodbye(out, stop).await;
 }
 
-impl Socket<'_> {
-    async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
+impl Socket {
+    async fn serve(&mut self, mut messages: Messages) -> Stop {
         let every = |period: Duration| {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -149,11 +149,14 @@ impl Socket<'_> {
         let mut check = every(self.feed.limits.check_every);
         loop {
             let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
+            let has_waiting = self.out.waiting_bytes() > 0;
             let step = tokio::select! {
+                // What is sent waits for what else there is to send: one write for all of it.
+                biased;
                 end = stopped(&mut self.stopping) => return ended(end),
-                frame = frames.next() => {
+                message = messages.next() => {
                     self.unanswered = 0;
-                    self.hear(frame).await
+                    self.hear(message).await
                 }
                 (index, news) = next_news(&mut self.subscriptions, self.turn) => {
                     self.turn = index + 1;
@@ -163,6 +166,7 @@ impl Socket<'_> {
                 () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
+                taken = self.out.flush(), if has_waiting => taken.map_err(|Closed| Stop::Gone),
             };
             if let Err(stop) = step {
                 return stop;
@@ -170,9 +174,9 @@ impl Socket<'_> {
         }
     }
 
-    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, actix_ws::ProtocolError>>) -> Step {
-        match frame {
-            Some(Ok(AggregatedMessage::Text(text))) => match serde_json::from_str(&text) {
+    async fn hear(&mut self, message: Option<Result<Message, Broken>>) -> Step {
+        match message {
+            Some(Ok(Message::Text(text))) => match serde_json::from_str(&text) {
                 Ok(Heard::Subscribe(asked)) => self.subscribe(&asked).await,
                 Ok(Heard::Unsubscribe { id }) => {
                     self.subscriptions.retain(|subscription| subscription.id != id);
@@ -184,11 +188,11 @@ impl Socket<'_> {
                 }
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
-            Some(Ok(AggregatedMessage::Ping(payload))) => self.send(Frame::pong(&payload)).await,
-            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Binary(_))) => Err(not_text()),
-            Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
-            Some(Err(error)) => Err(broken(error)),
+            Some(Ok(Message::Ping(payload))) => self.send(Frame::pong(&payload)).await,
+            Some(Ok(Message::Pong)) => Ok(()),
+            Some(Ok(Message::Binary)) => Err(not_text()),
+            Some(Ok(Message::Close)) | None => Err(Stop::Gone),
+            Some(Err(why)) => Err(broken(why)),
         }
     }
 
@@ -227,7 +231,7 @@ impl Socket<'_> {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
-        self.send(Frame::ping(b"")).await?;
+        self.send(Frame::ping()).await?;
         let storing = self.storing.is_so();
         self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
     }
@@ -253,17 +257,24 @@ impl Socket<'_> {
         self.send(Frame::text(&wire::json(say))).await
     }
 
-    /// Hands something to the connection; a client that takes nothing for too long is closed. Whoever does not
-    /// read keeps no server from stopping.
+    /// Gives something to the connection once it has room for it; a client that takes nothing for too long is closed.
+    /// Whoever does not read keeps no server from stopping.
     pub(super) async fn send(&mut self, frame: Frame) -> Step {
-        tokio::select! {
-            biased;
-            sent = timeout(self.feed.limits.write_within, self.out.send(frame)) => match sent {
-                Ok(sent) => sent.map_err(|Gone| Stop::Gone),
-                Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
-            },
-            end = stopped(&mut self.stopping) => Err(ended(end)),
+        if self.out.waiting_bytes() >= ROOM_BYTES {
+            tokio::select! {
+                biased;
+                taken = timeout(self.feed.limits.write_within, self.out.room(ROOM_BYTES)) => match taken {
+                    Ok(taken) => taken.map_err(|Closed| Stop::Gone)?,
+                    Err(_) => {
+                        let detail = "the client does not read".to_owned();
+                        return Err(Stop::Close(Close(4408, "slowReader", detail)));
+                    }
+                },
+                end = stopped(&mut self.stopping) => return Err(ended(end)),
+            }
         }
+        self.out.give(frame);
+        Ok(())
     }
 }
 

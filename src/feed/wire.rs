@@ -10,7 +10,7 @@ use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{Glance, Sighting};
 
 use super::changes::{Change, Known};
-use crate::outflow::Frame;
+use crate::socket::Frame;
 
 /// About what a vehicle takes in a message.
 const VEHICLE_BYTES: usize = 320;

@@ -9,11 +9,14 @@
 mod asked;
 mod batches;
 pub(crate) mod cache;
+mod commit;
 pub(crate) mod core;
 pub(crate) mod corrections;
 pub(crate) mod desk;
 pub(crate) mod directory;
 pub(crate) mod glimpse;
+pub(crate) mod inbox;
+pub(crate) mod lanes;
 pub(crate) mod line;
 pub(crate) mod occupancy;
 mod patience;

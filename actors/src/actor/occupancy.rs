@@ -36,8 +36,9 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
+    /// Takes the states out of the seeds.
     pub(crate) fn new(
-        seeds: &[VehicleSeed],
+        seeds: &mut [VehicleSeed],
         next_sequence: i64,
         sightings: Sightings,
         meters: Meters,
@@ -51,7 +52,7 @@ impl Occupancy {
             next_sequence,
         };
         for seed in seeds {
-            let state = Arc::new(seed.state.clone());
+            let state = Arc::new(std::mem::take(&mut seed.state));
             occupancy.put(seed.vehicle.id, seed.vehicle.organization_id, state);
         }
         occupancy
