@@ -104,10 +104,29 @@ fn polygons(criterion: &mut Criterion) {
 
 fn indexes(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("index");
-    for fences in [100, 10_000, 100_000] {
+    for fences in [1_000, 10_000, 100_000] {
         let set = fence_set(&world(fences, 100));
         let (places, mut at) = (places((WEST, SOUTH), WIDTH), 0);
-        group.bench_function(BenchmarkId::from_parameter(fences), |bencher| {
+        let ends: Vec<Place> =
+            places.iter().map(|from| Place::new(from.latitude, from.longitude + 0.000_2)).collect();
+        group.bench_function(BenchmarkId::new("way", fences), |bencher| {
+            bencher.iter(|| {
+                let mut near = 0_u32;
+                let from = *next(&places, &mut at);
+                set.for_each_near_segment(from, ends[at], |_| near += 1);
+                near
+            });
+        });
+        let mut edited = set.clone();
+        let mut number = 0;
+        let all: Vec<Arc<FenceTimeline>> = set.iter().cloned().collect();
+        group.bench_function(BenchmarkId::new("edit", fences), |bencher| {
+            bencher.iter(|| {
+                number = (number + 7_919) % all.len();
+                edited = edited.with(Arc::clone(&all[number]));
+            });
+        });
+        group.bench_function(BenchmarkId::new("place", fences), |bencher| {
             bencher.iter(|| {
                 let (place, mut inside) = (*next(&places, &mut at), 0_u32);
                 set.for_each_near(place, |fence| inside += u32::from(fence.newest().shape.covers(place)));
@@ -120,7 +139,7 @@ fn indexes(criterion: &mut Criterion) {
 
 fn engines(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("engine");
-    for fences in [100, 10_000] {
+    for fences in [1_000, 10_000, 100_000] {
         let set = fence_set(&world(fences, 100));
         let vehicle = Vehicle {
             id: VehicleId(Uuid::from_u128(1)),

@@ -110,8 +110,8 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
     let [near, covering, engine] = nanoseconds([
         &mut || {
             for place in places {
-                set.for_each_near(*place, |fence| {
-                    black_box(fence.id);
+                set.for_each_near(*place, |near| {
+                    black_box(near.fence.id);
                 });
             }
             places.len() as u64
@@ -119,7 +119,7 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         &mut || {
             inside = 0;
             for place in places {
-                set.for_each_near(*place, |fence| inside += u64::from(fence.newest().shape.covers(*place)));
+                set.for_each_near(*place, |near| inside += u64::from(near.is_in(near.fence.newest())));
             }
             places.len() as u64
         },

@@ -14,7 +14,7 @@ pub struct Shape {
     square_meters: f64,
 }
 
-enum Form {
+pub(super) enum Form {
     Circle(CircleShape),
     Polygon(Box<PolygonShape>),
 }
@@ -120,6 +120,14 @@ impl Shape {
     /// 1.5 % larger than need be.
     pub fn boxes(&self) -> impl Iterator<Item = GeoBox> {
         self.boxes.iter().copied()
+    }
+
+    pub(super) fn box_list(&self) -> &[GeoBox] {
+        &self.boxes
+    }
+
+    pub(super) const fn form(&self) -> &Form {
+        &self.form
     }
 
     /// The area on WGS 84 in square metres.

@@ -135,6 +135,17 @@ impl FenceTimeline {
         self.boxes.iter().any(|area| area.is_within(place, meters))
     }
 
+    /// The first shapes that versions had, each once and no more than so many.
+    pub(super) fn shapes(&self, most: usize) -> Vec<&Shape> {
+        let mut shapes: Vec<&Arc<Shape>> = Vec::new();
+        for PreparedVersion { shape, .. } in &self.versions {
+            if shapes.len() < most && !shapes.iter().any(|known| Arc::ptr_eq(known, shape)) {
+                shapes.push(shape);
+            }
+        }
+        shapes.into_iter().map(Arc::as_ref).collect()
+    }
+
     /// The distinct boxes of all versions.
     pub(super) fn boxes(&self) -> &[GeoBox] {
         &self.boxes

@@ -91,13 +91,12 @@ fn enter(
     effects: &mut Effects,
 ) {
     let known = state.stays.len();
-    context.fences.for_each_near(fix.place, |fence| {
+    context.fences.for_each_near(fix.place, |near| {
+        let fence = near.fence;
         let Some(version) = fence.in_force_at(fix.recorded_at).filter(|version| version.active) else {
             return;
         };
-        if state.stays[..known].iter().any(|stay| stay.geofence_id == fence.id)
-            || !version.shape.covers(fix.place)
-        {
+        if state.stays[..known].iter().any(|stay| stay.geofence_id == fence.id) || !near.is_in(version) {
             return;
         }
         let records = effects.events[first_event..].iter().filter(|event| event.geofence_id == fence.id);

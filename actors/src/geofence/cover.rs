@@ -1,0 +1,160 @@
+//! The fences of an organization on the cells of the world: whoever asks about a place learns at once which
+//! fences hold it for certain, and which few may.
+//!
+//! A tree of blocks that never changes under its readers: an edit copies the blocks it comes through and
+//! shares the rest. So it costs what its fence has cells, however many other fences there are, and there
+//! is nothing to be built anew.
+
+use std::sync::Arc;
+
+use super::FenceTimeline;
+use super::cells::{Block, Mask, Spot, Way, cells};
+use super::sketch::{Masks, Sketch};
+
+/// The cells of a block, and what lies in them.
+#[derive(Clone)]
+pub(super) struct Cover {
+    /// Cells that have smaller ones, which are in `blocks` in the order of these bits.
+    divided: Mask,
+    blocks: Arc<[Self]>,
+    /// What these cells are to fences. No place is in two cells of one fence.
+    holdings: Arc<[Holding]>,
+}
+
+#[derive(Clone)]
+struct Holding {
+    fence: Arc<FenceTimeline>,
+    masks: Masks,
+}
+
+impl Default for Cover {
+    fn default() -> Self {
+        Self { divided: 0, blocks: Arc::new([]), holdings: Arc::new([]) }
+    }
+}
+
+impl Cover {
+    /// Cells along the longer side of a fence's largest box. More of them leave fewer places whose fences
+    /// must be looked at closer, and take more memory.
+    const MOST_CELLS: f64 = 32.0;
+
+    /// Adds a fence that is not in it.
+    pub(super) fn insert(&mut self, fence: &Arc<FenceTimeline>) {
+        self.insert_in(&Block::WORLD, &Sketch::of(fence), fence, cell_bits(fence));
+    }
+
+    fn insert_in(&mut self, block: &Block, sketch: &Sketch<'_>, fence: &Arc<FenceTimeline>, cell_bits: u32) {
+        let drawing = sketch.draw(block);
+        let Masks { inside, maybe } = drawing.masks;
+        let divided = if block.cell_bits() > cell_bits { maybe } else { 0 };
+        let masks = Masks { inside, maybe: maybe & !divided };
+        if masks.inside | masks.maybe != 0 {
+            let new = Holding { fence: Arc::clone(fence), masks };
+            self.holdings = self.holdings.iter().cloned().chain([new]).collect();
+        }
+        self.divide(divided);
+        if divided != 0 {
+            let blocks = Arc::make_mut(&mut self.blocks);
+            for cell in cells(divided) {
+                let inner = &mut blocks[position(self.divided, cell)];
+                inner.insert_in(&block.within(cell), &drawing.within(cell), fence, cell_bits);
+            }
+        }
+    }
+
+    /// Takes a fence out that was inserted as it is here.
+    pub(super) fn remove(&mut self, fence: &FenceTimeline) {
+        self.remove_in(&Block::WORLD, fence, cell_bits(fence));
+    }
+
+    fn remove_in(&mut self, block: &Block, fence: &FenceTimeline, cell_bits: u32) {
+        if self.holdings.iter().any(|held| held.fence.id == fence.id) {
+            self.holdings = self.holdings.iter().filter(|held| held.fence.id != fence.id).cloned().collect();
+        }
+        let is_divided = block.cell_bits() > cell_bits;
+        let within = if is_divided { self.divided & block.touched_by(fence.boxes()) } else { 0 };
+        if within != 0 {
+            let blocks = Arc::make_mut(&mut self.blocks);
+            for cell in cells(within) {
+                blocks[position(self.divided, cell)].remove_in(&block.within(cell), fence, cell_bits);
+            }
+            self.drop_empty();
+        }
+    }
+
+    /// Gives cells blocks of their own, those that have none.
+    fn divide(&mut self, wanted: Mask) {
+        if wanted & !self.divided == 0 {
+            return;
+        }
+        let all = self.divided | wanted;
+        let known = |cell: u32| self.divided & (1 << cell) != 0;
+        let block = |cell| {
+            if known(cell) { self.blocks[position(self.divided, cell)].clone() } else { Self::default() }
+        };
+        self.blocks = cells(all).map(block).collect();
+        self.divided = all;
+    }
+
+    fn drop_empty(&mut self) {
+        let is_empty = |block: &Self| block.divided == 0 && block.holdings.is_empty();
+        if self.blocks.iter().any(is_empty) {
+            let kept = cells(self.divided).zip(self.blocks.iter()).filter(|(_, block)| !is_empty(block));
+            let (divided, blocks): (Vec<u32>, Vec<Self>) =
+                kept.map(|(cell, block)| (cell, block.clone())).unzip();
+            self.divided = divided.into_iter().fold(0, |all, cell| all | 1 << cell);
+            self.blocks = blocks.into();
+        }
+    }
+
+    /// Calls `each` once with every fence that may hold a spot, and whether it does for certain: each of
+    /// its shapes.
+    pub(super) fn for_each_at<'a>(&'a self, spot: Spot, mut each: impl FnMut(&'a Arc<FenceTimeline>, bool)) {
+        let (mut here, mut block) = (self, Block::WORLD);
+        loop {
+            let cell = block.cell(spot);
+            let bit = 1 << cell;
+            for held in here.holdings.iter() {
+                if (held.masks.inside | held.masks.maybe) & bit != 0 {
+                    each(&held.fence, held.masks.inside & bit != 0);
+                }
+            }
+            if here.divided & bit == 0 {
+                break;
+            }
+            here = &here.blocks[position(here.divided, cell)];
+            block = block.within(cell);
+        }
+    }
+
+    /// Lists every fence whose edge a way may meet, some of them more than once.
+    pub(super) fn list_met<'a>(&'a self, way: &Way, into: &mut Vec<&'a Arc<FenceTimeline>>) {
+        self.list_met_in(&Block::WORLD, way, into);
+    }
+
+    fn list_met_in<'a>(&'a self, block: &Block, way: &Way, into: &mut Vec<&'a Arc<FenceTimeline>>) {
+        let touched = block.touched(way);
+        let met = self.holdings.iter().filter(|held| held.masks.maybe & touched != 0);
+        into.extend(met.map(|held| &held.fence));
+        for cell in cells(self.divided & touched) {
+            self.blocks[position(self.divided, cell)].list_met_in(&block.within(cell), way, into);
+        }
+    }
+
+    /// Bytes on the heap, the fences aside.
+    pub(super) fn heap_bytes(&self) -> usize {
+        const COUNTS: usize = 2 * size_of::<usize>();
+        let own = 2 * COUNTS + size_of_val(&*self.holdings) + size_of_val(&*self.blocks);
+        own + self.blocks.iter().map(Self::heap_bytes).sum::<usize>()
+    }
+}
+
+/// How wide the least cells of a fence are.
+fn cell_bits(fence: &FenceTimeline) -> u32 {
+    Block::bits_for(fence.boxes().iter(), Cover::MOST_CELLS)
+}
+
+/// Where a cell's block is among those of a mask.
+const fn position(mask: Mask, cell: u32) -> usize {
+    (mask & ((1 << cell) - 1)).count_ones() as usize
+}
