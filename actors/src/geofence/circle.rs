@@ -12,6 +12,7 @@ const BAND: std::ops::RangeInclusive<f64> = 0.993..=1.007;
 const LEAST_METERS_PER_DEGREE_NORTH: f64 = 110_574.0;
 
 /// A circle ready for questions.
+#[derive(PartialEq)]
 pub(super) struct CircleShape {
     circle: Circle,
 }

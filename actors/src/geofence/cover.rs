@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::FenceTimeline;
 use super::cells::{Block, Mask, Spot, Way, cells};
-use super::sketch::{Masks, Sketch};
+use super::sketch::{Drawing, Masks, Sketch, cell_bits};
 
 /// The cells of a block, and what lies in them.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(super) struct Cover {
     /// Cells that have smaller ones, which are in `blocks` in the order of these bits.
     divided: Mask,
@@ -27,38 +27,37 @@ struct Holding {
     masks: Masks,
 }
 
-impl Default for Cover {
-    fn default() -> Self {
-        Self { divided: 0, blocks: Arc::new([]), holdings: Arc::new([]) }
-    }
-}
-
 impl Cover {
-    /// Cells along the longer side of a fence's largest box. More of them leave fewer places whose fences
-    /// must be looked at closer, and take more memory.
-    const MOST_CELLS: f64 = 32.0;
+    /// Fences that are added side by side, so that a block they share is copied once for all of them.
+    const TOGETHER: usize = 64;
 
-    /// Adds a fence that is not in it.
-    pub(super) fn insert(&mut self, fence: &Arc<FenceTimeline>) {
-        self.insert_in(&Block::WORLD, &Sketch::of(fence), fence, cell_bits(fence));
+    /// Adds fences that are not in it.
+    pub(super) fn insert(&mut self, fences: &[Arc<FenceTimeline>]) {
+        for some in fences.chunks(Self::TOGETHER) {
+            let sketches: Vec<Sketch<'_>> = some.iter().map(Sketch::of).collect();
+            self.insert_in(&Block::WORLD, &sketches);
+        }
     }
 
-    fn insert_in(&mut self, block: &Block, sketch: &Sketch<'_>, fence: &Arc<FenceTimeline>, cell_bits: u32) {
-        let drawing = sketch.draw(block);
-        let Masks { inside, maybe } = drawing.masks;
-        let divided = if block.cell_bits() > cell_bits { maybe } else { 0 };
-        let masks = Masks { inside, maybe: maybe & !divided };
-        if masks.inside | masks.maybe != 0 {
-            let new = Holding { fence: Arc::clone(fence), masks };
-            self.holdings = self.holdings.iter().cloned().chain([new]).collect();
+    fn insert_in(&mut self, block: &Block, sketches: &[Sketch<'_>]) {
+        let drawings: Vec<Drawing<'_, '_>> = sketches.iter().map(|sketch| sketch.draw(block)).collect();
+        let new = drawings.iter().filter(|drawing| drawing.masks.inside | drawing.masks.maybe != 0);
+        let new: Vec<Holding> =
+            new.map(|drawing| Holding { fence: Arc::clone(drawing.fence()), masks: drawing.masks }).collect();
+        if !new.is_empty() {
+            self.holdings = self.holdings.iter().cloned().chain(new).collect();
         }
+        let divided = drawings.iter().fold(0, |all, drawing| all | drawing.unsettled);
         self.divide(divided);
         if divided != 0 {
             let blocks = Arc::make_mut(&mut self.blocks);
             for cell in cells(divided) {
-                let inner = &mut blocks[position(self.divided, cell)];
-                inner.insert_in(&block.within(cell), &drawing.within(cell), fence, cell_bits);
+                let unsettled = drawings.iter().filter(|drawing| drawing.unsettled & (1 << cell) != 0);
+                let closer: Vec<Sketch<'_>> = unsettled.map(|drawing| drawing.within(cell)).collect();
+                blocks[position(self.divided, cell)].insert_in(&block.within(cell), &closer);
             }
+            // A closer look may find nothing there.
+            self.drop_empty();
         }
     }
 
@@ -144,14 +143,10 @@ impl Cover {
     /// Bytes on the heap, the fences aside.
     pub(super) fn heap_bytes(&self) -> usize {
         const COUNTS: usize = 2 * size_of::<usize>();
-        let own = 2 * COUNTS + size_of_val(&*self.holdings) + size_of_val(&*self.blocks);
-        own + self.blocks.iter().map(Self::heap_bytes).sum::<usize>()
+        let slices = [size_of_val(&*self.holdings), size_of_val(&*self.blocks)];
+        slices.into_iter().filter(|bytes| *bytes > 0).map(|bytes| bytes + COUNTS).sum::<usize>()
+            + self.blocks.iter().map(Self::heap_bytes).sum::<usize>()
     }
-}
-
-/// How wide the least cells of a fence are.
-fn cell_bits(fence: &FenceTimeline) -> u32 {
-    Block::bits_for(fence.boxes().iter(), Cover::MOST_CELLS)
 }
 
 /// Where a cell's block is among those of a mask.

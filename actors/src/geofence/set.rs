@@ -53,11 +53,19 @@ impl FenceSet {
     /// Indexes fences. Of several with one id the last one counts.
     #[must_use]
     pub fn new(fences: Vec<Arc<FenceTimeline>>) -> Self {
-        let mut set = Self { roll: Roll::for_len(fences.len()), ..Self::default() };
+        let mut roll = Roll::for_len(fences.len());
         for fence in fences {
-            set.insert(fence);
+            roll.insert(fence);
         }
-        set
+        let fences: Vec<Arc<FenceTimeline>> = roll.iter().cloned().collect();
+        let mut cover = Cover::default();
+        cover.insert(&fences);
+        Self {
+            inferring: fences.iter().filter(|fence| fence.infers_passages()).count(),
+            last_effective_from: fences.iter().filter_map(|fence| fence.last_effective_from()).max(),
+            roll,
+            cover,
+        }
     }
 
     /// This set with a fence added, in place of one with the same id. Costs what the fence has cells and
@@ -65,24 +73,20 @@ impl FenceSet {
     #[must_use]
     pub fn with(&self, fence: Arc<FenceTimeline>) -> Self {
         let mut next = self.clone();
-        next.insert(fence);
-        next
-    }
-
-    fn insert(&mut self, fence: Arc<FenceTimeline>) {
-        let before = self.roll.insert(Arc::clone(&fence));
+        let before = next.roll.insert(Arc::clone(&fence));
         if let Some(before) = &before {
-            self.cover.remove(before);
-            self.inferring -= usize::from(before.infers_passages());
+            next.cover.remove(before);
+            next.inferring -= usize::from(before.infers_passages());
         }
-        self.cover.insert(&fence);
-        self.inferring += usize::from(fence.infers_passages());
+        next.cover.insert(std::slice::from_ref(&fence));
+        next.inferring += usize::from(fence.infers_passages());
         let (lost, gained) = (before.and_then(|f| f.last_effective_from()), fence.last_effective_from());
-        self.last_effective_from = if lost.is_some() && lost == self.last_effective_from && gained < lost {
-            self.iter().filter_map(|fence| fence.last_effective_from()).max()
+        next.last_effective_from = if lost.is_some() && lost == self.last_effective_from && gained < lost {
+            next.iter().filter_map(|fence| fence.last_effective_from()).max()
         } else {
             self.last_effective_from.max(gained)
         };
+        next
     }
 
     /// The fence of an id, if it is in the set.

@@ -122,6 +122,15 @@ impl Shape {
         self.boxes.iter().copied()
     }
 
+    /// Whether the other was prepared from an equal shape.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Circle(one), Form::Circle(other)) => one == other,
+            (Form::Polygon(one), Form::Polygon(other)) => one.edges().eq(other.edges()),
+            _ => false,
+        }
+    }
+
     pub(super) fn box_list(&self) -> &[GeoBox] {
         &self.boxes
     }

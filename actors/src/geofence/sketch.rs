@@ -3,6 +3,8 @@
 //! Exact where it says "inside": every place of such a cell is in every shape the fence has had. A place of
 //! a cell that it does not name is in none of them.
 
+use std::sync::Arc;
+
 use super::cells::{Block, Mask, Way, cells, joined};
 use super::circle::CircleShape;
 use super::polygon::PolygonShape;
@@ -22,6 +24,9 @@ impl Masks {
 
 /// A fence, as far as it matters within one block.
 pub(super) struct Sketch<'a> {
+    fence: &'a Arc<FenceTimeline>,
+    /// How wide its least cells are.
+    cell_bits: u32,
     /// Its shapes that are somewhere in the block.
     pieces: Vec<Piece<'a>>,
     /// Whether it has others.
@@ -43,8 +48,10 @@ enum Piece<'a> {
 pub(super) struct Drawing<'s, 'a> {
     sketch: &'s Sketch<'a>,
     pieces: Vec<Drawn>,
-    /// What the fence is to the cells.
+    /// What the fence is to the cells that need no closer look.
     pub(super) masks: Masks,
+    /// Cells to look closer at.
+    pub(super) unsettled: Mask,
 }
 
 struct Drawn {
@@ -59,14 +66,14 @@ impl<'a> Sketch<'a> {
     const MOST_SHAPES: usize = 8;
 
     /// A fence in the world.
-    pub(super) fn of(fence: &'a FenceTimeline) -> Self {
+    pub(super) fn of(fence: &'a Arc<FenceTimeline>) -> Self {
         let shapes = fence.shapes(Self::MOST_SHAPES + 1);
         let pieces = if shapes.len() > Self::MOST_SHAPES {
             vec![Piece::Boxed(fence.boxes())]
         } else {
             shapes.into_iter().map(Piece::of).collect()
         };
-        Self { pieces, has_more: false }
+        Self { fence, cell_bits: cell_bits(fence), pieces, has_more: false }
     }
 
     /// Draws the fence into the cells of the block that this is the sketch of.
@@ -75,16 +82,23 @@ impl<'a> Sketch<'a> {
         let in_all = pieces.iter().fold(Mask::MAX, |all, piece| all & piece.masks.inside);
         let inside = if self.has_more { 0 } else { in_all };
         let somewhere = pieces.iter().fold(0, |any, piece| any | piece.masks.inside | piece.masks.maybe);
-        Drawing { sketch: self, pieces, masks: Masks { inside, maybe: somewhere & !inside } }
+        let edge = somewhere & !inside;
+        let unsettled = if block.cell_bits() > self.cell_bits { edge } else { 0 };
+        Drawing { sketch: self, pieces, masks: Masks { inside, maybe: edge & !unsettled }, unsettled }
     }
 }
 
 impl<'a> Drawing<'_, 'a> {
+    pub(super) const fn fence(&self) -> &'a Arc<FenceTimeline> {
+        self.sketch.fence
+    }
+
     /// The same fence, as far as it matters within one cell.
     pub(super) fn within(&self, cell: u32) -> Sketch<'a> {
         let pieces = self.sketch.pieces.iter().zip(&self.pieces);
         let pieces: Vec<Piece<'a>> = pieces.filter_map(|(piece, drawn)| piece.within(drawn, cell)).collect();
-        Sketch { has_more: self.sketch.has_more || pieces.len() < self.pieces.len(), pieces }
+        let has_more = self.sketch.has_more || pieces.len() < self.pieces.len();
+        Sketch { pieces, has_more, ..*self.sketch }
     }
 }
 
@@ -128,6 +142,14 @@ impl<'a> Piece<'a> {
             Self::Boxed(boxes) => Self::Boxed(boxes),
         })
     }
+}
+
+/// How wide the least cells of a fence are, in bits. More cells would leave fewer places whose fences must
+/// be looked at closer, and take more memory.
+pub(super) fn cell_bits(fence: &FenceTimeline) -> u32 {
+    /// Along the longer side of its largest box.
+    const MOST_CELLS: f64 = 32.0;
+    Block::bits_for(fence.boxes().iter(), MOST_CELLS)
 }
 
 /// Those inside of the cells that no edge touches: cells side by side are all inside or all outside.

@@ -73,6 +73,10 @@ impl FenceTimeline {
     #[must_use]
     pub fn with(&self, fence: &Fence) -> Self {
         let mut versions = Self::prepare(fence).versions;
+        let newest = &self.newest().shape;
+        for version in versions.iter_mut().filter(|version| version.shape.is_same(newest)) {
+            version.shape = Arc::clone(newest);
+        }
         versions.extend(self.versions.iter().cloned());
         // The sort is stable: of equal numbers the given one comes first and stays.
         versions.sort_by_key(|version| version.version);

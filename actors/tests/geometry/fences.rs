@@ -74,6 +74,8 @@ fn versions_are_added_and_replaced_by_number() {
     assert_eq!((two.name.as_str(), two.newest().version, two.newest().active), ("renamed", 3, false));
     assert_eq!(two.versions()[1].effective_from, Some(Timestamp::from_micros(7)));
     assert!(two.versions()[1].shape.covers(at(9.5, 0.5)));
+    let same = two.with(&fence(1, vec![version(4, None, square(3.0))]));
+    assert!(Arc::ptr_eq(&same.newest().shape, &two.newest().shape), "an equal shape is kept once");
     assert_eq!((one.versions().len(), one.newest().version), (2, 2), "the old timeline stays as it was");
 }
 
