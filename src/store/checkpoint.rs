@@ -7,6 +7,7 @@ use waypost_actors::tracking::{Checkpoint, Correction};
 
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
+use super::state_row::StateText;
 use super::time::Time;
 
 /// The insert of checkpoints, each in place of one of the same instant; of two, the later one stays.
@@ -16,15 +17,14 @@ pub(super) fn insert_checkpoints<'a>(
     let newest: HashMap<_, _> =
         checkpoints.map(|(vehicle, checkpoint)| ((vehicle, checkpoint.at), checkpoint)).collect();
     let rows: Vec<_> = newest.into_iter().map(|((vehicle, _), checkpoint)| (vehicle, checkpoint)).collect();
-    let json = |checkpoint: &Checkpoint| {
-        serde_json::to_string(&checkpoint.state).map_err(|error| sqlx::Error::Encode(error.into()))
-    };
     Ok(Insert {
         into: "insert into checkpoint (vehicle_id, at, state)",
         columns: vec![
             Column::Uuid(rows.iter().map(|(vehicle, _)| vehicle.0).collect()),
             Column::Time(rows.iter().map(|(_, checkpoint)| Time(checkpoint.at)).collect()),
-            Column::Json(rows.iter().map(|(_, checkpoint)| json(checkpoint)).collect::<Result<_>>()?),
+            Column::Written(
+                rows.iter().map(|(_, checkpoint)| StateText::of(&checkpoint.state)).collect::<Result<_>>()?,
+            ),
         ],
         after: "on conflict (vehicle_id, at) do update set state = excluded.state",
     })

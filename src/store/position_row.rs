@@ -47,6 +47,19 @@ impl Report {
         matches!(self.quarantine, None | Some(Quarantine::Speed))
     }
 
+    /// Whether it says no more than where, how fast and which way.
+    const fn is_bare(&self) -> bool {
+        let Fix { altitude_meters, accuracy_meters, odometer_km, ignition, fuel, fuel_cumulative, .. } =
+            &self.fix;
+        self.quarantine.is_none()
+            && altitude_meters.is_none()
+            && accuracy_meters.is_none()
+            && odometer_km.is_none()
+            && ignition.is_none()
+            && fuel.is_none()
+            && fuel_cumulative.is_none()
+    }
+
     fn key(&self) -> KeyBits {
         let place = self.fix.place;
         bits(self.vehicle.0, self.fix.recorded_at.as_micros(), place.latitude, place.longitude)
@@ -85,30 +98,35 @@ fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
             Column::$kind(rows.iter().map(|Report { fix: $fix, .. }| $value).collect())
         };
     }
-    Insert {
-        into: "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
-            heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
-            fuel_liters, fuel_raw, fuel_cumulative, quarantine)",
-        columns: vec![
-            Column::Uuid(rows.iter().map(|report| report.vehicle.0).collect()),
-            column!(Time, fix => Time(fix.recorded_at)),
-            column!(Float, fix => fix.place.latitude),
-            column!(Float, fix => fix.place.longitude),
-            column!(Time, fix => Time(fix.received_at)),
-            column!(MaybeFloat, fix => fix.speed_kmh),
-            column!(MaybeFloat, fix => fix.heading_degrees),
-            column!(MaybeFloat, fix => fix.altitude_meters),
-            column!(MaybeFloat, fix => fix.accuracy_meters),
-            column!(MaybeFloat, fix => fix.odometer_km),
-            column!(MaybeBool, fix => fix.ignition),
-            column!(MaybeFloat, fix => percent(fix)),
-            column!(MaybeFloat, fix => liters(fix)),
-            column!(MaybeFloat, fix => raw(fix)),
-            column!(MaybeFloat, fix => fix.fuel_cumulative),
-            Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
-        ],
-        after,
+    let mut columns = vec![
+        Column::Uuid(rows.iter().map(|report| report.vehicle.0).collect()),
+        column!(Time, fix => Time(fix.recorded_at)),
+        column!(Float, fix => fix.place.latitude),
+        column!(Float, fix => fix.place.longitude),
+        column!(Time, fix => Time(fix.received_at)),
+        column!(MaybeFloat, fix => fix.speed_kmh),
+        column!(MaybeFloat, fix => fix.heading_degrees),
+    ];
+    if rows.iter().all(Report::is_bare) {
+        let into = "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
+            heading_degrees)";
+        return Insert { into, columns, after };
     }
+    columns.extend([
+        column!(MaybeFloat, fix => fix.altitude_meters),
+        column!(MaybeFloat, fix => fix.accuracy_meters),
+        column!(MaybeFloat, fix => fix.odometer_km),
+        column!(MaybeBool, fix => fix.ignition),
+        column!(MaybeFloat, fix => percent(fix)),
+        column!(MaybeFloat, fix => liters(fix)),
+        column!(MaybeFloat, fix => raw(fix)),
+        column!(MaybeFloat, fix => fix.fuel_cumulative),
+        Column::MaybeText(rows.iter().map(|report| report.quarantine.map(|why| why.as_str())).collect()),
+    ]);
+    let into = "insert into position (vehicle_id, recorded_at, latitude, longitude, received_at, speed_kmh, \
+        heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, \
+        fuel_liters, fuel_raw, fuel_cumulative, quarantine)";
+    Insert { into, columns, after }
 }
 
 /// What the positions of a batch came to.
@@ -127,8 +145,17 @@ impl Stored {
     }
 }
 
+/// Whether fixes that cannot be stored already ([`Standing::Fresh`]) are looked up all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fresh {
+    /// They are not: one that is stored is a conflict, and ends the transaction.
+    Believed,
+    /// They are, and one that is stored stays as it is.
+    Doubted,
+}
+
 /// Stores the batch's fixes.
-pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<Stored> {
+pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite], trust: Fresh) -> Result<Stored> {
     let mut stored = Stored { counts: vec![Counts::default(); writes.len()], late: vec![None; writes.len()] };
     let (mut fresh, mut recheck) = (Vec::new(), Vec::new());
     for (index, write) in writes.iter().enumerate() {
@@ -151,7 +178,8 @@ pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite]) -> Res
             }
         }
     }
-    insert(&fresh, "on conflict do nothing").run(tx).await?;
+    let conflict = if trust == Fresh::Believed { "" } else { "on conflict do nothing" };
+    insert(&fresh, conflict).run(tx).await?;
     if !recheck.is_empty() {
         recheck_positions(tx, &recheck, &mut stored).await?;
     }
@@ -273,33 +301,41 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
 /// What every read of fixes selects.
 pub(super) const SELECT_FIXES: &str = "select recorded_at, latitude, longitude, received_at, speed_kmh, \
     heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, fuel_liters, \
-    fuel_raw, fuel_cumulative, quarantine from position";
+    fuel_raw, fuel_cumulative, quarantine from position p";
 
 /// A row of [`SELECT_FIXES`].
 #[derive(sqlx::FromRow)]
 pub(super) struct FixRow {
-    recorded_at: Time,
-    latitude: f64,
-    longitude: f64,
-    received_at: Time,
-    speed_kmh: Option<f64>,
-    heading_degrees: Option<f64>,
-    altitude_meters: Option<f64>,
-    accuracy_meters: Option<f64>,
-    odometer_km: Option<f64>,
-    ignition: Option<bool>,
-    fuel_percent: Option<f64>,
-    fuel_liters: Option<f64>,
-    fuel_raw: Option<f64>,
-    fuel_cumulative: Option<f64>,
+    pub(super) recorded_at: Time,
+    pub(super) latitude: f64,
+    pub(super) longitude: f64,
+    pub(super) received_at: Time,
+    pub(super) speed_kmh: Option<f64>,
+    pub(super) heading_degrees: Option<f64>,
+    pub(super) altitude_meters: Option<f64>,
+    pub(super) accuracy_meters: Option<f64>,
+    pub(super) odometer_km: Option<f64>,
+    pub(super) ignition: Option<bool>,
+    pub(super) fuel_percent: Option<f64>,
+    pub(super) fuel_liters: Option<f64>,
+    pub(super) fuel_raw: Option<f64>,
+    pub(super) fuel_cumulative: Option<f64>,
     quarantine: Option<String>,
+}
+
+impl FixRow {
+    /// Why it is not evaluated, if so.
+    pub(super) fn quarantine(&self) -> Result<Option<Quarantine>> {
+        let Some(word) = &self.quarantine else { return Ok(None) };
+        Quarantine::from_word(word).map(Some).ok_or_else(|| unknown("quarantine", word))
+    }
 }
 
 impl TryFrom<FixRow> for StoredFix {
     type Error = sqlx::Error;
 
     fn try_from(row: FixRow) -> Result<Self> {
-        let known = |word: String| Quarantine::from_word(&word).ok_or_else(|| unknown("quarantine", &word));
+        let quarantine = row.quarantine()?;
         let fuel = row.fuel_percent.map(FuelReading::Percent);
         let fuel = fuel.or(row.fuel_liters.map(FuelReading::Liters));
         Ok(Self {
@@ -316,7 +352,7 @@ impl TryFrom<FixRow> for StoredFix {
                 fuel: fuel.or(row.fuel_raw.map(FuelReading::Raw)),
                 fuel_cumulative: row.fuel_cumulative,
             },
-            quarantine: row.quarantine.map(known).transpose()?,
+            quarantine,
         })
     }
 }

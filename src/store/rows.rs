@@ -5,14 +5,19 @@
 
 use sqlx::postgres::PgArguments;
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{Arguments as _, AssertSqlSafe};
+use sqlx::{Arguments as _, AssertSqlSafe, Postgres, Transaction};
 use uuid::Uuid;
 
 use super::sql::{Record, Result, Tx};
 use super::time::Time;
 
-/// Rows of one SQLite statement: its parameters are bounded (32,766), and so is what it holds.
-const SQLITE_ROWS: usize = 200;
+/// Rows of one SQLite statement: any number is cut into these, so that few texts are prepared, once. Its
+/// parameters are bounded (32,766), and so is what it holds.
+const SQLITE_ROWS: [usize; 5] = [256, 64, 16, 4, 1];
+/// How an insert begins.
+const INSERT: &str = "insert into ";
+/// On SQLite it keeps no journal for undoing one statement: after an error the transaction is over anyway.
+const SQLITE_INSERT: &str = "insert or fail into ";
 
 /// One column of the rows to insert, top to bottom.
 pub enum Column<'a> {
@@ -40,6 +45,8 @@ pub enum Column<'a> {
     Text(Vec<&'a str>),
     /// text or null
     MaybeText(Vec<Option<&'a str>>),
+    /// text, made for its row
+    Written(Vec<String>),
     /// JSON, already written
     Json(Vec<String>),
     /// JSON, already written, or null
@@ -61,6 +68,7 @@ macro_rules! each_kind {
             Column::MaybeBool($values) => $body,
             Column::Text($values) => $body,
             Column::MaybeText($values) => $body,
+            Column::Written($values) => $body,
             Column::Json($values) => $body,
             Column::MaybeJson($values) => $body,
         }
@@ -88,7 +96,7 @@ impl Column<'_> {
             Self::Float(_) | Self::MaybeFloat(_) => "::float8[]",
             Self::Int(_) | Self::MaybeInt(_) => "::int8[]",
             Self::Bool(_) | Self::MaybeBool(_) => "::bool[]",
-            Self::Text(_) | Self::MaybeText(_) => "::text[]",
+            Self::Text(_) | Self::MaybeText(_) | Self::Written(_) => "::text[]",
             Self::Json(_) | Self::MaybeJson(_) => "::text[]::jsonb[]",
         }
     }
@@ -97,12 +105,13 @@ impl Column<'_> {
         each_kind!(self, values => args.add(values)).map_err(sqlx::Error::Encode)
     }
 
-    fn add_value(&self, row: usize, args: &mut SqliteArguments) -> Result<()> {
+    /// Adds a row's value; what was made for the row is taken out.
+    fn add_value(&mut self, row: usize, args: &mut SqliteArguments) -> Result<()> {
         match self {
             Self::Text(values) => args.add(values[row].to_owned()),
             Self::MaybeText(values) => args.add(values[row].map(str::to_owned)),
-            Self::Json(values) => args.add(values[row].clone()),
-            Self::MaybeJson(values) => args.add(values[row].clone()),
+            Self::Written(values) | Self::Json(values) => args.add(std::mem::take(&mut values[row])),
+            Self::MaybeJson(values) => args.add(values[row].take()),
             Self::Uuid(values) => args.add(values[row]),
             Self::MaybeUuid(values) => args.add(values[row]),
             Self::Time(values) => args.add(values[row]),
@@ -176,34 +185,62 @@ impl Insert<'_> {
         Ok(found)
     }
 
-    /// The same text for any number of rows, so that PostgreSQL prepares it once.
     fn unnest(&self) -> Result<(String, PgArguments)> {
-        let mut args = PgArguments::default();
-        let mut text = format!("{} select * from unnest(", self.into);
-        for (number, column) in self.columns.iter().enumerate() {
-            let comma = if number > 0 { ", " } else { "" };
-            text.push_str(&format!("{comma}${}{}", number + 1, column.array_type()));
-            column.add_array(&mut args)?;
-        }
-        text.push_str(") ");
-        text.push_str(self.after);
-        Ok((text, args))
+        let (rows, args) = unnest(&self.columns)?;
+        Ok((format!("{} select * from {rows} {}", self.into, self.after), args))
     }
 
-    fn values(&self) -> Result<Vec<(String, SqliteArguments)>> {
+    fn values(mut self) -> Result<Vec<(String, SqliteArguments)>> {
+        let into = self.into.strip_prefix(INSERT).unwrap_or(self.into);
         let one_row = format!("({})", vec!["?"; self.columns.len()].join(", "));
         let mut statements = Vec::new();
-        for start in (0..self.rows()).step_by(SQLITE_ROWS) {
-            let end = (start + SQLITE_ROWS).min(self.rows());
-            let mut args = SqliteArguments::default();
-            for row in start..end {
-                for column in &self.columns {
-                    column.add_value(row, &mut args)?;
+        let (mut start, end) = (0, self.rows());
+        for size in SQLITE_ROWS {
+            while end - start >= size {
+                let mut args = SqliteArguments::default();
+                for row in start..start + size {
+                    for column in &mut self.columns {
+                        column.add_value(row, &mut args)?;
+                    }
                 }
+                let rows = vec![one_row.as_str(); size].join(", ");
+                statements.push((format!("{SQLITE_INSERT}{into} values {rows} {}", self.after), args));
+                start += size;
             }
-            let rows = vec![one_row.as_str(); end - start].join(", ");
-            statements.push((format!("{} values {rows} {}", self.into, self.after), args));
         }
         Ok(statements)
     }
+}
+
+/// A change of many rows that are there, on PostgreSQL. An insert that finds them does more: it looks each one up,
+/// locks it with a record in the log of its own, and changes it only then.
+pub(super) struct Update<'a> {
+    /// `update t set a = n.a`
+    pub(super) change: &'static str,
+    /// The columns, in the order of `named`; all of one length.
+    pub(super) columns: &'a [Column<'a>],
+    /// `as n (id, a) where t.id = n.id`
+    pub(super) named: &'static str,
+}
+
+impl Update<'_> {
+    /// Changes the rows; answers how many there were.
+    pub(super) async fn run(&self, tx: &mut Transaction<'static, Postgres>) -> Result<u64> {
+        let (rows, args) = unnest(self.columns)?;
+        let text = format!("{} from {rows} {}", self.change, self.named);
+        Ok(sqlx::query_with(AssertSqlSafe(text), args).execute(&mut **tx).await?.rows_affected())
+    }
+}
+
+/// The same text for any number of rows, so that PostgreSQL prepares it once.
+fn unnest(columns: &[Column<'_>]) -> Result<(String, PgArguments)> {
+    let mut args = PgArguments::default();
+    let mut text = "unnest(".to_owned();
+    for (number, column) in columns.iter().enumerate() {
+        let comma = if number > 0 { ", " } else { "" };
+        text.push_str(&format!("{comma}${}{}", number + 1, column.array_type()));
+        column.add_array(&mut args)?;
+    }
+    text.push(')');
+    Ok((text, args))
 }

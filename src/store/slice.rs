@@ -1,14 +1,13 @@
 //! What a step of a correction is made from: the dirty mark, the checkpoint to begin at, and the
 //! fixes and checkpoints behind it.
 
-use sqlx::types::Json;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Slice, StoredFix};
-use waypost_actors::tracking::{Checkpoint, VehicleState};
+use waypost_actors::tracking::Checkpoint;
 
 use super::position_row::{FixRow, SELECT_FIXES};
 use super::sql::{Db, Result, Tx};
-use super::state_row::MarkRow;
+use super::state_row::{MarkRow, StateText};
 use super::time::Time;
 
 /// Reads a vehicle's next slice in one snapshot; `None` when nothing awaits a correction.
@@ -31,9 +30,9 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId) -> Result<Option<Sli
     Ok(Some(Slice { mark, checkpoint, fixes, checkpoints, is_last }))
 }
 
-type CheckpointRow = (Time, Json<VehicleState>);
+type CheckpointRow = (Time, StateText);
 
-fn checkpoint((at, Json(state)): CheckpointRow) -> Checkpoint {
+fn checkpoint((at, StateText(state)): CheckpointRow) -> Checkpoint {
     Checkpoint { at: at.into(), state }
 }
 

@@ -2,15 +2,48 @@
 
 use std::collections::HashMap;
 
+use sqlx::error::BoxDynError;
+use sqlx::{Database, Decode, Type};
 use uuid::Uuid;
 use waypost_actors::model::{Origin, VehicleId};
 use waypost_actors::ports::VehicleWrite;
-use waypost_actors::tracking::Mark;
+use waypost_actors::tracking::{Mark, VehicleState};
 
 use super::event_row::unknown;
-use super::rows::{Column, Insert};
+use super::rows::{Column, Insert, Update};
 use super::sql::{Result, Tx};
 use super::time::Time;
+
+/// A state as its column holds it: JSON, in a text that no engine takes apart.
+pub(super) struct StateText(pub(super) VehicleState);
+
+impl StateText {
+    pub(super) fn of(state: &VehicleState) -> Result<String> {
+        serde_json::to_string(state).map_err(|error| sqlx::Error::Encode(error.into()))
+    }
+}
+
+impl<DB: Database> Type<DB> for StateText
+where
+    str: Type<DB>,
+{
+    fn type_info() -> DB::TypeInfo {
+        <str as Type<DB>>::type_info()
+    }
+
+    fn compatible(ty: &DB::TypeInfo) -> bool {
+        <str as Type<DB>>::compatible(ty)
+    }
+}
+
+impl<'r, DB: Database> Decode<'r, DB> for StateText
+where
+    &'r str: Decode<'r, DB>,
+{
+    fn decode(value: DB::ValueRef<'r>) -> std::result::Result<Self, BoxDynError> {
+        Ok(Self(serde_json::from_str(<&str as Decode<'r, DB>>::decode(value)?)?))
+    }
+}
 
 /// A stored mark.
 #[derive(sqlx::FromRow)]
@@ -41,17 +74,48 @@ struct Change {
 type Newest<'a> = (&'a VehicleWrite, Change);
 
 /// The newest state of each vehicle in the batch, and its mark. `late`: what each write was found to
-/// have brought late. Answers the vehicles that have a mark now.
+/// have brought late. `anybody_is_dirty`: some vehicle had a mark before it. Answers the vehicles that have a mark
+/// now.
 pub(super) async fn store_states(
     tx: &mut Tx,
     writes: &[VehicleWrite],
     late: &[Option<Mark>],
+    anybody_is_dirty: bool,
 ) -> Result<Vec<VehicleId>> {
     let (whole, merged) = newest(writes, late);
+    if !anybody_is_dirty && whole.is_empty() && merged.iter().all(|(_, change)| change.mark.is_none()) {
+        put_plain(tx, &merged).await?;
+        return Ok(Vec::new());
+    }
     let mut rows: Vec<(Uuid, bool)> = insert_states(&merged, MERGED)?.returning(tx).await?;
     rows.extend(insert_states(&whole, REPLACED)?.returning::<(Uuid, bool)>(tx).await?);
     Ok(rows.into_iter().filter(|(_, is_dirty)| *is_dirty).map(|(vehicle, _)| vehicle.into()).collect())
 }
+
+/// States of vehicles without a mark, which almost all batches have only.
+async fn put_plain(tx: &mut Tx, states: &[Newest<'_>]) -> Result<()> {
+    let columns = plain_columns(states)?;
+    let new = if let Tx::Postgres(tx) = tx {
+        let there = Update { change: PLAIN_CHANGE, columns: &columns, named: PLAIN_NAMED }.run(tx).await?;
+        if there == states.len() as u64 {
+            return Ok(());
+        }
+        "on conflict (vehicle_id) do nothing"
+    } else {
+        PLAIN
+    };
+    let into =
+        "insert into vehicle_state (vehicle_id, organization_id, recorded_at, latitude, longitude, state)";
+    Insert { into, columns, after: new }.run(tx).await?;
+    Ok(())
+}
+
+const PLAIN: &str = "on conflict (vehicle_id) do update set recorded_at = excluded.recorded_at, \
+    latitude = excluded.latitude, longitude = excluded.longitude, state = excluded.state";
+const PLAIN_CHANGE: &str = "update vehicle_state set recorded_at = n.recorded_at, latitude = n.latitude, \
+    longitude = n.longitude, state = n.state";
+const PLAIN_NAMED: &str = "as n (vehicle_id, organization_id, recorded_at, latitude, longitude, state) \
+    where vehicle_state.vehicle_id = n.vehicle_id";
 
 /// Those whose mark is replaced, and the others.
 fn newest<'a>(writes: &'a [VehicleWrite], late: &[Option<Mark>]) -> (Vec<Newest<'a>>, Vec<Newest<'a>>) {
@@ -95,26 +159,28 @@ const REPLACED: &str = state_and!(
     dirty_origin = excluded.dirty_origin"
 );
 
-fn insert_states(states: &[Newest<'_>], after: &'static str) -> Result<Insert<'static>> {
+/// What a state is without its mark.
+fn plain_columns(states: &[Newest<'_>]) -> Result<Vec<Column<'static>>> {
     let last = |write: &VehicleWrite| write.state.last;
+    Ok(vec![
+        Column::Uuid(states.iter().map(|(w, _)| w.vehicle_id.0).collect()),
+        Column::Uuid(states.iter().map(|(w, _)| w.organization_id.0).collect()),
+        Column::MaybeTime(states.iter().map(|(w, _)| last(w).map(|fix| Time(fix.recorded_at))).collect()),
+        Column::MaybeFloat(states.iter().map(|(w, _)| last(w).map(|fix| fix.place.latitude)).collect()),
+        Column::MaybeFloat(states.iter().map(|(w, _)| last(w).map(|fix| fix.place.longitude)).collect()),
+        Column::Written(states.iter().map(|(w, _)| StateText::of(&w.state)).collect::<Result<_>>()?),
+    ])
+}
+
+fn insert_states(states: &[Newest<'_>], after: &'static str) -> Result<Insert<'static>> {
     let mark = |change: &Change| change.mark;
-    let json = |write: &VehicleWrite| {
-        serde_json::to_string(&*write.state).map_err(|error| sqlx::Error::Encode(error.into()))
-    };
-    Ok(Insert {
-        into: "insert into vehicle_state (vehicle_id, organization_id, recorded_at, latitude, longitude, \
-            state, dirty_from, dirty_until, dirty_origin)",
-        columns: vec![
-            Column::Uuid(states.iter().map(|(w, _)| w.vehicle_id.0).collect()),
-            Column::Uuid(states.iter().map(|(w, _)| w.organization_id.0).collect()),
-            Column::MaybeTime(states.iter().map(|(w, _)| last(w).map(|fix| Time(fix.recorded_at))).collect()),
-            Column::MaybeFloat(states.iter().map(|(w, _)| last(w).map(|fix| fix.place.latitude)).collect()),
-            Column::MaybeFloat(states.iter().map(|(w, _)| last(w).map(|fix| fix.place.longitude)).collect()),
-            Column::Json(states.iter().map(|(w, _)| json(w)).collect::<Result<_>>()?),
-            Column::MaybeTime(states.iter().map(|(_, c)| mark(c).map(|mark| Time(mark.from))).collect()),
-            Column::MaybeTime(states.iter().map(|(_, c)| mark(c).map(|mark| Time(mark.until))).collect()),
-            Column::MaybeText(states.iter().map(|(_, c)| mark(c).map(|mark| mark.origin.as_str())).collect()),
-        ],
-        after,
-    })
+    let mut columns = plain_columns(states)?;
+    columns.extend([
+        Column::MaybeTime(states.iter().map(|(_, c)| mark(c).map(|mark| Time(mark.from))).collect()),
+        Column::MaybeTime(states.iter().map(|(_, c)| mark(c).map(|mark| Time(mark.until))).collect()),
+        Column::MaybeText(states.iter().map(|(_, c)| mark(c).map(|mark| mark.origin.as_str())).collect()),
+    ]);
+    let into = "insert into vehicle_state (vehicle_id, organization_id, recorded_at, latitude, longitude, \
+        state, dirty_from, dirty_until, dirty_origin)";
+    Ok(Insert { into, columns, after })
 }

@@ -6,7 +6,6 @@
 use std::collections::{HashMap, HashSet};
 
 use futures_util::future::BoxFuture;
-use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::fuel::FuelRecord;
 use waypost_actors::model::{Event, GeofenceId, VehicleId};
@@ -21,19 +20,30 @@ use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS};
 use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
 use super::fuel_records::store_fuel;
-use super::position_row::{store_positions, store_quarantines};
+use super::position_row::{Fresh, store_positions, store_quarantines};
 use super::records::store_timelines;
 use super::refused_fix;
 use super::seeds::{read_fences, read_unsettled, read_vehicles};
 use super::slice::read_slice;
-use super::sql::{Db, Result, Tx};
-use super::state_row::store_states;
+use super::sql::{Db, Result, Tx, is_conflict};
+use super::state_row::{StateText, store_states};
 
 /// The store of live data, as the one writer of this epoch.
 pub struct Track {
     db: Db,
     writer: Db,
     epoch: i64,
+}
+
+/// What a batch begins with.
+#[derive(sqlx::FromRow)]
+struct Taken {
+    /// The number of its first record.
+    first: i64,
+    /// Whether anybody ever drove anything.
+    anybody_drove: bool,
+    /// Whether any vehicle has a dirty mark.
+    anybody_is_dirty: bool,
 }
 
 impl Track {
@@ -46,18 +56,28 @@ impl Track {
     }
 
     /// `None` when this writer is not the one any more.
-    async fn commit_batch(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
+    async fn commit_whole(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
+        match self.commit_batch(batch, Fresh::Believed).await {
+            // Something is stored that is held to be new. Nothing of the batch is: once more, looking each up.
+            Err(error) if is_conflict(&error) => self.commit_batch(batch, Fresh::Doubted).await,
+            ended => ended,
+        }
+    }
+
+    async fn commit_batch(&self, batch: &Batch, fresh: Fresh) -> Result<Option<Vec<Committed>>> {
         let writes = &batch.writes;
         let mut tx = self.writer.begin().await?;
         let records = |write: &VehicleWrite| write.effects.events.len() + write.effects.fuel_events.len();
         let expected: usize = writes.iter().map(records).sum();
-        let Some((first, anybody_drove)) = self.take_numbers(&mut tx, expected as i64).await? else {
+        let Some(Taken { first, anybody_drove, anybody_is_dirty }) =
+            self.take_numbers(&mut tx, expected as i64).await?
+        else {
             return Ok(None);
         };
-        let stored = store_positions(&mut tx, writes).await?;
+        let stored = store_positions(&mut tx, writes, fresh).await?;
         store_quarantines(&mut tx, writes).await?;
         let dirty: HashSet<VehicleId> =
-            store_states(&mut tx, writes, &stored.late).await?.into_iter().collect();
+            store_states(&mut tx, writes, &stored.late, anybody_is_dirty).await?.into_iter().collect();
         let mut next = first;
         let drivers =
             if anybody_drove { Drivers::of_batch(&mut tx, writes).await? } else { Drivers::default() };
@@ -74,13 +94,12 @@ impl Track {
         Ok(Some(answers.map(committed).collect()))
     }
 
-    /// Locks the row of numbers and takes as many as there should be new records; answers the first, and
-    /// whether anybody ever drove anything.
-    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<(i64, bool)>> {
+    /// Locks the row of numbers and takes as many as there should be new records.
+    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<Taken>> {
         let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' and epoch = $2 \
-            returning next_sequence, exists (select 1 from assignment)";
-        let next: Option<(i64, bool)> = tx.on().sql(take).bind(count).bind(self.epoch).optional().await?;
-        Ok(next.map(|(next, anybody_drove)| (next - count, anybody_drove)))
+            returning next_sequence - $1 as first, exists (select 1 from assignment) as anybody_drove, \
+            (select min(dirty_from) from vehicle_state where dirty_from is not null) is not null as anybody_is_dirty";
+        tx.on().sql(take).bind(count).bind(self.epoch).optional().await
     }
 
     /// There were more new records than there should have been, by a correction, or fewer.
@@ -99,9 +118,10 @@ impl Track {
     }
 
     async fn read_seeds(&self) -> Result<Seeds> {
+        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
         Ok(Seeds {
-            vehicles: read_vehicles(&self.db).await?,
-            fences: read_fences(&self.db).await?,
+            vehicles,
+            fences,
             unsettled: read_unsettled(&self.db).await?,
             uncalibrated: calibration::read_unsettled(&self.db).await?,
             next_sequence: self.is_writer().await?.ok_or(sqlx::Error::RowNotFound)?,
@@ -112,7 +132,7 @@ impl Track {
         let Some(next_sequence) = self.is_writer().await? else { return Ok(None) };
         let mut reread = Reread { next_sequence, ..Reread::default() };
         for some in vehicles.chunks(500) {
-            let rows: Vec<(Uuid, Json<VehicleState>, bool)> = self
+            let rows: Vec<(Uuid, StateText, bool)> = self
                 .db
                 .read()
                 .sql("select vehicle_id, state, dirty_from is not null from vehicle_state where vehicle_id in (")
@@ -123,7 +143,7 @@ impl Track {
             let is_dirty = rows.iter().filter(|(.., is_dirty)| *is_dirty);
             reread.dirty.extend(is_dirty.map(|(id, ..)| VehicleId::from(*id)));
             let mut stored: HashMap<Uuid, VehicleState> =
-                rows.into_iter().map(|(id, Json(state), _)| (id, state)).collect();
+                rows.into_iter().map(|(id, StateText(state), _)| (id, state)).collect();
             reread.states.extend(some.iter().map(|id| (*id, stored.remove(&id.0).unwrap_or_default())));
         }
         let limit = (next_sequence - sequence).max(0);
@@ -173,7 +193,7 @@ impl TrackStore for Track {
         batch: &'a Batch,
     ) -> BoxFuture<'a, std::result::Result<Vec<Committed>, StoreError>> {
         Box::pin(async move {
-            let committed = self.commit_batch(batch).await.map_err(|error| refused_fix::told(&error))?;
+            let committed = self.commit_whole(batch).await.map_err(|error| refused_fix::told(&error))?;
             committed.ok_or(StoreError::TakenOver)
         })
     }

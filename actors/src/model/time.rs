@@ -113,12 +113,55 @@ fn is_rfc3339(text: &[u8]) -> bool {
     }
 }
 
+/// `YYYY-MM-DDTHH:MM:SS.mmmZ`, by hand: every state, event and position that is written has some of them, and a
+/// formatter that reads a pattern takes ten times as long.
+struct Written([u8; 24]);
+
+impl Written {
+    fn of(instant: Timestamp) -> Self {
+        let millis = instant.0.clamp(Timestamp::FIRST_MICROS, Timestamp::LAST_MICROS).div_euclid(1000);
+        let (days, of_day) = (millis.div_euclid(86_400_000), millis.rem_euclid(86_400_000));
+        let (year, month, day) = civil(days);
+        let mut text = *b"0000-00-00T00:00:00.000Z";
+        let (hour, minute, second) = (of_day / 3_600_000, of_day / 60_000 % 60, of_day / 1000 % 60);
+        for (end, digits, mut value) in [
+            (4, 4, year),
+            (7, 2, month),
+            (10, 2, day),
+            (13, 2, hour),
+            (16, 2, minute),
+            (19, 2, second),
+            (23, 3, of_day % 1000),
+        ] {
+            for place in text[end - digits..end].iter_mut().rev() {
+                *place = b'0' + (value % 10) as u8;
+                value /= 10;
+            }
+        }
+        Self(text)
+    }
+
+    fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("digits and signs")
+    }
+}
+
+/// Year, month and day of a day since 1970-01-01, in the proleptic Gregorian calendar. Years here begin in March,
+/// so that a leap day is the last one; eras have 400 years.
+const fn civil(days: i64) -> (i64, i64, i64) {
+    let since_0000_march = days + 719_468;
+    let (era, of_era) = (since_0000_march.div_euclid(146_097), since_0000_march.rem_euclid(146_097));
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_of_year = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month_of_year + 2) / 5 + 1;
+    let month = if month_of_year < 10 { month_of_year + 3 } else { month_of_year - 9 };
+    (era * 400 + year_of_era + (month <= 2) as i64, month, day)
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let clamped = self.0.clamp(Self::FIRST_MICROS, Self::LAST_MICROS);
-        let instant = jiff::Timestamp::from_microsecond(clamped).map_err(|_| fmt::Error)?;
-        write!(f, "{}", instant.strftime("%Y-%m-%dT%H:%M:%S"))?;
-        write!(f, ".{:03}Z", clamped.rem_euclid(1_000_000) / 1000)
+        f.write_str(Written::of(*self).as_str())
     }
 }
 
@@ -130,7 +173,7 @@ impl fmt::Debug for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(Written::of(*self).as_str())
     }
 }
 
