@@ -49,7 +49,8 @@ impl Report {
 
     /// Whether it says no more than where, how fast and which way.
     const fn is_bare(&self) -> bool {
-        let Fix { altitude_meters, accuracy_meters, odometer_km, ignition, fuel, fuel_cumulative, .. } = &self.fix;
+        let Fix { altitude_meters, accuracy_meters, odometer_km, ignition, fuel, fuel_cumulative, .. } =
+            &self.fix;
         self.quarantine.is_none()
             && altitude_meters.is_none()
             && accuracy_meters.is_none()

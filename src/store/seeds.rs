@@ -20,8 +20,7 @@ type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
 /// Every vehicle in use, and those taken out whose stays are still open or that await a correction.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
-    type Row =
-        (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, Option<Time>, Option<Time>);
+    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, Option<Time>, Option<Time>);
     let mut spans = read_spans(db).await?;
     let mut calibrations = calibration::read_all(db).await?;
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
