@@ -5,13 +5,7 @@
 //! gigabytes could fill it. Here the length is read as soon as it is there, and what is too large is
 //! thrown away instead of kept. Knows the framing of RFC 6455, and nothing of what is said in it.
 
-use std::future::ready;
-use std::io::ErrorKind;
-
-use actix_web::dev;
-use actix_web::error::PayloadError;
-use actix_ws::ProtocolError;
-use futures_util::StreamExt;
+use actix_http::ws::ProtocolError;
 
 /// Of a message that is too large so much is read and thrown away, in bytes, so that an honest client
 /// gets to the end of it and hears why the socket closes.
@@ -34,37 +28,15 @@ impl From<ProtocolError> for Broken {
     fn from(error: ProtocolError) -> Self {
         match error {
             ProtocolError::Overflow => Self::TooLarge,
-            ProtocolError::Io(error) if error.kind() == ErrorKind::InvalidData => {
-                Self::Malformed(format!("not a WebSocket frame of text: {error}"))
-            }
-            ProtocolError::Io(error) => {
-                let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<PayloadError>());
-                if matches!(inner, Some(PayloadError::Overflow)) { Self::TooLarge } else { Self::Gone }
-            }
             error => Self::Malformed(format!("not a WebSocket frame: {error}")),
         }
     }
 }
 
-/// A socket's bytes; ends with [`PayloadError::Overflow`] at a message of more than `most` bytes,
-/// its parts counted together.
-#[must_use]
-pub fn limited(bytes: dev::Payload, most: usize) -> dev::Payload {
-    let mut limit = FrameLimit::new(most as u64);
-    let passed = bytes.filter_map(move |chunk| {
-        ready(match chunk.map(|chunk| (limit.look(&chunk), chunk)) {
-            Ok((Seen::Within, chunk)) => Some(Ok(chunk)),
-            Ok((Seen::Discard, _)) => None,
-            Ok((Seen::TooLarge, _)) => Some(Err(PayloadError::Overflow)),
-            Err(error) => Some(Err(error)),
-        })
-    });
-    dev::Payload::Stream { payload: Box::pin(passed) }
-}
-
 /// What to do with some bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Seen {
+pub(crate) enum Seen {
+    /// Of messages within the limit.
     Within,
     /// Of a message that is too large.
     Discard,
@@ -73,7 +45,7 @@ enum Seen {
 }
 
 /// Follows the frames in a stream of bytes, wherever the stream is cut.
-struct FrameLimit {
+pub(crate) struct FrameLimit {
     most: u64,
     /// The head of the frame that begins.
     head: Vec<u8>,
@@ -86,12 +58,14 @@ struct FrameLimit {
 }
 
 impl FrameLimit {
-    fn new(most: u64) -> Self {
+    /// Messages have so many bytes at most, their parts counted together.
+    pub(crate) fn new(most: u64) -> Self {
         let head = Vec::with_capacity(LONGEST_HEAD);
         Self { most, head, left: 0, message: 0, too_large: false, discarded: 0 }
     }
 
-    fn look(&mut self, mut bytes: &[u8]) -> Seen {
+    /// Looks at the next bytes of the stream.
+    pub(crate) fn look(&mut self, mut bytes: &[u8]) -> Seen {
         while let [first, rest @ ..] = bytes {
             if self.left > 0 {
                 let here = self.left.min(bytes.len() as u64);

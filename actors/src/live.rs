@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::actor::core::Core;
 use crate::actor::desk::Desk;
+use crate::actor::lanes::Lane;
 use crate::actor::occupancy::{Inside, Running, StartWatch, View};
 pub use crate::actor::permits::Storing;
 use crate::actor::registry::Publish;
@@ -18,7 +19,7 @@ use crate::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
 use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
 pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
-use crate::watch::{Audience, Watch};
+use crate::watch::{Interest, Watch};
 use settle::Owed;
 
 /// Why the live core did not do what was asked.
@@ -65,7 +66,7 @@ pub struct LiveConfig {
     pub idle_after: Duration,
     /// A vehicle that panics over and over in this time rests for as long.
     pub restart_window: Duration,
-    /// Threads for vehicles.
+    /// Threads of its own for vehicles, beside those that are lent to it.
     pub lanes: usize,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
@@ -181,7 +182,13 @@ impl Live {
         self.core.desk.permits.room()
     }
 
-    /// A way to report fixes, for one connection.
+    /// Vehicles whose fixes are reported on the calling thread may live on it from now on, so that no other one is
+    /// woken to judge them. The thread must run an actix arbiter; without one, this does nothing.
+    pub fn lend_thread(&self) {
+        self.core.lanes().lend();
+    }
+
+    /// A way to report fixes, for one connection, on whose thread it is made.
     #[must_use]
     pub fn reporter(&self) -> Reporter {
         Reporter::new(self.clone())
@@ -237,9 +244,10 @@ impl Live {
         self.core.occupancy.send(Running(vehicles)).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// Everything as it is now, and every commit from now on.
-    pub async fn watch(&self, audience: Audience) -> Result<Watch, LiveError> {
-        let start = StartWatch { audience, capacity: self.core.watch_capacity };
+    /// Everything as it is now, every commit from now on that is of interest, and where vehicles are before that
+    /// is committed.
+    pub async fn watch(&self, interest: impl Into<Interest>) -> Result<Watch, LiveError> {
+        let start = StartWatch { interest: interest.into(), capacity: self.core.watch_capacity };
         self.core.occupancy.send(start).await.map_err(|_| LiveError::Stopped)
     }
 
@@ -267,6 +275,10 @@ impl Live {
 
     pub(crate) fn desk(&self) -> &Desk {
         &self.core.desk
+    }
+
+    pub(crate) fn lane_here(&self) -> Option<Lane> {
+        self.core.lanes().here()
     }
 
     /// Runs a change to its end even if its caller goes away: a version that is committed and not

@@ -1,17 +1,22 @@
-//! What a watcher of the live core receives: a snapshot, then every commit, in order.
+//! What a watcher of the live core receives: a snapshot, then every commit, in order, and beside them where
+//! vehicles are before that is committed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll};
 
 use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::fuel::FuelRecord;
 use crate::model::{Event, GeofenceId, OrganizationId, VehicleId, VisitId};
+pub use crate::sighting::{Glance, Lookout, Sighting};
 use crate::tracking::VehicleState;
 use crate::view::HeldFence;
 
 /// Whose vehicles a watcher sees.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Audience {
     /// One organization's.
     Organization(OrganizationId),
@@ -27,6 +32,76 @@ impl Audience {
             Self::Organization(own) => own == organization,
             Self::Everyone => true,
         }
+    }
+}
+
+/// What a watcher wants to be woken for. It may be told more.
+#[derive(Clone, Debug)]
+pub struct Interest {
+    /// Whose vehicles.
+    pub audience: Audience,
+    /// Where vehicles are, before it is committed too.
+    pub positions: bool,
+    /// Who goes in and out of fences.
+    pub occupancy: bool,
+    /// Events of geofences.
+    pub events: bool,
+    /// Fuel: the levels of vehicles that report any, refuels and drains.
+    pub fuel: bool,
+    /// Only these vehicles.
+    pub vehicles: Option<Arc<HashSet<VehicleId>>>,
+    /// Only these fences, in what is told of fences.
+    pub fences: Option<Arc<HashSet<GeofenceId>>>,
+}
+
+impl From<Audience> for Interest {
+    /// Everything that an audience may see.
+    fn from(audience: Audience) -> Self {
+        let (positions, occupancy, events, fuel) = (true, true, true, true);
+        Self { audience, positions, occupancy, events, fuel, vehicles: None, fences: None }
+    }
+}
+
+impl Interest {
+    /// Whether it is about a vehicle.
+    #[must_use]
+    pub fn vehicle(&self, vehicle: VehicleId) -> bool {
+        self.vehicles.as_ref().is_none_or(|vehicles| vehicles.contains(&vehicle))
+    }
+
+    /// Whether it is about a fence.
+    #[must_use]
+    pub fn fence(&self, fence: GeofenceId) -> bool {
+        self.fences.as_ref().is_none_or(|fences| fences.contains(&fence))
+    }
+
+    /// Whether anything of a commit is for this watcher. Of its audience it is already.
+    pub(crate) fn wants(&self, update: &Update) -> bool {
+        update.vehicles.iter().any(|changed| self.vehicle(changed.vehicle_id) && self.change(changed))
+            || ((self.positions || self.fuel) && update.removed.iter().any(|vehicle| self.vehicle(*vehicle)))
+            || (self.events && update.events.iter().any(|told| self.event(&told.event)))
+            || (self.fuel && update.fuel_events.iter().any(|told| self.fuel_event(&told.event)))
+    }
+
+    fn change(&self, changed: &VehicleUpdate) -> bool {
+        let crossed = || {
+            changed.left.iter().any(|fence| self.fence(*fence))
+                || changed.entered.iter().any(|held| self.fence(held.geofence_id))
+        };
+        self.positions || (self.fuel && changed.state.fuel.is_some()) || (self.occupancy && crossed())
+    }
+
+    /// Whether it is about an event of a fence.
+    #[must_use]
+    pub fn event(&self, event: &Event) -> bool {
+        self.vehicle(event.vehicle_id) && self.fence(event.geofence_id)
+    }
+
+    /// A refuel or drain: in any of the fences, where there are some named.
+    #[must_use]
+    pub fn fuel_event(&self, event: &FuelRecord) -> bool {
+        let in_fence = || event.geofence_ids.iter().any(|fence| self.fence(*fence));
+        self.vehicle(event.vehicle_id) && (self.fences.is_none() || in_fence())
     }
 }
 
@@ -64,6 +139,10 @@ pub struct VehicleUpdate {
     pub entered: Vec<HeldFence>,
     /// Fences it was in before and is not now, or by another visit; they come before `entered`.
     pub left: Vec<GeofenceId>,
+    /// Where it was seen since, which was told already.
+    pub sighting: Option<Arc<Sighting>>,
+    /// Counts what is told: sightings with a smaller one are out of date, those with a greater one are newer.
+    pub order: u64,
     encoded: OnceLock<Box<str>>,
 }
 
@@ -85,10 +164,16 @@ impl VehicleUpdate {
             }
         }
         let left = left.into_values().collect();
-        Self { vehicle_id, organization_id, state, entered, left, encoded: OnceLock::new() }
+        let (sighting, order, encoded) = (None, 0, OnceLock::new());
+        Self { vehicle_id, organization_id, state, entered, left, sighting, order, encoded }
     }
 
-    /// The wire form of the vehicle's position, made by the first who asks.
+    /// Whether it went into a fence or out of one.
+    pub(crate) const fn crossed(&self) -> bool {
+        !self.entered.is_empty() || !self.left.is_empty()
+    }
+
+    /// The wire form of the vehicle as it is committed, made by the first who asks.
     pub fn encoded(&self, encode: impl FnOnce(&Self) -> String) -> &str {
         self.encoded.get_or_init(|| encode(self).into_boxed_str())
     }
@@ -97,7 +182,8 @@ impl VehicleUpdate {
 /// What one commit changed for a watcher's audience.
 #[derive(Debug)]
 pub struct Update {
-    /// Vehicles with their state after the commit; each once.
+    /// Vehicles with their state after the commit; each once. Without those of which it changed no more than
+    /// [`Lookout`]s were told before.
     pub vehicles: Vec<Arc<VehicleUpdate>>,
     /// Vehicles that were taken out of use.
     pub removed: Vec<VehicleId>,
@@ -116,14 +202,74 @@ impl Update {
     }
 }
 
-/// A watcher's beginning: everything as it is, and the channel on which each later commit comes.
-/// The channel is bounded; a watcher that lets it fill finds it closed, and must watch anew.
+/// A watcher's beginning: everything as it is, and the ways on which what comes later is told.
+/// The channel of commits is bounded; a watcher that lets it fill finds it closed, and must watch anew.
 #[derive(Debug)]
 pub struct Watch {
     /// Every vehicle of the audience with its newest committed state.
     pub vehicles: Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>,
+    /// Where some of them were seen since; for who wants positions.
+    pub sightings: Vec<Arc<Sighting>>,
     /// The number of the first event that the channel will bring: the log holds all before it.
     pub next_sequence: i64,
-    /// Every commit from here on.
+    /// Every commit from here on that is of interest.
     pub updates: mpsc::Receiver<Arc<Update>>,
+    /// Where vehicles are seen from here on.
+    pub lookout: Lookout,
+    pub(crate) told_up_to: Arc<AtomicI64>,
+}
+
+/// What a watcher is told next.
+#[derive(Debug)]
+pub enum News {
+    /// A commit, and what was seen by now: what is older than a vehicle's state in the commit is out of date.
+    Commit(Arc<Update>, Vec<Arc<Glance>>),
+    /// Where vehicles are, after every commit that was told before.
+    Seen(Vec<Arc<Glance>>),
+    /// It has lagged too far behind and must watch anew.
+    Lost,
+}
+
+impl Watch {
+    /// The number of the first event that this watcher does not know of, or know not to be of interest; `None`
+    /// while some wait to be taken.
+    #[must_use]
+    pub fn known_up_to(&self) -> Option<i64> {
+        let told_up_to = self.told_up_to.load(Ordering::Acquire);
+        self.updates.is_empty().then_some(told_up_to)
+    }
+
+    /// The next news; of positions alone only if `positions`: those who do not want them yet are not woken for
+    /// them, and later get the newest of each vehicle.
+    pub fn poll_news(&mut self, positions: bool, cx: &mut Context<'_>) -> Poll<News> {
+        // What was seen before a commit was told is taken with it or before it, and no commit that came before
+        // what was seen is left behind: the two ways are filled in one order, under one lock.
+        match self.next_update() {
+            Some(Some(update)) => return Poll::Ready(News::Commit(update, self.lookout.take())),
+            Some(None) => return Poll::Ready(News::Lost),
+            None => {}
+        }
+        if positions && self.lookout.poll_seen(cx).is_ready() {
+            let seen = self.lookout.take();
+            return Poll::Ready(match self.next_update() {
+                Some(Some(update)) => News::Commit(update, seen),
+                Some(None) => News::Lost,
+                None => News::Seen(seen),
+            });
+        }
+        self.updates.poll_recv(cx).map(|update| match update {
+            Some(update) => News::Commit(update, self.lookout.take()),
+            None => News::Lost,
+        })
+    }
+
+    /// The next commit if one is there, of which a poll says nothing: it may be the task's turn to yield. `None`
+    /// within: there will be no more.
+    fn next_update(&mut self) -> Option<Option<Arc<Update>>> {
+        match self.updates.try_recv() {
+            Ok(update) => Some(Some(update)),
+            Err(TryRecvError::Disconnected) => Some(None),
+            Err(TryRecvError::Empty) => None,
+        }
+    }
 }

@@ -5,7 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::dev::{Server, ServerHandle};
+use actix_http::HttpService;
+use actix_service::map_config;
+use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer};
 use tokio::task::JoinHandle;
@@ -15,29 +17,48 @@ use crate::config::AdminListen;
 use crate::context::Context;
 use crate::http::{admin, edge, waiting};
 use crate::readiness::Readiness;
+use crate::socket;
 use crate::telemetry::Metrics;
 
+/// A client says within this time what it wants.
+const REQUEST_WITHIN: Duration = Duration::from_secs(10);
+/// A connection whose other side does not hang up is dropped after this time.
+const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 /// Seconds a stopping server waits for requests in progress.
 const SHUTDOWN_SECONDS: u64 = 5;
 /// A start that takes no longer is not told of: who comes meanwhile waits in the kernel's queue and is served, so that
 /// a usual restart refuses no tracker.
 const ROOM_AFTER: Duration = Duration::from_secs(1);
 
-/// The server itself.
+/// The server itself. Put together by hand, because actix-web's own lets no connection go.
 pub(super) fn serve(
     listener: TcpListener,
     workers: Option<usize>,
     context: &Context,
 ) -> Result<Server, StartError> {
     let shared = context.clone();
-    let mut server = HttpServer::new(move || crate::application!(shared.clone()))
-        .shutdown_timeout(SHUTDOWN_SECONDS)
-        .client_request_timeout(Duration::from_secs(10))
-        .disable_signals();
+    let mut server = Server::build().shutdown_timeout(SHUTDOWN_SECONDS).disable_signals();
     if let Some(workers) = workers {
         server = server.workers(workers.max(1));
     }
-    Ok(server.listen(listener).map_err(StartError::Run)?.run())
+    let stopping = server.graceful_shutdown_signal();
+    let served = move || {
+        let stopping = stopping.clone();
+        // Called on each thread that serves: the vehicles of its connections live on it.
+        shared.live.lend_thread();
+        let application = || map_config(crate::application!(shared.clone()), |()| AppConfig::default());
+        HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .client_request_timeout(REQUEST_WITHIN)
+            .client_disconnect_timeout(HANG_UP_WITHIN)
+            .upgrade(socket::switching(application()))
+            .finish(application())
+            .tcp()
+    };
+    Ok(server.listen("waypost", listener, served).map_err(StartError::Run)?.run())
 }
 
 /// The listener of operators, from the start of the process to its end.

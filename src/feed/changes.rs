@@ -1,31 +1,67 @@
-//! What changed for a subscription since its last delta: each vehicle's newest state, and who went
-//! in and out on balance. Its size is bounded by the vehicles and their fences, however long it waits.
+//! What changed for a subscription since its last delta: where each vehicle is by the newest that is known of it,
+//! and who went in and out on balance. Its size is bounded by the vehicles and their fences, however long it waits.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use waypost_actors::model::{GeofenceId, VehicleId};
-use waypost_actors::watch::VehicleUpdate;
+use waypost_actors::model::{Fix, GeofenceId, OrganizationId, VehicleId};
+use waypost_actors::tracking::VehicleState;
+use waypost_actors::watch::{Glance, Sighting, VehicleUpdate};
 
 use super::filter::Filter;
-use super::protocol::Topic;
 use super::wire::{self, InsideOut, LeftOut, OccupancyOut};
 
 /// Changes waiting for the next delta.
 #[derive(Default)]
 pub(super) struct Changes {
-    vehicles: BTreeMap<VehicleId, Arc<VehicleUpdate>>,
+    vehicles: BTreeMap<VehicleId, Change>,
     crossings: BTreeMap<(GeofenceId, VehicleId), Option<InsideOut>>,
     removes: HashSet<VehicleId>,
     /// Vehicles within the box; only kept when there is one.
     shown: HashSet<VehicleId>,
 }
 
+/// What is new of a vehicle.
+#[derive(Clone)]
+pub(super) enum Change {
+    /// It was seen somewhere, which may not be stored yet.
+    Seen(Arc<Sighting>),
+    /// It is as a commit left it.
+    Committed(Arc<VehicleUpdate>),
+    /// A commit changed it, and it was seen somewhere since.
+    Both(Arc<VehicleUpdate>, Arc<Sighting>),
+}
+
+/// A vehicle of a snapshot: as it is committed, and where it was seen since.
+pub(super) struct Known {
+    pub(super) vehicle_id: VehicleId,
+    pub(super) organization_id: OrganizationId,
+    pub(super) state: Arc<VehicleState>,
+    pub(super) sighting: Option<Arc<Sighting>>,
+}
+
 /// One delta's content.
 pub(super) struct Delta {
-    pub(super) vehicles: Vec<Arc<VehicleUpdate>>,
+    pub(super) vehicles: Vec<Change>,
     pub(super) removes: Vec<VehicleId>,
     pub(super) occupancy: OccupancyOut,
+}
+
+impl Change {
+    /// Where it is.
+    fn fix(&self) -> Option<&Fix> {
+        match self {
+            Self::Seen(sighting) | Self::Both(_, sighting) => sighting.fix(),
+            Self::Committed(update) => update.state.last.as_ref(),
+        }
+    }
+}
+
+impl Known {
+    /// Where it is.
+    pub(super) fn fix(&self) -> Option<&Fix> {
+        self.sighting.as_ref().map_or(self.state.last.as_ref(), |sighting| sighting.fix())
+    }
 }
 
 impl Changes {
@@ -39,25 +75,48 @@ impl Changes {
         self.vehicles.is_empty() && self.crossings.is_empty() && self.removes.is_empty()
     }
 
-    pub(super) fn add(&mut self, update: &Arc<VehicleUpdate>, topics: &HashSet<Topic>, filter: &Filter) {
+    /// A commit changed a vehicle.
+    pub(super) fn add(&mut self, update: &Arc<VehicleUpdate>, filter: &Filter) {
         let vehicle = update.vehicle_id;
-        if !filter.vehicle(vehicle) {
+        if !filter.interest.vehicle(vehicle) {
             return;
         }
-        let of_fuel = || topics.contains(&Topic::Fuel) && update.state.fuel.is_some();
-        if topics.contains(&Topic::Positions) || of_fuel() {
-            self.add_position(update, filter);
+        if filter.shows(update.state.fuel.is_some()) {
+            let seen = match self.vehicles.get(&vehicle) {
+                Some(Change::Seen(seen) | Change::Both(_, seen)) if seen.order > update.order => Some(seen),
+                _ => update.sighting.as_ref(),
+            };
+            let update = Arc::clone(update);
+            self.put(
+                vehicle,
+                seen.cloned().map_or(Change::Committed(update.clone()), |s| Change::Both(update, s)),
+                filter,
+            );
         }
-        if topics.contains(&Topic::Occupancy) {
-            for fence in update.left.iter().filter(|fence| filter.fence(**fence)) {
+        if filter.interest.occupancy {
+            for fence in update.left.iter().filter(|fence| filter.interest.fence(**fence)) {
                 self.crossings.insert((*fence, vehicle), None);
             }
             for inside in wire::inside(vehicle, &update.state) {
                 let entered = update.entered.iter().any(|held| held.geofence_id == inside.geofence_id);
-                if entered && filter.fence(inside.geofence_id) {
+                if entered && filter.interest.fence(inside.geofence_id) {
                     self.crossings.insert((inside.geofence_id, vehicle), Some(inside));
                 }
             }
+        }
+    }
+
+    /// Vehicles were seen; all later than what is known of them by now.
+    pub(super) fn see(&mut self, glance: &Glance, filter: &Filter) {
+        for sighting in glance.sightings.iter().filter(|sighting| filter.shows(sighting.has_fuel())) {
+            let vehicle = sighting.vehicle_id;
+            let change = match self.vehicles.remove(&vehicle) {
+                Some(Change::Committed(update) | Change::Both(update, _)) => {
+                    Change::Both(update, Arc::clone(sighting))
+                }
+                Some(Change::Seen(_)) | None => Change::Seen(Arc::clone(sighting)),
+            };
+            self.put(vehicle, change, filter);
         }
     }
 
@@ -68,10 +127,9 @@ impl Changes {
         self.removes.insert(vehicle);
     }
 
-    fn add_position(&mut self, update: &Arc<VehicleUpdate>, filter: &Filter) {
-        let vehicle = update.vehicle_id;
-        if update.state.last.is_none_or(|fix| filter.place(fix.place)) {
-            self.vehicles.insert(vehicle, Arc::clone(update));
+    fn put(&mut self, vehicle: VehicleId, change: Change, filter: &Filter) {
+        if change.fix().is_none_or(|fix| filter.place(fix.place)) {
+            self.vehicles.insert(vehicle, change);
             self.removes.remove(&vehicle);
             if filter.has_box() {
                 self.shown.insert(vehicle);

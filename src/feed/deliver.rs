@@ -5,31 +5,30 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use waypost_actors::ports::StoreError;
-use waypost_actors::watch::{Audience, CommittedEvent, Update};
+use waypost_actors::watch::{CommittedEvent, Glance, News, Update};
 
 use super::changes::Delta;
 use super::ending::{Close, Stop, ended};
 use super::filter::Filter;
-use super::protocol::{ResetReason, Say, Subscribe, Topic};
+use super::protocol::{ResetReason, Say, Subscribe};
 use super::session::{Socket, Step};
 use super::subscription::{Subscription, Told};
-use super::wire::OccupancyOut;
+use super::wire::{OccupancyOut, PART};
 use super::{cursor, wire};
 use crate::sessions::End;
+use crate::socket::Frame;
 
-/// Vehicles in one part of a snapshot, or in one delta: what waits for a slow reader is a few of these.
-const PART: usize = 200;
 /// Events read from the log at once.
 const LOG_PAGE: i64 = 500;
 
 impl Socket {
-    pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter, audience: Audience) -> Step {
-        let now = self.feed.live.now();
+    pub(super) async fn begin(&mut self, asked: &Subscribe, filter: Filter) -> Step {
+        let (now, audience) = (self.feed.live.now(), filter.interest.audience);
         let asked_for = asked
             .cursor
             .as_deref()
             .and_then(|text| cursor::open(&self.feed.auth.sealer, audience, text, now));
-        let begun = Subscription::begin(asked, filter, audience, &self.feed.live).await;
+        let begun = Subscription::begin(asked, filter, &self.feed.live).await;
         let mut subscription = begun.map_err(|_| ended(End::Restarting))?;
         // A number still to be given is no number of this log: the store was set back.
         let resumed = asked_for.filter(|next| *next <= subscription.next_sequence);
@@ -50,34 +49,15 @@ impl Socket {
     pub(super) async fn snapshot(&mut self, index: usize) -> Step {
         let subscription = &mut self.subscriptions[index];
         let vehicles = subscription.take_snapshot();
-        let occupancy = subscription.wants(Topic::Occupancy);
-        if !subscription.wants(Topic::Positions) && !subscription.wants(Topic::Fuel) && !occupancy {
+        let interest = &subscription.filter.interest;
+        if !interest.positions && !interest.fuel && !interest.occupancy {
             return Ok(());
         }
-        let wanted: Vec<bool> =
-            vehicles.iter().map(|(.., state)| subscription.wants_vehicle(state)).collect();
         let id = subscription.id.clone();
-        let filter = subscription.filter.clone();
         let parts = vehicles.chunks(PART).count().max(1);
         for part in 0..parts {
             let some = vehicles.chunks(PART).nth(part).unwrap_or_default();
-            let wanted = wanted.chunks(PART).nth(part).unwrap_or_default();
-            let shown: Vec<String> = some
-                .iter()
-                .zip(wanted)
-                .filter(|((.., state), wanted)| {
-                    **wanted && state.last.is_none_or(|fix| filter.place(fix.place))
-                })
-                .map(|((id, organization, state), _)| wire::vehicle(*id, *organization, state))
-                .collect();
-            let inside: Vec<wire::InsideOut> = some
-                .iter()
-                .filter(|_| occupancy)
-                .flat_map(|(id, _, state)| wire::inside(*id, state))
-                .filter(|inside| filter.fence(inside.geofence_id))
-                .collect();
-            let vehicles = wire::list(shown.iter().map(String::as_str));
-            let occupancy = wire::raw(wire::json(&inside));
+            let (vehicles, occupancy) = self.subscriptions[index].snapshot_part(some);
             let last = part + 1 == parts;
             self.say(&Say::Snapshot { id: &id, part, last, vehicles: &vehicles, occupancy: &occupancy })
                 .await?;
@@ -102,14 +82,14 @@ impl Socket {
     async fn logged(&self, index: usize) -> Result<(Vec<Told>, i64), Stop> {
         let subscription = &self.subscriptions[index];
         let (audience, from, until) =
-            (subscription.audience, subscription.next_sequence, subscription.watch.next_sequence);
+            (subscription.audience(), subscription.next_sequence, subscription.watch.next_sequence);
         let away = |error: StoreError| Stop::Close(Close(1013, "storeAway", error.to_string()));
         let log = &self.feed.log;
         let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
-        if subscription.wants(Topic::Events) {
+        if subscription.filter.interest.events {
             events = log.events_from(audience, from, LOG_PAGE).await.map_err(away)?;
         }
-        if subscription.wants(Topic::Fuel) {
+        if subscription.filter.interest.fuel {
             fuel_events = log.fuel_events_from(audience, from, LOG_PAGE).await.map_err(away)?;
         }
         // A page that is full says nothing of what comes behind its last number.
@@ -126,7 +106,31 @@ impl Socket {
         Ok((subscription.unseen(&events, &fuel_events), next))
     }
 
-    pub(super) async fn update(&mut self, index: usize, update: &Update) -> Step {
+    pub(super) async fn news(&mut self, index: usize, news: News) -> Step {
+        match news {
+            News::Commit(update, seen) => {
+                self.subscriptions[index].see(&seen);
+                self.update(index, &update).await
+            }
+            News::Seen(seen) => self.seen(index, &seen).await,
+            News::Lost => self.lagged(index).await,
+        }
+    }
+
+    async fn seen(&mut self, index: usize, seen: &[Arc<Glance>]) -> Step {
+        let subscription = &mut self.subscriptions[index];
+        let Some(glance) = subscription.whole(seen) else {
+            subscription.see(seen);
+            return Ok(());
+        };
+        subscription.delta_sent();
+        for frame in &*wire::seen_frames(&subscription.id, glance) {
+            self.send(frame.clone()).await?;
+        }
+        Ok(())
+    }
+
+    async fn update(&mut self, index: usize, update: &Update) -> Step {
         for event in self.subscriptions[index].take(update) {
             self.event(index, &event).await?;
         }
@@ -136,11 +140,11 @@ impl Socket {
     pub(super) async fn event(&mut self, index: usize, event: &Told) -> Step {
         let subscription = &self.subscriptions[index];
         let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
-        let cursor = cursor::seal(sealer, subscription.audience, event.sequence() + 1, now);
+        let cursor = cursor::seal(sealer, subscription.audience(), event.sequence() + 1, now);
         let id = wire::json(&subscription.id);
         let body = event.encoded();
         let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
-        self.send(text).await
+        self.send(Frame::text(&text)).await
     }
 
     /// The client was too slow for the watch: sum up what it missed, and lose no event.
@@ -163,10 +167,18 @@ impl Socket {
 
     pub(super) async fn deltas(&mut self) -> Step {
         for index in 0..self.subscriptions.len() {
-            let subscription = &mut self.subscriptions[index];
+            let subscription = &self.subscriptions[index];
             if subscription.delta_due().is_none_or(|due| due > Instant::now()) {
                 continue;
             }
+            // The newest, and nothing that a commit behind it has overtaken.
+            while let Some(news) = self.subscriptions[index].waiting_news().await {
+                match news {
+                    News::Seen(seen) => self.subscriptions[index].see(&seen),
+                    news => self.news(index, news).await?,
+                }
+            }
+            let subscription = &mut self.subscriptions[index];
             subscription.delta_sent();
             let delta = subscription.changes.take();
             let id = subscription.id.clone();
@@ -182,13 +194,13 @@ impl Socket {
             let vehicles = delta.vehicles.chunks(PART).nth(part).unwrap_or_default();
             let (removes, occupancy) =
                 if part == 0 { (delta.removes.as_slice(), &delta.occupancy) } else { (&[][..], &nobody) };
-            self.send(wire::delta(id, vehicles, removes, occupancy)).await?;
+            self.send(Frame::text(&wire::delta(id, vehicles, removes, occupancy))).await?;
         }
         Ok(())
     }
 
     pub(super) fn cursor(&self, subscription: &Subscription) -> String {
         let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
-        cursor::seal(sealer, subscription.audience, subscription.next_sequence, now)
+        cursor::seal(sealer, subscription.audience(), subscription.goes_on_at(), now)
     }
 }

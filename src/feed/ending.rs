@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use actix_ws::{CloseCode, CloseReason, ProtocolError, Session};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
@@ -10,6 +9,7 @@ use super::protocol::Say;
 use super::wire;
 use crate::frames::Broken;
 use crate::sessions::End;
+use crate::socket::{Frame, Out};
 
 /// A close code with its code word and reason.
 pub(super) struct Close(pub(super) u16, pub(super) &'static str, pub(super) String);
@@ -52,8 +52,8 @@ pub(super) fn not_text() -> Stop {
 }
 
 /// Why a socket whose frames cannot be read ends.
-pub(super) fn broken(error: ProtocolError) -> Stop {
-    match Broken::from(error) {
+pub(super) fn broken(why: Broken) -> Stop {
+    match why {
         Broken::TooLarge => Stop::Close(Close(4413, "frameTooLarge", "a frame may have 64 KiB".to_owned())),
         Broken::Malformed(detail) => Stop::Close(Close(4400, "malformedFrame", detail)),
         Broken::Gone => Stop::Gone,
@@ -61,16 +61,8 @@ pub(super) fn broken(error: ProtocolError) -> Stop {
 }
 
 /// Says why, and closes. Whoever does not read does not get the reason either.
-pub(super) async fn goodbye(mut out: Session, stop: Stop) {
+pub(super) async fn goodbye(mut out: Out, stop: Stop) {
     let Stop::Close(Close(code, word, detail)) = stop else { return };
-    let error = wire::json(&Say::Error { id: None, code: word, detail: &detail });
-    // A close frame carries at most 123 bytes of reason.
-    let reason =
-        CloseReason { code: CloseCode::Other(code), description: Some(detail.chars().take(60).collect()) };
-    let goodbye = async {
-        if out.text(error).await.is_ok() {
-            let _gone = out.close(Some(reason)).await;
-        }
-    };
-    timeout(Duration::from_secs(1), goodbye).await.ok();
+    out.give(Frame::text(&wire::json(&Say::Error { id: None, code: word, detail: &detail })));
+    timeout(Duration::from_secs(1), out.close(code, &detail)).await.ok();
 }

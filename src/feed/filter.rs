@@ -1,23 +1,26 @@
 //! What a subscription is narrowed to.
 
 use std::collections::HashSet;
+use std::hash::Hash;
+use std::sync::Arc;
 
-use waypost_actors::fuel::FuelRecord;
-use waypost_actors::model::{Event, GeofenceId, Place, VehicleId};
+use waypost_actors::model::Place;
+use waypost_actors::watch::{Audience, Interest};
 
-use super::protocol::FilterSpec;
+use super::protocol::{Subscribe, Topic};
 
 /// A filter ready to ask.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
-    vehicles: Option<HashSet<VehicleId>>,
-    fences: Option<HashSet<GeofenceId>>,
+    /// What the live core knows of it.
+    pub(super) interest: Interest,
     bbox: Option<[f64; 4]>,
 }
 
 impl Filter {
-    /// Checks the numbers of a filter; the error names the member.
-    pub(super) fn new(spec: &FilterSpec) -> Result<Self, String> {
+    /// Checks the numbers of what is asked for; the error names the member.
+    pub(super) fn new(asked: &Subscribe, audience: Audience) -> Result<Self, String> {
+        let spec = &asked.filter;
         if let Some([west, south, east, north]) = spec.bbox {
             let longitudes = [west, east].iter().all(|degrees| (-180.0..=180.0).contains(degrees));
             let latitudes = (-90.0..=90.0).contains(&south) && (south..=90.0).contains(&north);
@@ -25,29 +28,22 @@ impl Filter {
                 return Err("filter.bbox: west, south, east, north in degrees, south not above north".into());
             }
         }
-        Ok(Self {
-            vehicles: spec.vehicle_ids.as_ref().map(|ids| ids.iter().copied().collect()),
-            fences: spec.geofence_ids.as_ref().map(|ids| ids.iter().copied().collect()),
-            bbox: spec.bbox,
-        })
+        let wants = |topic| asked.topics.contains(&topic);
+        let interest = Interest {
+            audience,
+            positions: wants(Topic::Positions),
+            occupancy: wants(Topic::Occupancy),
+            events: wants(Topic::Events),
+            fuel: wants(Topic::Fuel),
+            vehicles: set(spec.vehicle_ids.as_deref()),
+            fences: set(spec.geofence_ids.as_deref()),
+        };
+        Ok(Self { interest, bbox: spec.bbox })
     }
 
-    pub(super) fn vehicle(&self, vehicle: VehicleId) -> bool {
-        self.vehicles.as_ref().is_none_or(|ids| ids.contains(&vehicle))
-    }
-
-    pub(super) fn fence(&self, fence: GeofenceId) -> bool {
-        self.fences.as_ref().is_none_or(|ids| ids.contains(&fence))
-    }
-
-    pub(super) fn event(&self, event: &Event) -> bool {
-        self.vehicle(event.vehicle_id) && self.fence(event.geofence_id)
-    }
-
-    /// A refuel or drain: in any of the fences, where the filter names some.
-    pub(super) fn fuel_event(&self, event: &FuelRecord) -> bool {
-        let in_fence = || event.geofence_ids.iter().any(|fence| self.fence(*fence));
-        self.vehicle(event.vehicle_id) && (self.fences.is_none() || in_fence())
+    /// Whether it is told of a vehicle: of all of them, or of those that report fuel.
+    pub(super) fn shows(&self, has_fuel: bool) -> bool {
+        self.interest.positions || (self.interest.fuel && has_fuel)
     }
 
     /// Whether positions are narrowed to a box at all.
@@ -65,4 +61,8 @@ impl Filter {
             within && (south..=north).contains(&place.latitude)
         })
     }
+}
+
+fn set<T: Copy + Eq + Hash>(ids: Option<&[T]>) -> Option<Arc<HashSet<T>>> {
+    ids.map(|ids| Arc::new(ids.iter().copied().collect()))
 }

@@ -4,14 +4,12 @@ use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream, Closed, Session};
-use futures_util::StreamExt;
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use waypost_actors::live::{Live, Storing};
 use waypost_actors::ports::EventLog;
-use waypost_actors::watch::Update;
+use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
@@ -20,8 +18,9 @@ use super::sign_in::{audience, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
-use crate::outflow::Outflow;
+use crate::frames::Broken;
 use crate::sessions::{End, Sessions};
+use crate::socket::{Closed, Frame, Message, Messages, Out};
 
 /// What a feed works with.
 #[derive(Clone)]
@@ -72,12 +71,12 @@ pub struct Opening {
     pub caller: Option<Caller>,
     /// The open sockets, of which it becomes one.
     pub sessions: Sessions,
-    /// What it was given to send and its connection has not taken.
-    pub outflow: Outflow,
 }
 
 /// A store that takes longer to say whether a session holds is asked the next time.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
+/// Bytes that may wait for the connection before more is sent; one message over it, since it is not cut.
+const ROOM_BYTES: usize = 64 * 1024;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
 
@@ -85,8 +84,7 @@ pub(super) type Step = Result<(), Stop>;
 
 /// A signed-in socket and what it subscribed to.
 pub(super) struct Socket {
-    out: Session,
-    outflow: Outflow,
+    out: Out,
     pub(super) feed: Feed,
     caller: Caller,
     pub(super) subscriptions: Vec<Subscription>,
@@ -102,22 +100,21 @@ pub(super) struct Socket {
 }
 
 /// Serves a dispatcher's socket until it closes.
-pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, opening: Opening) {
-    let Opening { caller, sessions, outflow } = opening;
+pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening) {
+    let Opening { caller, sessions } = opening;
     let mut stopping = sessions.stopping();
     let caller = match caller {
         Some(caller) => Ok(caller),
         None => tokio::select! {
-            caller = sign_in(&mut frames, &feed) => caller,
+            caller = sign_in(&mut messages, &feed) => caller,
             end = stopped(&mut stopping) => Err(ended(end)),
         },
     };
-    let stop = match caller {
+    let (out, stop) = match caller {
         Ok(caller) => {
             let place = sessions.watch(caller.id, caller.session_id, caller.organization_id);
             let mut socket = Socket {
-                out: out.clone(),
-                outflow,
+                out,
                 storing: feed.live.storing(),
                 feed,
                 caller,
@@ -129,18 +126,19 @@ pub async fn run(out: Session, mut frames: AggregatedMessageStream, feed: Feed, 
                 turn: 0,
             };
             // Whoever took the right away since the look-up found no socket to end.
-            match socket.check().await {
-                Ok(()) => socket.serve(frames).await,
+            let stop = match socket.check().await {
+                Ok(()) => socket.serve(messages).await,
                 Err(stop) => stop,
-            }
+            };
+            (socket.out, stop)
         }
-        Err(stop) => stop,
+        Err(stop) => (out, stop),
     };
     goodbye(out, stop).await;
 }
 
 impl Socket {
-    async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
+    async fn serve(&mut self, mut messages: Messages) -> Stop {
         let every = |period: Duration| {
             let mut ticks = interval(period);
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -151,23 +149,24 @@ impl Socket {
         let mut check = every(self.feed.limits.check_every);
         loop {
             let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
+            let has_waiting = self.out.waiting_bytes() > 0;
             let step = tokio::select! {
+                // What is sent waits for what else there is to send: one write for all of it.
+                biased;
                 end = stopped(&mut self.stopping) => return ended(end),
-                frame = frames.next() => {
+                message = messages.next() => {
                     self.unanswered = 0;
-                    self.hear(frame).await
+                    self.hear(message).await
                 }
-                (index, update) = next_update(&mut self.subscriptions, self.turn) => {
+                (index, news) = next_news(&mut self.subscriptions, self.turn) => {
                     self.turn = index + 1;
-                    match update {
-                        Some(update) => self.update(index, &update).await,
-                        None => self.lagged(index).await,
-                    }
+                    self.news(index, news).await
                 }
                 () = until(due) => self.deltas().await,
                 () = self.storing.other_than(self.told_storing) => self.tell_storing().await,
                 _ = heartbeat.tick() => self.heartbeat().await,
                 _ = check.tick() => self.check().await,
+                taken = self.out.flush(), if has_waiting => taken.map_err(|Closed| Stop::Gone),
             };
             if let Err(stop) = step {
                 return stop;
@@ -175,9 +174,9 @@ impl Socket {
         }
     }
 
-    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, actix_ws::ProtocolError>>) -> Step {
-        match frame {
-            Some(Ok(AggregatedMessage::Text(text))) => match serde_json::from_str(&text) {
+    async fn hear(&mut self, message: Option<Result<Message, Broken>>) -> Step {
+        match message {
+            Some(Ok(Message::Text(text))) => match serde_json::from_str(&text) {
                 Ok(Heard::Subscribe(asked)) => self.subscribe(&asked).await,
                 Ok(Heard::Unsubscribe { id }) => {
                     self.subscriptions.retain(|subscription| subscription.id != id);
@@ -189,14 +188,11 @@ impl Socket {
                 }
                 Err(error) => Err(Stop::Close(Close(4400, "malformedFrame", error.to_string()))),
             },
-            Some(Ok(AggregatedMessage::Ping(payload))) => {
-                self.outflow.give(payload.len());
-                written(self.feed.limits, &mut self.stopping, self.out.pong(&payload)).await
-            }
-            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Binary(_))) => Err(not_text()),
-            Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
-            Some(Err(error)) => Err(broken(error)),
+            Some(Ok(Message::Ping(payload))) => self.send(Frame::pong(&payload)).await,
+            Some(Ok(Message::Pong)) => Ok(()),
+            Some(Ok(Message::Binary)) => Err(not_text()),
+            Some(Ok(Message::Close)) | None => Err(Stop::Gone),
+            Some(Err(why)) => Err(broken(why)),
         }
     }
 
@@ -213,17 +209,17 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
         }
-        let filter = match Filter::new(&asked.filter) {
-            Ok(filter) => filter,
-            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
-        };
         let Some(audience) = audience(&self.caller, asked) else {
             return self
                 .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
                 .await;
         };
+        let filter = match Filter::new(asked, audience) {
+            Ok(filter) => filter,
+            Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
+        };
         self.subscriptions.retain(|known| known.id != asked.id);
-        self.begin(asked, filter, audience).await
+        self.begin(asked, filter).await
     }
 
     async fn heartbeat(&mut self) -> Step {
@@ -235,8 +231,7 @@ impl Socket {
             self.subscriptions.iter().map(|known| (known.id.as_str(), self.cursor(known))).collect();
         let cursors: Box<RawValue> = wire::raw(wire::json(&cursors));
         let server_time = self.feed.live.now();
-        self.outflow.give(0);
-        written(self.feed.limits, &mut self.stopping, self.out.ping(b"")).await?;
+        self.send(Frame::ping()).await?;
         let storing = self.storing.is_so();
         self.say(&Say::Heartbeat { server_time, cursors: &cursors, storing }).await
     }
@@ -259,44 +254,37 @@ impl Socket {
     }
 
     pub(super) async fn say(&mut self, say: &Say<'_>) -> Step {
-        self.send(wire::json(say)).await
+        self.send(Frame::text(&wire::json(say))).await
     }
 
-    pub(super) async fn send(&mut self, text: String) -> Step {
-        let sent = async {
-            self.outflow.room().await;
-            self.outflow.give(text.len());
-            self.out.text(text).await
-        };
-        written(self.feed.limits, &mut self.stopping, sent).await
-    }
-}
-
-/// Hands something to the socket; a client that takes nothing for too long is closed. Whoever does not
-/// read keeps no server from stopping.
-async fn written(
-    limits: FeedLimits,
-    stopping: &mut watch::Receiver<Option<End>>,
-    sent: impl Future<Output = Result<(), Closed>>,
-) -> Step {
-    tokio::select! {
-        biased;
-        sent = timeout(limits.write_within, sent) => match sent {
-            Ok(sent) => sent.map_err(|_| Stop::Gone),
-            Err(_) => Err(Stop::Close(Close(4408, "slowReader", "the client does not read".to_owned()))),
-        },
-        end = stopped(stopping) => Err(ended(end)),
+    /// Gives something to the connection once it has room for it; a client that takes nothing for too long is closed.
+    /// Whoever does not read keeps no server from stopping.
+    pub(super) async fn send(&mut self, frame: Frame) -> Step {
+        if self.out.waiting_bytes() >= ROOM_BYTES {
+            tokio::select! {
+                biased;
+                taken = timeout(self.feed.limits.write_within, self.out.room(ROOM_BYTES)) => match taken {
+                    Ok(taken) => taken.map_err(|Closed| Stop::Gone)?,
+                    Err(_) => {
+                        let detail = "the client does not read".to_owned();
+                        return Err(Stop::Close(Close(4408, "slowReader", detail)));
+                    }
+                },
+                end = stopped(&mut self.stopping) => return Err(ended(end)),
+            }
+        }
+        self.out.give(frame);
+        Ok(())
     }
 }
 
-/// The next commit of any subscription, of number `first` rather than of others; `None` when that one has
-/// lagged too far behind.
-async fn next_update(subscriptions: &mut [Subscription], first: usize) -> (usize, Option<Arc<Update>>) {
+/// The next news of any subscription, of number `first` rather than of others.
+async fn next_news(subscriptions: &mut [Subscription], first: usize) -> (usize, News) {
     let count = subscriptions.len();
     std::future::poll_fn(|cx| {
         for index in (0..count).map(|number| (first + number) % count) {
-            if let Poll::Ready(update) = subscriptions[index].watch.updates.poll_recv(cx) {
-                return Poll::Ready((index, update));
+            if let Poll::Ready(news) = subscriptions[index].poll_news(cx) {
+                return Poll::Ready((index, news));
             }
         }
         Poll::Pending

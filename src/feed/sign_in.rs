@@ -1,7 +1,5 @@
 //! Who a dispatcher's socket belongs to, and whose vehicles it shows.
 
-use actix_ws::{AggregatedMessage, AggregatedMessageStream};
-use futures_util::StreamExt;
 use tokio::time::timeout;
 use waypost_actors::watch::Audience;
 
@@ -9,18 +7,19 @@ use super::ending::{Close, Stop, broken, not_text};
 use super::protocol::{Heard, Subscribe};
 use super::session::Feed;
 use crate::auth::Caller;
+use crate::socket::{Message, Messages};
 
 /// Waits for the one-time ticket of a browser, which cannot set headers.
-pub(super) async fn sign_in(frames: &mut AggregatedMessageStream, feed: &Feed) -> Result<Caller, Stop> {
+pub(super) async fn sign_in(messages: &mut Messages, feed: &Feed) -> Result<Caller, Stop> {
     let refused = |detail: &str| Stop::Close(Close(4401, "unauthenticated", detail.to_owned()));
     let first = async {
         loop {
-            match frames.next().await {
-                Some(Ok(AggregatedMessage::Text(text))) => return Ok(text),
-                Some(Ok(AggregatedMessage::Ping(_) | AggregatedMessage::Pong(_))) => {}
-                Some(Ok(AggregatedMessage::Binary(_))) => return Err(not_text()),
-                Some(Err(error)) => return Err(broken(error)),
-                Some(Ok(AggregatedMessage::Close(_))) | None => return Err(Stop::Gone),
+            match messages.next().await {
+                Some(Ok(Message::Text(text))) => return Ok(text),
+                Some(Ok(Message::Ping(_) | Message::Pong)) => {}
+                Some(Ok(Message::Binary)) => return Err(not_text()),
+                Some(Err(why)) => return Err(broken(why)),
+                Some(Ok(Message::Close)) | None => return Err(Stop::Gone),
             }
         }
     };

@@ -1,19 +1,20 @@
 //! One subscription: its watch on the live core, and where its events go on.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::future::poll_fn;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
+use serde_json::value::RawValue;
 use tokio::time::Instant;
 use waypost_actors::fuel::FuelRecord;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::model::{OrganizationId, VehicleId};
-use waypost_actors::tracking::VehicleState;
-use waypost_actors::watch::{Audience, CommittedEvent, Update, Watch};
+use waypost_actors::watch::{Audience, CommittedEvent, Glance, News, Update, Watch};
 
-use super::changes::Changes;
+use super::changes::{Changes, Known};
 use super::filter::Filter;
-use super::protocol::{Subscribe, Topic};
+use super::protocol::Subscribe;
 use super::wire;
 
 /// An event of either kind; both are numbered in one order.
@@ -39,14 +40,9 @@ impl Told {
     }
 }
 
-/// What a snapshot is made of.
-pub(super) type SnapshotVehicles = Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>;
-
 /// A subscription that stands.
 pub(super) struct Subscription {
     pub(super) id: String,
-    pub(super) audience: Audience,
-    pub(super) topics: HashSet<Topic>,
     pub(super) filter: Filter,
     pub(super) min_interval: Duration,
     pub(super) watch: Watch,
@@ -58,17 +54,10 @@ pub(super) struct Subscription {
 
 impl Subscription {
     /// Begins to watch; events begin with the next to come.
-    pub(super) async fn begin(
-        asked: &Subscribe,
-        filter: Filter,
-        audience: Audience,
-        live: &Live,
-    ) -> Result<Self, LiveError> {
-        let watch = live.watch(audience).await?;
+    pub(super) async fn begin(asked: &Subscribe, filter: Filter, live: &Live) -> Result<Self, LiveError> {
+        let watch = live.watch(filter.interest.clone()).await?;
         Ok(Self {
             id: asked.id.clone(),
-            audience,
-            topics: asked.topics.iter().copied().collect(),
             filter,
             min_interval: Duration::from_millis(asked.min_interval_ms),
             next_sequence: watch.next_sequence,
@@ -78,45 +67,83 @@ impl Subscription {
         })
     }
 
+    pub(super) const fn audience(&self) -> Audience {
+        self.filter.interest.audience
+    }
+
     /// Watches anew after having lagged behind; events go on where they were.
     pub(super) async fn begin_anew(&mut self, live: &Live) -> Result<(), LiveError> {
-        self.watch = live.watch(self.audience).await?;
+        self.watch = live.watch(self.filter.interest.clone()).await?;
         Ok(())
     }
 
-    /// The vehicles a new snapshot shows; changes count from it on.
-    pub(super) fn take_snapshot(&mut self) -> SnapshotVehicles {
-        let mut vehicles = std::mem::take(&mut self.watch.vehicles);
-        vehicles.retain(|(id, ..)| self.filter.vehicle(*id));
-        let place = |state: &VehicleState| state.last.is_none_or(|fix| self.filter.place(fix.place));
-        let shown = vehicles.iter().filter(|(.., state)| place(state)).map(|(id, ..)| *id);
+    /// The vehicles a new snapshot shows, or whose occupancy it tells; changes count from it on.
+    pub(super) fn take_snapshot(&mut self) -> Vec<Known> {
+        let seen = std::mem::take(&mut self.watch.sightings);
+        let mut seen: HashMap<_, _> = seen.into_iter().map(|seen| (seen.vehicle_id, seen)).collect();
+        let vehicles = std::mem::take(&mut self.watch.vehicles).into_iter();
+        let mut vehicles: Vec<Known> = vehicles
+            .map(|(vehicle_id, organization_id, state)| {
+                let sighting = seen.remove(&vehicle_id);
+                Known { vehicle_id, organization_id, state, sighting }
+            })
+            .collect();
+        let shown = vehicles.iter().filter(|known| self.shows_place(known)).map(|known| known.vehicle_id);
         self.changes = Changes::from_snapshot(shown, &self.filter);
-        vehicles.sort_unstable_by_key(|(id, ..)| *id);
+        vehicles.sort_unstable_by_key(|known| known.vehicle_id);
         vehicles
+    }
+
+    /// Whether a vehicle is where this subscription looks.
+    fn shows_place(&self, known: &Known) -> bool {
+        known.fix().is_none_or(|fix| self.filter.place(fix.place))
+    }
+
+    /// Some vehicles of a snapshot, and who is inside, as JSON.
+    pub(super) fn snapshot_part(&self, some: &[Known]) -> (Box<RawValue>, Box<RawValue>) {
+        let is_shown =
+            |known: &&Known| self.filter.shows(known.state.fuel.is_some()) && self.shows_place(known);
+        let shown: Vec<String> = some.iter().filter(is_shown).map(wire::known).collect();
+        let interest = &self.filter.interest;
+        let inside: Vec<wire::InsideOut> = some
+            .iter()
+            .filter(|_| interest.occupancy)
+            .flat_map(|known| wire::inside(known.vehicle_id, &known.state))
+            .filter(|inside| interest.fence(inside.geofence_id))
+            .collect();
+        (wire::list(shown.iter().map(String::as_str)), wire::raw(wire::json(&inside)))
     }
 
     /// Whether events between what was sent and what the watch will bring must come from the log.
     pub(super) fn is_behind(&self) -> bool {
-        (self.wants(Topic::Events) || self.wants(Topic::Fuel))
-            && self.next_sequence < self.watch.next_sequence
+        let wants = self.filter.interest.events || self.filter.interest.fuel;
+        wants && self.next_sequence < self.watch.next_sequence
     }
 
-    pub(super) fn wants(&self, topic: Topic) -> bool {
-        self.topics.contains(&topic)
+    /// The next news, as far as it has to be told by now.
+    pub(super) fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<News> {
+        // One who has something to say already, and must wait with it, is not woken for more of it.
+        let positions = self.changes.is_empty() || self.is_due();
+        self.watch.poll_news(positions, cx)
     }
 
-    /// Whether it is told of vehicles: of all of them, or of those that report fuel.
-    pub(super) fn wants_vehicle(&self, state: &VehicleState) -> bool {
-        self.wants(Topic::Positions) || (self.wants(Topic::Fuel) && state.fuel.is_some())
+    /// The next news, if there are any.
+    pub(super) async fn waiting_news(&mut self) -> Option<News> {
+        poll_fn(|cx| match self.watch.poll_news(true, cx) {
+            Poll::Ready(news) => Poll::Ready(Some(news)),
+            Poll::Pending => Poll::Ready(None),
+        })
+        .await
     }
 
     /// Takes in a commit; answers the events to send.
     pub(super) fn take(&mut self, update: &Update) -> Vec<Told> {
         for vehicle in &update.vehicles {
-            self.changes.add(vehicle, &self.topics, &self.filter);
+            self.changes.add(vehicle, &self.filter);
         }
-        if self.wants(Topic::Positions) || self.wants(Topic::Fuel) {
-            for vehicle in update.removed.iter().filter(|vehicle| self.filter.vehicle(**vehicle)) {
+        let interest = &self.filter.interest;
+        if interest.positions || interest.fuel {
+            for vehicle in update.removed.iter().filter(|vehicle| interest.vehicle(**vehicle)) {
                 self.changes.remove(*vehicle);
             }
         }
@@ -125,17 +152,35 @@ impl Subscription {
         events
     }
 
+    /// Takes in what was seen.
+    pub(super) fn see(&mut self, seen: &[Arc<Glance>]) {
+        for glance in seen {
+            self.changes.see(glance, &self.filter);
+        }
+    }
+
+    /// What was seen, if it is to be told at once and as it is: then it need not be put together for this
+    /// subscription alone.
+    pub(super) fn whole<'a>(&self, seen: &'a [Arc<Glance>]) -> Option<&'a Arc<Glance>> {
+        let is_all = self.filter.interest.positions && !self.filter.has_box();
+        let [glance] = seen else { return None };
+        (is_all && self.changes.is_empty() && self.is_due()).then_some(glance)
+    }
+
+    /// Where its events go on: what it was told of, and what it was not told of because it does not want it.
+    pub(super) fn goes_on_at(&self) -> i64 {
+        self.watch.known_up_to().map_or(self.next_sequence, |known| known.max(self.next_sequence))
+    }
+
     /// Those of some events that it wants and was not sent, by number.
     pub(super) fn unseen(
         &self,
         events: &[Arc<CommittedEvent>],
         fuel_events: &[Arc<CommittedEvent<FuelRecord>>],
     ) -> Vec<Told> {
-        let events =
-            events.iter().filter(|event| self.wants(Topic::Events) && self.filter.event(&event.event));
-        let fuel_events = fuel_events
-            .iter()
-            .filter(|event| self.wants(Topic::Fuel) && self.filter.fuel_event(&event.event));
+        let interest = &self.filter.interest;
+        let events = events.iter().filter(|told| interest.events && interest.event(&told.event));
+        let fuel_events = fuel_events.iter().filter(|told| interest.fuel && interest.fuel_event(&told.event));
         let both = events.cloned().map(Told::Geofence).chain(fuel_events.cloned().map(Told::Fuel));
         let mut unseen: Vec<Told> = both.filter(|told| told.sequence() >= self.next_sequence).collect();
         unseen.sort_by_key(Told::sequence);
@@ -145,6 +190,10 @@ impl Subscription {
     /// When the next delta is due, if there is anything to say.
     pub(super) fn delta_due(&self) -> Option<Instant> {
         (!self.changes.is_empty()).then_some(self.next_delta)
+    }
+
+    fn is_due(&self) -> bool {
+        self.next_delta <= Instant::now()
     }
 
     pub(super) fn delta_sent(&mut self) {

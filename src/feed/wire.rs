@@ -1,12 +1,21 @@
 //! Vehicles and events as the feed writes them.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde::Serialize;
 use waypost_actors::live::LiveFuel;
 use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
-use waypost_actors::watch::VehicleUpdate;
+use waypost_actors::watch::{Glance, Sighting};
+
+use super::changes::{Change, Known};
+use crate::socket::Frame;
+
+/// About what a vehicle takes in a message.
+const VEHICLE_BYTES: usize = 320;
+/// Vehicles in one message: what waits for a slow reader is a few of these.
+pub(super) const PART: usize = 200;
 
 /// A vehicle as it is now.
 #[derive(Serialize)]
@@ -18,7 +27,9 @@ struct VehicleOut<'a> {
     motion: Motion,
     /// Whether what is said of the vehicle is committed.
     durable: bool,
-    geofence_ids: Vec<GeofenceId>,
+    /// By the last commit; absent when that was told before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    geofence_ids: Option<Vec<GeofenceId>>,
     /// Absent for a vehicle that never reported any.
     #[serde(skip_serializing_if = "Option::is_none")]
     fuel: Option<LiveFuel>,
@@ -49,18 +60,44 @@ pub(super) struct OccupancyOut {
     pub(super) leave: Vec<LeftOut>,
 }
 
-/// A vehicle's JSON.
-pub(super) fn vehicle(id: VehicleId, organization: OrganizationId, state: &VehicleState) -> String {
-    let out = VehicleOut {
-        vehicle_id: id,
-        organization_id: organization,
-        position: state.last.as_ref(),
-        motion: state.trail.motion,
-        durable: true,
-        geofence_ids: state.open_stays().map(|stay| stay.geofence_id).collect(),
-        fuel: LiveFuel::of(id, state),
+/// A vehicle's JSON: where it was seen, or else as it is committed.
+fn vehicle(
+    vehicle_id: VehicleId,
+    organization_id: OrganizationId,
+    committed: Option<&VehicleState>,
+    seen: Option<&Sighting>,
+) -> String {
+    let (position, motion, fuel) = match (seen, committed) {
+        (Some(seen), _) => (seen.fix(), seen.motion(), seen.fuel()),
+        (None, Some(state)) => (state.last.as_ref(), state.trail.motion, LiveFuel::of(vehicle_id, state)),
+        (None, None) => (None, Motion::default(), None),
     };
-    json(&out)
+    let geofence_ids = committed.map(|state| state.open_stays().map(|stay| stay.geofence_id).collect());
+    let durable = seen.is_none_or(Sighting::is_stored);
+    json(&VehicleOut { vehicle_id, organization_id, position, motion, durable, geofence_ids, fuel })
+}
+
+/// The JSON of a vehicle of a snapshot.
+pub(super) fn known(known: &Known) -> String {
+    vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.sighting.as_deref())
+}
+
+/// The JSON of a vehicle that was seen.
+fn seen(sighting: &Sighting) -> &str {
+    sighting.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen)))
+}
+
+/// The JSON of a vehicle of a delta.
+fn change(change: &Change) -> Cow<'_, str> {
+    match change {
+        Change::Seen(sighting) => seen(sighting).into(),
+        Change::Committed(update) => update
+            .encoded(|update| vehicle(update.vehicle_id, update.organization_id, Some(&update.state), None))
+            .into(),
+        Change::Both(update, sighting) => {
+            vehicle(update.vehicle_id, update.organization_id, Some(&update.state), Some(sighting)).into()
+        }
+    }
 }
 
 /// Who a vehicle's state says is inside what.
@@ -77,21 +114,40 @@ pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item 
 /// a server says is this.
 pub(super) fn delta(
     id: &str,
-    vehicles: &[Arc<VehicleUpdate>],
+    vehicles: &[Change],
     removes: &[VehicleId],
     occupancy: &OccupancyOut,
 ) -> String {
-    let encode = |u: &VehicleUpdate| vehicle(u.vehicle_id, u.organization_id, &u.state);
-    let length: usize = vehicles.iter().map(|update| update.encoded(encode).len() + 1).sum();
-    let mut text = String::with_capacity(length + 128);
+    message(id, vehicles.iter().map(change), removes, occupancy)
+}
+
+/// The messages that tell a subscription of this name what is seen at once; made once for all who chose that name.
+pub(super) fn seen_frames(id: &str, glance: &Glance) -> Arc<Vec<Frame>> {
+    glance.encoded(id, |sightings| {
+        let nobody = OccupancyOut::default();
+        let parts = sightings.chunks(PART);
+        parts
+            .map(|part| message(id, part.iter().map(|one| seen(one).into()), &[], &nobody))
+            .map(|text| Frame::text(&text))
+            .collect()
+    })
+}
+
+fn message<'a>(
+    id: &str,
+    vehicles: impl ExactSizeIterator<Item = Cow<'a, str>>,
+    removes: &[VehicleId],
+    occupancy: &OccupancyOut,
+) -> String {
+    let mut text = String::with_capacity(VEHICLE_BYTES * vehicles.len() + 128);
     text.push_str(r#"{"type":"delta","id":"#);
     text.push_str(&json(&id));
     text.push_str(r#","vehicles":["#);
-    for (number, update) in vehicles.iter().enumerate() {
+    for (number, vehicle) in vehicles.enumerate() {
         if number > 0 {
             text.push(',');
         }
-        text.push_str(update.encoded(encode));
+        text.push_str(&vehicle);
     }
     text.push(']');
     if !removes.is_empty() {

@@ -4,8 +4,7 @@ use std::future::pending;
 use std::time::Duration;
 
 use actix_web::http::header;
-use actix_web::{FromRequest, HttpRequest, HttpResponse, web};
-use actix_ws::AggregatedMessageStream;
+use actix_web::{HttpRequest, HttpResponse};
 use tokio::time::sleep;
 
 use super::code::Code;
@@ -17,10 +16,9 @@ use crate::auth::{
 };
 use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
-use crate::frames;
 use crate::ingest::{self, Intake, SocketLimits, protocol};
-use crate::outflow::Outflow;
 use crate::sessions::{End, Place};
+use crate::socket;
 
 /// Between two looks whether a system user's session still holds.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
@@ -39,13 +37,11 @@ pub async fn tracker_socket(
     context: Shared,
     request: HttpRequest,
     query: Query,
-    body: web::Payload,
 ) -> Result<HttpResponse, actix_web::Error> {
     query.finish()?;
     let looked_up_at = context.sessions.revocations();
     let mut whose = reporting(&context, &request).await?;
-    let most = protocol::MAX_FRAME_BYTES;
-    let (answer, out, frames) = opened(&request, body, most, &[protocol::SUBPROTOCOL]).await?;
+    let answer = socket::handshake(&request, &[protocol::SUBPROTOCOL])?;
     let place = whose.place(&context);
     // Whoever revoked the token or moved the tracker since the look-up found no socket to end. Hardly ever
     // anybody did: thousands who come back at once are looked up once each.
@@ -53,19 +49,17 @@ pub async fn tracker_socket(
         whose = reporting(&context, &request).await?;
     }
     let session = whose.session();
-    let intake = Intake::new(context.live.clone(), whose.reports(&context));
+    let intake = Intake::new(context.live.clone(), whose.reports(&context)).for_long();
     let live = context.live.clone();
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
-    let served = ingest::run(out, frames, intake, place, live, limits);
     let context = context.get_ref().clone();
-    actix_web::rt::spawn(async move {
+    Ok(socket::serve(answer, protocol::MAX_FRAME_BYTES, move |out, messages| async move {
         tokio::select! {
-            () = served => {}
+            () = ingest::run(out, messages, intake, place, live, limits) => {}
             () = keep_to_session(&context, session) => {}
         }
-    });
-    Ok(answer)
+    }))
 }
 
 /// Ends the sockets of a reporting system user when its session is over; looks from time to time. A tracker has
@@ -90,7 +84,6 @@ pub async fn live_socket(
     context: Shared,
     request: HttpRequest,
     query: Query,
-    body: web::Payload,
 ) -> Result<HttpResponse, actix_web::Error> {
     query.finish()?;
     refuse_foreign_pages(&context, &request)?;
@@ -102,8 +95,7 @@ pub async fn live_socket(
         }
         None => None,
     };
-    let (answer, out, frames) = opened(&request, body, FEED_FRAME_BYTES, &[]).await?;
-    let (answer, outflow) = Outflow::of(answer);
+    let answer = socket::handshake(&request, &[])?;
     let feed = Feed {
         live: context.live.clone(),
         log: context.events.clone(),
@@ -113,24 +105,8 @@ pub async fn live_socket(
             ..FeedLimits::default()
         },
     };
-    let opening = Opening { caller, sessions: context.sessions.clone(), outflow };
-    actix_web::rt::spawn(feed::run(out, frames, feed, opening));
-    Ok(answer)
-}
-
-/// The handshake: an answer, a way out, and the messages that come in, of so many bytes at most, by a limit that
-/// holds before a frame is in memory.
-async fn opened(
-    request: &HttpRequest,
-    body: web::Payload,
-    most: usize,
-    protocols: &[&str],
-) -> Result<(HttpResponse, actix_ws::Session, AggregatedMessageStream), actix_web::Error> {
-    let mut limited = frames::limited(body.into_inner(), most);
-    let body = web::Payload::from_request(request, &mut limited).await?;
-    let (answer, out, frames) = actix_ws::handle_with_protocols(request, body, protocols)?;
-    let frames = frames.max_frame_size(most).aggregate_continuations().max_continuation_size(most);
-    Ok((answer, out, frames))
+    let opening = Opening { caller, sessions: context.sessions.clone() };
+    Ok(socket::serve(answer, FEED_FRAME_BYTES, |out, messages| feed::run(out, messages, feed, opening)))
 }
 
 /// Who reports.

@@ -2,10 +2,6 @@
 
 use std::time::Duration;
 
-use actix_ws::{
-    AggregatedMessage, AggregatedMessageStream, CloseCode, CloseReason, Closed, ProtocolError, Session,
-};
-use futures_util::StreamExt;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use waypost_actors::live::{Live, LiveError};
 
@@ -15,6 +11,7 @@ use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_ITEM
 use super::sent::{Outcome, Place, Sent};
 use crate::frames::Broken;
 use crate::sessions::{self, End};
+use crate::socket::{Frame, Message, Messages, Out};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.
 const RETRY_AFTER_MS: u64 = 1_000;
@@ -55,7 +52,7 @@ enum Stop {
 }
 
 struct Socket {
-    out: Session,
+    out: Out,
     intake: Intake,
     place: sessions::Place,
     live: Live,
@@ -71,8 +68,8 @@ struct Socket {
 
 /// Serves a tracker's socket until it closes.
 pub async fn run(
-    out: Session,
-    frames: AggregatedMessageStream,
+    out: Out,
+    messages: Messages,
     intake: Intake,
     place: sessions::Place,
     live: Live,
@@ -90,12 +87,12 @@ pub async fn run(
         unanswered: 0,
         repeated: 0,
     };
-    let stop = socket.serve(frames).await;
+    let stop = socket.serve(messages).await;
     socket.close(stop).await;
 }
 
 impl Socket {
-    async fn serve(&mut self, mut frames: AggregatedMessageStream) -> Stop {
+    async fn serve(&mut self, mut messages: Messages) -> Stop {
         let mut ping = interval(self.limits.ping_every);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ping.reset();
@@ -105,9 +102,9 @@ impl Socket {
             let step = tokio::select! {
                 end = self.place.ended() => return ended(end),
                 outcome = self.sent.next() => self.settle(outcome).await,
-                frame = frames.next(), if may_read => {
+                message = messages.next(), if may_read => {
                     self.unanswered = 0;
-                    self.hear(frame).await
+                    self.hear(message).await
                 }
                 _ = ping.tick() => self.ping(may_read).await,
             };
@@ -123,24 +120,25 @@ impl Socket {
         }
         // While the server does not read, silence says nothing about the tracker.
         self.unanswered += u32::from(may_read);
-        written(self.limits, self.out.ping(b"")).await
+        self.out.give(Frame::ping());
+        self.flush().await
     }
 
-    async fn hear(&mut self, frame: Option<Result<AggregatedMessage, ProtocolError>>) -> Result<(), Stop> {
-        match frame {
-            Some(Ok(AggregatedMessage::Text(text))) => self.text(&text).await,
-            Some(Ok(AggregatedMessage::Binary(_))) => Err(malformed("frames are JSON text, not binary")),
-            Some(Ok(AggregatedMessage::Ping(payload))) => written(self.limits, self.out.pong(&payload)).await,
-            Some(Ok(AggregatedMessage::Pong(_))) => Ok(()),
-            Some(Ok(AggregatedMessage::Close(_))) | None => Err(Stop::Gone),
-            Some(Err(error)) => Err(match Broken::from(error) {
-                Broken::TooLarge => {
-                    let most = LIMITS.max_frame_bytes;
-                    Stop::Close(Close::TooLarge, format!("a frame may have {most} bytes"))
-                }
-                Broken::Malformed(detail) => malformed(&detail),
-                Broken::Gone => Stop::Gone,
-            }),
+    async fn hear(&mut self, message: Option<Result<Message, Broken>>) -> Result<(), Stop> {
+        match message {
+            Some(Ok(Message::Text(text))) => self.text(&text).await,
+            Some(Ok(Message::Binary)) => Err(malformed("frames are JSON text, not binary")),
+            Some(Ok(Message::Ping(payload))) => {
+                self.out.give(Frame::pong(&payload));
+                self.flush().await
+            }
+            Some(Ok(Message::Pong)) => Ok(()),
+            Some(Ok(Message::Close) | Err(Broken::Gone)) | None => Err(Stop::Gone),
+            Some(Err(Broken::TooLarge)) => {
+                let most = LIMITS.max_frame_bytes;
+                Err(Stop::Close(Close::TooLarge, format!("a frame may have {most} bytes")))
+            }
+            Some(Err(Broken::Malformed(detail))) => Err(malformed(&detail)),
         }
     }
 
@@ -238,8 +236,16 @@ impl Socket {
     }
 
     async fn say(&mut self, say: &Say<'_>) -> Result<(), Stop> {
-        let text = serde_json::to_string(say).map_err(|_| Stop::Gone)?;
-        written(self.limits, self.out.text(text)).await
+        self.out.give(Frame::text(&serde_json::to_string(say).map_err(|_| Stop::Gone)?));
+        self.flush().await
+    }
+
+    /// A tracker that never reads is closed like one that never speaks.
+    async fn flush(&mut self) -> Result<(), Stop> {
+        match timeout(self.limits.write_within, self.out.flush()).await {
+            Ok(taken) => taken.map_err(|_| Stop::Gone),
+            Err(_) => Err(Stop::Close(Close::Timeout, "the tracker does not read".to_owned())),
+        }
     }
 
     /// What is on its way is committed all the same; what can still be acknowledged is.
@@ -262,18 +268,7 @@ impl Socket {
 
     async fn goodbye(mut self, close: Close, detail: &str) {
         let _gone = self.say(&Say::Error { code: close.word(), detail }).await;
-        // A close frame carries at most 123 bytes of reason.
-        let reason = detail.chars().take(60).collect::<String>();
-        let reason = CloseReason { code: CloseCode::Other(close.code()), description: Some(reason) };
-        let _gone = self.out.close(Some(reason)).await;
-    }
-}
-
-/// A tracker that never reads is closed like one that never speaks.
-async fn written(limits: SocketLimits, sent: impl Future<Output = Result<(), Closed>>) -> Result<(), Stop> {
-    match timeout(limits.write_within, sent).await {
-        Ok(sent) => sent.map_err(|_| Stop::Gone),
-        Err(_) => Err(Stop::Close(Close::Timeout, "the tracker does not read".to_owned())),
+        self.out.close(close.code(), detail).await;
     }
 }
 

@@ -25,13 +25,13 @@ pub(super) struct FenceRow {
 pub(super) fn fences(rows: Vec<FenceRow>) -> Vec<Fence> {
     let mut fences: Vec<Fence> = Vec::new();
     for row in rows {
-        let version = row.version();
+        let (id, organization_id, name, version) = row.version();
         match fences.last_mut() {
-            Some(fence) if fence.id.0 == row.id => fence.versions.push(version),
+            Some(fence) if fence.id.0 == id => fence.versions.push(version),
             _ => fences.push(Fence {
-                id: row.id.into(),
-                organization_id: row.organization_id.into(),
-                name: row.name,
+                id: id.into(),
+                organization_id: organization_id.into(),
+                name,
                 versions: vec![version],
             }),
         }
@@ -40,15 +40,17 @@ pub(super) fn fences(rows: Vec<FenceRow>) -> Vec<Fence> {
 }
 
 impl FenceRow {
-    fn version(&self) -> FenceVersion {
-        FenceVersion {
+    /// The fence, whose it is, what it is called, and the version.
+    fn version(self) -> (Uuid, Uuid, String, FenceVersion) {
+        let version = FenceVersion {
             version: self.version,
             effective_from: self.effective_from.map(Into::into),
             changed_at: self.changed_at.into(),
             active: self.active,
             deleted: self.deleted,
-            shape: self.shape.0.clone(),
+            shape: self.shape.0,
             rules: self.rules.0,
-        }
+        };
+        (self.id, self.organization_id, self.name, version)
     }
 }

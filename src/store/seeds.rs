@@ -21,13 +21,13 @@ type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 /// Every vehicle in use, and those taken out whose stays are still open or that await a correction.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
     type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, Option<Time>, Option<Time>);
-    let mut spans = read_spans(db).await?;
-    let mut calibrations = calibration::read_all(db).await?;
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
         from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
         where v.deleted_at is null or s.dirty_from is not null \
         or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null)";
-    let rows: Vec<Row> = db.read().sql(select).all().await?;
+    let rows = db.read().sql(select).all_beside::<Row>();
+    let (rows, spans, calibrations) = tokio::try_join!(rows, read_spans(db), calibration::read_all(db))?;
+    let (mut spans, mut calibrations) = (spans, calibrations);
     let seed = |(id, organization, name, Json(limits), state, deleted_at, dirty): Row| VehicleSeed {
         vehicle: Vehicle {
             id: id.into(),
@@ -78,8 +78,7 @@ const SELECT_FENCES: &str = "select g.id, g.organization_id, g.name, v.version, 
 /// Every fence with all its versions, deleted ones too.
 pub(super) async fn read_fences(db: &Db) -> Result<Vec<Fence>> {
     let stmt = db.read().sql(SELECT_FENCES).push(" order by g.id, v.version");
-    let rows: Vec<FenceRow> = stmt.all().await?;
-    Ok(fence_row::fences(rows))
+    Ok(fence_row::fences(stmt.all_beside::<FenceRow>().await?))
 }
 
 /// Every fence of an organization with all its versions, deleted ones too.

@@ -15,6 +15,12 @@ use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{Arguments, AssertSqlSafe, Encode, FromRow, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
+use tokio::task::spawn_blocking;
+
+/// Rows that are read together beside what goes on.
+const ROWS_TOGETHER: usize = 1_000;
+/// How many times so many rows may be under way.
+const UNDER_WAY: usize = 4;
 
 /// Why a statement failed.
 pub use sqlx::Error as SqlError;
@@ -355,6 +361,17 @@ impl<'c> Stmt<'c> {
     /// All rows.
     pub async fn all<T: Record>(self) -> Result<Vec<T>> {
         self.rows().map(|row| row?.read()).try_collect().await
+    }
+
+    /// All rows, made into records on other threads while the next ones come: for many rows of much JSON.
+    pub async fn all_beside<T: Record>(self) -> Result<Vec<T>> {
+        let read = |rows: Result<Vec<Row>>| async {
+            let rows = rows?;
+            let read = spawn_blocking(move || rows.iter().map(Row::read).collect::<Result<Vec<T>>>());
+            read.await.map_err(|panic| SqlError::Decode(panic.into()))?
+        };
+        let some = self.rows().try_chunks(ROWS_TOGETHER).map_err(|broken| broken.1);
+        some.map(read).buffered(UNDER_WAY).try_concat().await
     }
 
     /// The first row, if there is one.

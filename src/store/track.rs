@@ -118,9 +118,10 @@ impl Track {
     }
 
     async fn read_seeds(&self) -> Result<Seeds> {
+        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
         Ok(Seeds {
-            vehicles: read_vehicles(&self.db).await?,
-            fences: read_fences(&self.db).await?,
+            vehicles,
+            fences,
             unsettled: read_unsettled(&self.db).await?,
             uncalibrated: calibration::read_unsettled(&self.db).await?,
             next_sequence: self.is_writer().await?.ok_or(sqlx::Error::RowNotFound)?,

@@ -39,7 +39,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         from: "waypost::ops",
         except: &[],
-        never: &["actix_web", "actix_ws", "waypost::http", "waypost::ingest", "waypost::feed"],
+        never: &["actix_web", "actix_http", "waypost::http", "waypost::ingest", "waypost::feed"],
         why: "a use case is the same over any transport",
     },
     Arrow {
@@ -72,7 +72,7 @@ const ARROWS: &[Arrow] = &[
         never: &[
             "actix",
             "actix_web",
-            "actix_ws",
+            "actix_http",
             "waypost::http",
             "waypost::ops",
             "waypost::ingest",
@@ -108,7 +108,7 @@ const ARROWS: &[Arrow] = &[
     Arrow {
         from: "waypost_actors",
         except: &[],
-        never: &["actix_web", "actix_ws", "awc", "sqlx", "redis", "waypost"],
+        never: &["actix_web", "actix_http", "awc", "sqlx", "redis", "waypost"],
         why: "the live core knows neither HTTP nor SQL nor the server",
     },
     Arrow {
@@ -313,10 +313,7 @@ mod tests {
             ),
             ("src/http/users.rs", "use actix_web::web; use crate::{auth, ops::users, domain};"),
             ("src/ops/users.rs", "use crate::store::users; use waypost_actors::live::Live;"),
-            (
-                "src/ingest/socket.rs",
-                "use actix_ws::Session; use crate::auth; use waypost_actors::live::Live;",
-            ),
+            ("src/ingest/socket.rs", "use actix_http::ws; use crate::auth; use waypost_actors::live::Live;"),
             ("src/cli/serve.rs", "use crate::{app, store::open::open};"),
             ("actors/src/actor/vehicle.rs", "use actix::Actor; use crate::{ports, tracking};"),
             ("actors/src/live.rs", "use actix::Addr; use crate::actor::Directory;"),

@@ -5,17 +5,19 @@ use std::time::Duration;
 
 use actix::dev::channel::channel;
 use actix::prelude::*;
-use futures_util::future::join_all;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::cache::Cache;
 use super::corrections::{Corrections, CorrectionsParts};
 use super::desk::Desk;
 use super::directory::{Directory, DirectoryParts};
+use super::inbox::Writer;
+use super::lanes::Lanes;
 use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::{Persistence, PersistenceParts};
 use super::registry::{GeofenceRegistry, Shelves};
+use super::sightings::Sightings;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
 use crate::clock::Clock;
 use crate::live::{Health, LiveConfig, LiveParts};
@@ -33,7 +35,7 @@ pub(crate) struct Core {
     pub(crate) corrections: Addr<Corrections>,
     pub(crate) registry: Addr<GeofenceRegistry>,
     pub(crate) occupancy: Addr<Occupancy>,
-    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) writer: Writer,
     pub(crate) taken_over: watch::Receiver<bool>,
     pub(crate) health: watch::Sender<Health>,
     pub(crate) meters: Meters,
@@ -49,30 +51,27 @@ struct Threads {
     /// The registry of fences: preparing a large one takes milliseconds that nobody else waits for.
     registry: ArbiterHandle,
     writer: ArbiterHandle,
-    /// Vehicles.
-    lanes: Vec<ArbiterHandle>,
+    lanes: Lanes,
 }
 
 impl Threads {
     fn start(lanes: usize) -> Self {
         let thread = || Arbiter::new().handle();
-        Self {
-            desk: thread(),
-            registry: thread(),
-            writer: thread(),
-            lanes: (0..lanes.max(1)).map(|_| thread()).collect(),
-        }
+        Self { desk: thread(), registry: thread(), writer: thread(), lanes: Lanes::start(lanes) }
     }
 }
 
 impl Core {
-    pub(crate) fn start(parts: LiveParts, seeds: Seeds) -> Self {
+    pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock } = parts;
         let threads = Threads::start(config.lanes);
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let occupancy = Occupancy::new(&seeds.vehicles, seeds.next_sequence, meters.clone());
+        let sightings = Sightings::new(permits.clone());
+        threads.desk.spawn(sightings.clone().keep_telling());
+        let occupancy =
+            Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
         let cache = cache.map(|cache| {
             let meters = meters.clone();
@@ -94,11 +93,12 @@ impl Core {
             health: health.clone(),
             meters: meters.clone(),
         };
-        let persistence = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
+        let writer = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
         let directory = DirectoryParts {
             lanes: threads.lanes.clone(),
-            persistence: persistence.clone(),
+            writer: writer.clone(),
             occupancy: occupancy.clone(),
+            sightings,
             shelves: shelves.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),
@@ -126,7 +126,7 @@ impl Core {
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| {
             GeofenceRegistry::new(shelves, registry_meters)
         });
-        let actors = once(&persistence, &desk.directory, &occupancy, &corrections, &registry);
+        let actors = once(&writer.address, &desk.directory, &occupancy, &corrections, &registry);
         let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
         Self {
             store,
@@ -135,7 +135,7 @@ impl Core {
             corrections,
             registry,
             occupancy,
-            persistence,
+            writer,
             taken_over,
             health,
             meters,
@@ -151,17 +151,9 @@ impl Core {
         self.threads.desk.spawn(task);
     }
 
-    /// Waits until every step of a vehicle that runs now is over and handed to the writer.
-    pub(crate) async fn pass_lanes(&self) {
-        let turns = self.threads.lanes.iter().map(|lane| {
-            let (turn, came) = oneshot::channel();
-            // A lane runs one step at a time, and this between two of them.
-            lane.spawn(async move {
-                turn.send(()).ok();
-            });
-            came
-        });
-        join_all(turns).await;
+    /// The threads that vehicles live on.
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.threads.lanes
     }
 
     /// Stops every actor at once.
@@ -169,7 +161,8 @@ impl Core {
         // It would take what stops now for broken.
         self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Threads { desk, registry, writer, lanes } = &self.threads;
-        for thread in lanes.iter().chain([desk, registry, writer]) {
+        lanes.stop();
+        for thread in [desk, registry, writer] {
             thread.stop();
         }
     }
@@ -205,9 +198,11 @@ fn watchdog_parts(
 ) -> WatchdogParts {
     let once = [("desk", &threads.desk), ("registry", &threads.registry), ("writer", &threads.writer)];
     let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
-    let lanes = threads.lanes.iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.clone()));
+    let lanes =
+        threads.lanes.own().iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.thread.clone()));
     WatchdogParts {
         threads: once.chain(lanes).collect(),
+        lanes: threads.lanes.clone(),
         actors,
         meters: meters.clone(),
         every: config.watchdog_every,

@@ -8,12 +8,14 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::time::Instant;
 
+use super::inbox::Writer;
+use super::lanes::{Lane, Lanes};
 use super::occupancy::Occupancy;
 use super::permits::Permits;
-use super::persistence::Persistence;
 use super::registry::Shelves;
+use super::sightings::Sightings;
 use super::suspects::Suspects;
-use super::vehicle::{Rename, Report, Retire, VehicleActor, VehicleParts};
+use super::vehicle::{Leave, Rename, Report, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
@@ -27,6 +29,8 @@ const RESTART_BUDGET: usize = 3;
 pub(crate) struct Inlet {
     pub(crate) address: Addr<VehicleActor>,
     pub(crate) generation: u64,
+    /// The thread it lives on.
+    lane: Lane,
 }
 
 /// A vehicle's answer to a report, once the fixes are applied; an error when it stopped without one.
@@ -50,9 +54,10 @@ pub(crate) enum NoInlet {
 
 /// What vehicles are started with.
 pub(crate) struct DirectoryParts {
-    pub(crate) lanes: Vec<ArbiterHandle>,
-    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) lanes: Lanes,
+    pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) sightings: Sightings,
     pub(crate) shelves: Shelves,
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
@@ -66,6 +71,13 @@ pub(crate) struct DirectoryParts {
 struct Entry {
     vehicle: Arc<Vehicle>,
     inlet: Option<Inlet>,
+    /// What went wrong with its actors; of a vehicle that had any.
+    past: Option<Box<Past>>,
+}
+
+/// What went wrong with a vehicle's actors.
+#[derive(Default)]
+struct Past {
     restarts: Vec<Instant>,
     suspects: Suspects,
 }
@@ -99,18 +111,26 @@ impl Directory {
     }
 }
 
+impl Past {
+    /// Whether nothing went wrong that still counts.
+    fn is_over(&self, window: Duration) -> bool {
+        self.suspects.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
+    }
+}
+
 impl Entry {
     fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, inlet: None, restarts: Vec::new(), suspects: Suspects::default() }
+        Self { vehicle, inlet: None, past: None }
     }
 
     /// Notes a restart; `false` when the budget is used up.
     fn may_restart(&mut self, window: Duration) -> bool {
-        self.restarts.retain(|at| at.elapsed() < window);
-        if self.restarts.len() >= RESTART_BUDGET {
+        let restarts = &mut self.past.get_or_insert_default().restarts;
+        restarts.retain(|at| at.elapsed() < window);
+        if restarts.len() >= RESTART_BUDGET {
             return false;
         }
-        self.restarts.push(Instant::now());
+        restarts.push(Instant::now());
         true
     }
 }
@@ -126,6 +146,10 @@ impl Actor for Directory {
 pub(crate) struct Locate {
     pub(crate) vehicle: VehicleId,
     pub(crate) stale: Option<u64>,
+    /// The thread of who asks, if vehicles may live there.
+    pub(crate) near: Option<Lane>,
+    /// Whether one that lives elsewhere is to come.
+    pub(crate) is_to_move: bool,
 }
 
 impl Handler<Locate> for Directory {
@@ -137,12 +161,17 @@ impl Handler<Locate> for Directory {
             && locate.stale != Some(inlet.generation)
             && inlet.address.connected()
         {
+            if locate.is_to_move && locate.near.as_ref().is_some_and(|near| !near.is(&inlet.lane)) {
+                // It goes when it can; who reports then finds it here again, and starts it near.
+                inlet.address.do_send(Leave);
+            }
             return Ok(inlet.clone());
         }
         // An actor that stops says goodbye first. This one did not: it panicked. Whoever saw that
-        // is believed: while its thread unwinds, its mailbox still looks open.
+        // is believed: while its thread unwinds, its mailbox still looks open. Or its thread ended, with the
+        // connections on it: that is nobody's fault.
         let restarted = entry.inlet.is_some();
-        if restarted {
+        if entry.inlet.as_ref().is_some_and(|inlet| inlet.lane.is_there()) {
             if !entry.may_restart(self.parts.restart_window) {
                 self.parts.meters.rests.add(1);
                 return Err(NoInlet::Resting);
@@ -155,28 +184,24 @@ impl Handler<Locate> for Directory {
             vehicle: Arc::clone(&entry.vehicle),
             fences: self.parts.shelves.of(entry.vehicle.organization_id),
             store: Arc::clone(&self.parts.store),
-            persistence: self.parts.persistence.clone(),
+            writer: self.parts.writer.clone(),
             occupancy: self.parts.occupancy.clone(),
+            sightings: self.parts.sightings.clone(),
             clock: Arc::clone(&self.parts.clock),
             idle_after: self.parts.idle_after,
             term: self.parts.permits.begun_term(),
             restarted,
             passivated: ctx.address().recipient(),
             generation: self.generation,
-            suspects: entry.suspects.clone(),
+            suspects: entry.past.get_or_insert_default().suspects.clone(),
             meters: self.parts.meters.clone(),
         };
-        let lane = &self.parts.lanes[lane_of(locate.vehicle, self.parts.lanes.len())];
-        let address = VehicleActor::start_in_arbiter(lane, move |_| VehicleActor::new(parts));
-        let inlet = Inlet { address, generation: self.generation };
+        let lane = locate.near.unwrap_or_else(|| self.parts.lanes.of(locate.vehicle));
+        let address = VehicleActor::start_in_arbiter(&lane.thread, move |_| VehicleActor::new(parts));
+        let inlet = Inlet { address, generation: self.generation, lane };
         entry.inlet = Some(inlet.clone());
         Ok(inlet)
     }
-}
-
-/// A vehicle stays on one thread for the life of the process.
-fn lane_of(vehicle: VehicleId, lanes: usize) -> usize {
-    (vehicle.0.as_u64_pair().1 % lanes as u64) as usize
 }
 
 /// A vehicle went idle and stops. From the vehicle.
@@ -195,6 +220,7 @@ impl Handler<Passivated> for Directory {
             && entry.inlet.as_ref().is_some_and(|inlet| inlet.generation == gone.generation)
         {
             entry.inlet = None;
+            entry.past.take_if(|past| past.is_over(self.parts.restart_window));
         }
     }
 }

@@ -3,21 +3,27 @@
 //!
 //! Asks go at the edge ([`crate::live`]), tells go downstream. Who tells whom is a line, not a
 //! circle: edge → directory → vehicle → persistence → occupancy → cache. Beside it, persistence tells the
-//! coordinator of corrections who is dirty, and that one comes in at the edge like everybody else.
+//! coordinator of corrections who is dirty, and that one comes in at the edge like everybody else. A vehicle
+//! tells those who watch where it is before that is committed (`sightings`); nobody waits for that.
 
 mod asked;
 mod batches;
 pub(crate) mod cache;
+mod commit;
 pub(crate) mod core;
 pub(crate) mod corrections;
 pub(crate) mod desk;
 pub(crate) mod directory;
+pub(crate) mod inbox;
+pub(crate) mod lanes;
 pub(crate) mod line;
 pub(crate) mod occupancy;
 mod patience;
 pub(crate) mod permits;
 pub(crate) mod persistence;
 pub(crate) mod registry;
+pub(crate) mod sightings;
 pub(crate) mod suspects;
 pub(crate) mod vehicle;
 pub(crate) mod watchdog;
+mod watchers;

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use actix::prelude::*;
-use tokio::sync::mpsc;
 
+use super::sightings::{Sightings, Told};
+use super::watchers::{Commit, Watchers};
 use crate::fuel::FuelRecord;
 use crate::geofence::FenceTimeline;
 use crate::meters::Meters;
@@ -14,7 +15,7 @@ use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Stay, VehicleState};
 use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
-use crate::watch::{Audience, CommittedEvent, Update, VehicleUpdate, Watch};
+use crate::watch::{CommittedEvent, Interest, VehicleUpdate, Watch};
 
 /// Over a longer time than this nobody asks how far a vehicle can have come. Seconds.
 const MAX_TRACED_SECONDS: f64 = 3_600.0;
@@ -24,33 +25,34 @@ struct Known {
     state: Arc<VehicleState>,
 }
 
-struct Watcher {
-    audience: Audience,
-    updates: mpsc::Sender<Arc<Update>>,
-}
-
 /// The newest committed state of everything.
 pub(crate) struct Occupancy {
     vehicles: HashMap<VehicleId, Known>,
     inside: HashMap<GeofenceId, HashSet<VehicleId>>,
     fleets: HashMap<OrganizationId, HashSet<VehicleId>>,
-    watchers: Vec<Watcher>,
+    watchers: Watchers,
+    sightings: Sightings,
     next_sequence: i64,
-    meters: Meters,
 }
 
 impl Occupancy {
-    pub(crate) fn new(seeds: &[VehicleSeed], next_sequence: i64, meters: Meters) -> Self {
+    /// Takes the states out of the seeds.
+    pub(crate) fn new(
+        seeds: &mut [VehicleSeed],
+        next_sequence: i64,
+        sightings: Sightings,
+        meters: Meters,
+    ) -> Self {
         let mut occupancy = Self {
             vehicles: HashMap::with_capacity(seeds.len()),
             inside: HashMap::new(),
             fleets: HashMap::new(),
-            watchers: Vec::new(),
+            watchers: Watchers::new(next_sequence, meters),
+            sightings,
             next_sequence,
-            meters,
         };
         for seed in seeds {
-            let state = Arc::new(seed.state.clone());
+            let state = Arc::new(std::mem::take(&mut seed.state));
             occupancy.put(seed.vehicle.id, seed.vehicle.organization_id, state);
         }
         occupancy
@@ -88,46 +90,8 @@ impl Occupancy {
         }
     }
 
-    /// Sends each watcher its part. One whose channel is full is let go, and watches anew.
-    fn publish(
-        &mut self,
-        vehicles: &[Arc<VehicleUpdate>],
-        removed: Option<(VehicleId, OrganizationId)>,
-        events: &[Arc<CommittedEvent>],
-        fuel_events: &[Arc<CommittedEvent<FuelRecord>>],
-    ) {
-        let (next_sequence, meter) = (self.next_sequence, &self.meters.watchers);
-        let mut parts: HashMap<Option<OrganizationId>, Arc<Update>> = HashMap::new();
-        self.watchers.retain(|watcher| {
-            let key = match watcher.audience {
-                Audience::Organization(organization) => Some(organization),
-                Audience::Everyone => None,
-            };
-            let part = parts.entry(key).or_insert_with(|| {
-                let sees = |organization| watcher.audience.sees(organization);
-                Arc::new(Update {
-                    vehicles: vehicles.iter().filter(|v| sees(v.organization_id)).cloned().collect(),
-                    removed: removed
-                        .iter()
-                        .filter(|(_, of)| sees(*of))
-                        .map(|(vehicle, _)| *vehicle)
-                        .collect(),
-                    events: events.iter().filter(|e| sees(e.event.organization_id)).cloned().collect(),
-                    fuel_events: fuel_events
-                        .iter()
-                        .filter(|e| sees(e.event.organization_id))
-                        .cloned()
-                        .collect(),
-                    next_sequence,
-                })
-            });
-            if part.is_empty() {
-                return !watcher.updates.is_closed();
-            }
-            meter.try_send(&watcher.updates, Arc::clone(part))
-        });
-    }
-
+    /// Takes over what is committed, and tells it. Of a vehicle that was seen there already by all who watch,
+    /// only what they were not told.
     fn apply(
         &mut self,
         states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
@@ -142,15 +106,41 @@ impl Occupancy {
                 newest.insert(vehicle, (organization, state));
             }
         }
-        let vehicles: Vec<_> = newest
+        let updates: Vec<_> = newest
             .into_iter()
-            .map(|(vehicle, (organization, state))| Arc::new(self.put(vehicle, organization, state)))
+            .map(|(vehicle, (organization, state))| self.put(vehicle, organization, state))
             .collect();
         self.next_sequence = next_sequence;
+        let mut board = self.sightings.board();
+        let order = board.next_order();
+        let news = |mut update: VehicleUpdate| {
+            let told = board.commit(update.vehicle_id, &update.state);
+            update.order = order;
+            match told {
+                Told::Nothing => {}
+                Told::This | Told::Newer(_) if !update.crossed() => return None,
+                Told::This => {}
+                Told::Newer(sighting) => update.sighting = Some(sighting),
+            }
+            Some(Arc::new(update))
+        };
+        let vehicles: Vec<_> = updates.into_iter().filter_map(news).collect();
         let events: Vec<_> = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
         let fuel_events: Vec<_> =
             fuel_events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        self.publish(&vehicles, None, &events, &fuel_events);
+        let (events, fuel_events) = (&events[..], &fuel_events[..]);
+        let commit = Commit { vehicles: &vehicles, removed: None, events, fuel_events, next_sequence };
+        self.watchers.tell(&commit, &board);
+    }
+
+    /// Tells where a vehicle is by what is stored.
+    fn tell_truth(&mut self, vehicle: VehicleId) {
+        let Some(known) = self.vehicles.get(&vehicle) else { return };
+        self.apply(
+            [(vehicle, known.organization_id, Arc::clone(&known.state))],
+            Default::default(),
+            self.next_sequence,
+        );
     }
 }
 
@@ -193,12 +183,18 @@ impl Handler<Replace> for Occupancy {
     type Result = ();
 
     fn handle(&mut self, Replace(reread): Replace, _: &mut Context<Self>) {
+        let open = self.sightings.begin_anew(&mut self.sightings.board());
+        // Of those that were not in the failed commit itself, what is known is stored.
+        let untouched = open.iter().filter_map(|vehicle| {
+            let known = self.vehicles.get(vehicle)?;
+            Some((*vehicle, known.organization_id, Arc::clone(&known.state)))
+        });
         let known = |vehicle: &VehicleId| self.vehicles.get(vehicle).map(|known| known.organization_id);
-        let states: Vec<_> = reread
+        let stored = reread
             .states
             .into_iter()
-            .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))))
-            .collect();
+            .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))));
+        let states: Vec<_> = untouched.chain(stored).collect();
         self.apply(states, (reread.events, reread.fuel_events), reread.next_sequence);
     }
 }
@@ -339,8 +335,11 @@ impl Handler<Introduce> for Occupancy {
     fn handle(&mut self, new: Introduce, _: &mut Context<Self>) {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let state = Arc::new(VehicleState::default());
-            let update = Arc::new(self.put(new.vehicle_id, new.organization_id, state));
-            self.publish(&[update], None, &[], &[]);
+            let mut update = self.put(new.vehicle_id, new.organization_id, state);
+            let mut board = self.sightings.board();
+            update.order = board.next_order();
+            let vehicles = [Arc::new(update)];
+            self.watchers.tell(&Commit::of(&vehicles, None, self.next_sequence), &board);
         }
     }
 }
@@ -361,7 +360,26 @@ impl Handler<Forget> for Occupancy {
             if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
                 fleet.remove(&vehicle);
             }
-            self.publish(&[], Some((vehicle, known.organization_id)), &[], &[]);
+            let mut board = self.sightings.board();
+            board.withdraw(vehicle);
+            let removed = Some((vehicle, known.organization_id));
+            self.watchers.tell(&Commit::of(&[], removed, self.next_sequence), &board);
+        }
+    }
+}
+
+/// A vehicle's writes were refused for good: what was told of them is not so. From the writer.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Withdraw(pub(crate) VehicleId);
+
+impl Handler<Withdraw> for Occupancy {
+    type Result = ();
+
+    fn handle(&mut self, Withdraw(vehicle): Withdraw, _: &mut Context<Self>) {
+        let was_told = self.sightings.board().withdraw(vehicle);
+        if was_told {
+            self.tell_truth(vehicle);
         }
     }
 }
@@ -370,24 +388,31 @@ impl Handler<Forget> for Occupancy {
 #[derive(Message)]
 #[rtype(result = "Watch")]
 pub(crate) struct StartWatch {
-    pub(crate) audience: Audience,
+    pub(crate) interest: Interest,
     pub(crate) capacity: usize,
 }
 
 impl Handler<StartWatch> for Occupancy {
     type Result = MessageResult<StartWatch>;
 
-    fn handle(&mut self, start: StartWatch, _: &mut Context<Self>) -> Self::Result {
-        // Those who left while nothing was committed.
-        self.watchers.retain(|watcher| !watcher.updates.is_closed());
-        let (updates, receiver) = mpsc::channel(start.capacity.max(1));
-        self.watchers.push(Watcher { audience: start.audience, updates });
+    fn handle(
+        &mut self,
+        StartWatch { interest, capacity }: StartWatch,
+        _: &mut Context<Self>,
+    ) -> Self::Result {
+        let audience = interest.audience;
         let vehicles = self
             .vehicles
             .iter()
-            .filter(|(_, known)| start.audience.sees(known.organization_id))
+            .filter(|(vehicle, known)| audience.sees(known.organization_id) && interest.vehicle(**vehicle))
             .map(|(vehicle, known)| (*vehicle, known.organization_id, Arc::clone(&known.state)))
             .collect();
-        MessageResult(Watch { vehicles, next_sequence: self.next_sequence, updates: receiver })
+        let mut board = self.sightings.board();
+        let sightings =
+            if interest.positions || interest.fuel { board.open_of(&interest) } else { Vec::new() };
+        let lookout = self.sightings.look_out(&interest, &mut board);
+        let updates = self.watchers.add(interest, capacity);
+        let (next_sequence, told_up_to) = (self.next_sequence, self.watchers.told_up_to());
+        MessageResult(Watch { vehicles, sightings, next_sequence, updates, lookout, told_up_to })
     }
 }

@@ -26,6 +26,11 @@ impl Suspects {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether there are none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.known().is_empty()
+    }
+
     /// Takes out of a report what the engine panicked on often enough.
     pub(crate) fn take_out(&self, fixes: &mut Vec<Fix>) -> Vec<Fix> {
         let known = self.known();

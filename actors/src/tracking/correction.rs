@@ -194,7 +194,7 @@ impl<'a> Evaluation<'a> {
                 // What comes next is told from here on by what is stored.
                 self.effects.checkpoints.retain(|checkpoint| checkpoint.at != stored.at);
                 self.effects.checkpoints.push(stored.clone());
-                self.decided = self.state.suspect;
+                self.decided = self.state.suspect.as_deref().copied();
                 return Some(stored.at);
             }
         }
@@ -204,8 +204,8 @@ impl<'a> Evaluation<'a> {
     /// Whether a fix that waits is stored as one that waited, or was believed later; not as one that was
     /// no candidate at all, which must be put right from here on.
     fn is_decided_by_what_is_stored(&self) -> bool {
-        let Some(waits) = self.state.suspect else { return true };
-        let stored = self.slice.fixes.iter().find(|stored| key(&stored.fix) == key(&waits));
+        let Some(waits) = self.state.suspect.as_deref() else { return true };
+        let stored = self.slice.fixes.iter().find(|stored| key(&stored.fix) == key(waits));
         stored.is_none_or(|stored| matches!(stored.quarantine, None | Some(Quarantine::Speed)))
     }
 
@@ -230,7 +230,7 @@ impl<'a> Evaluation<'a> {
 
     fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
-        let undecided = self.state.suspect.map(|suspect| suspect.recorded_at);
+        let undecided = self.state.suspect.as_ref().map(|suspect| suspect.recorded_at);
         let Self { slice, context, effects, .. } = self;
         let correction = Correction {
             after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
@@ -254,7 +254,11 @@ impl<'a> Evaluation<'a> {
         let mut found: HashMap<Key, Option<Quarantine>> =
             self.effects.rows.iter().map(|row| (key(&row.fix), row.quarantine)).collect();
         // It waited when the evaluation began, so it is not among the fixes.
-        let waited = self.slice.checkpoint.as_ref().and_then(|checkpoint| checkpoint.state.suspect);
+        let waited = self
+            .slice
+            .checkpoint
+            .as_ref()
+            .and_then(|checkpoint| checkpoint.state.suspect.as_deref().copied());
         found.extend(waited.map(|fix| (key(&fix), Some(Quarantine::Speed))));
         found.extend(self.effects.confirmed.iter().map(|fix| (key(fix), None)));
         if let Some(fix) = self.decided {

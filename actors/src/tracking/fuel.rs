@@ -64,7 +64,7 @@ pub(super) fn repeat(
     if whole.recorded_at <= state.corrected_to {
         return false;
     }
-    let waits = state.suspect.is_some_and(|suspect| suspect.recorded_at == whole.recorded_at);
+    let waits = state.suspect.as_ref().is_some_and(|suspect| suspect.recorded_at == whole.recorded_at);
     if waits || (state.fuel.is_none() && !whole.has_fuel()) {
         return true;
     }

@@ -129,7 +129,7 @@ pub struct VehicleState {
     /// The newest evaluated fix.
     pub last: Option<Fix>,
     /// A newer fix that implies an impossible speed; the next one decides.
-    pub suspect: Option<Fix>,
+    pub suspect: Option<Box<Fix>>,
     /// The newest entry of the timeline: a fix or a fence change that touched the vehicle. Microseconds.
     #[serde(with = "micros")]
     pub newest_entry: Timestamp,
@@ -195,7 +195,7 @@ impl VehicleState {
     /// The newest entry of the timeline; a fix that waits for the next one is on it too.
     #[must_use]
     pub fn newest(&self) -> Timestamp {
-        self.suspect.map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
+        self.suspect.as_ref().map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
     }
 
     /// What is older than this is late.

@@ -59,7 +59,7 @@ fn doubtful(fix: &Fix, context: &Context<'_>) -> Option<Quarantine> {
 
 fn at_same_instant<'a>(state: &'a mut VehicleState, fix: &Fix) -> Option<&'a mut Fix> {
     let same = |known: &&mut Fix| known.recorded_at == fix.recorded_at;
-    state.suspect.as_mut().filter(same).or(state.last.as_mut().filter(same))
+    state.suspect.as_deref_mut().filter(same).or(state.last.as_mut().filter(same))
 }
 
 /// Another report of an instant that counts: the same fix again, or another place. Which of two
@@ -100,7 +100,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         (Some(from), Some(limit)) => implied_speed_kmh(&from, &fix) <= limit,
         _ => true,
     };
-    let suspect = state.suspect.take();
+    let suspect = state.suspect.take().map(|suspect| *suspect);
     if plausible(state.last) {
         store(state, fix, None, false, effects);
         count(state, fix, context, effects);
@@ -114,7 +114,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         count(state, fix, context, effects);
     } else {
         store(state, fix, Some(Quarantine::Speed), false, effects);
-        state.suspect = Some(fix);
+        state.suspect = Some(Box::new(fix));
     }
     for event in &mut effects.events[own..] {
         event.confirmed_at = fix.recorded_at;

@@ -9,12 +9,14 @@ mod edits;
 mod failures;
 mod fault;
 mod fences;
+mod lanes;
 mod late;
 #[path = "../ledger/mod.rs"]
 mod ledger;
 mod panics;
 mod passivation;
 mod poison;
+mod seen;
 mod stopping;
 mod store;
 mod storm;

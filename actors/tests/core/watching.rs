@@ -1,13 +1,13 @@
 //! Watchers: a snapshot and every commit after it, for those who may see it, bounded.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::task::{Context, Poll, Waker};
 
 use futures_util::future::{join, join_all};
 use tokio::sync::mpsc::error::TryRecvError;
 use waypost_actors::live::LiveConfig;
-use waypost_actors::model::{Event, GeofenceId, VehicleId};
-use waypost_actors::tracking::VehicleState;
-use waypost_actors::watch::{Audience, Watch};
+use waypost_actors::model::{Event, Fix, GeofenceId, VehicleId};
+use waypost_actors::watch::{Audience, Glance, News, Update, Watch};
 
 use crate::client::deliver;
 use crate::store::Store;
@@ -18,62 +18,96 @@ use crate::world::{
 
 /// What a watcher knows after reading everything.
 struct Known {
-    next_sequence: i64,
+    audience: Audience,
+    /// The number of the first event it was told of, and of the next.
+    first: i64,
+    next: i64,
     events: Vec<Event>,
-    states: BTreeMap<VehicleId, VehicleState>,
+    /// Where each vehicle is, and how new that is.
+    places: BTreeMap<VehicleId, (u64, Option<Fix>)>,
     inside: BTreeSet<(VehicleId, GeofenceId)>,
 }
 
-/// Reads snapshot and updates, checking that one follows on the other.
-fn read(mut watch: Watch, audience: Audience) -> Known {
-    let mut known = Known {
-        next_sequence: watch.next_sequence,
-        events: vec![],
-        states: BTreeMap::new(),
-        inside: BTreeSet::new(),
-    };
-    for (id, organization, state) in &watch.vehicles {
-        assert!(audience.sees(*organization));
-        known.inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
-        assert!(known.states.insert(*id, (**state).clone()).is_none(), "each vehicle once");
+/// The next news, if there are any.
+pub(crate) fn news(watch: &mut Watch) -> Option<News> {
+    match watch.poll_news(true, &mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(news) => Some(news),
+        Poll::Pending => None,
     }
-    let mut next = watch.next_sequence;
-    while let Ok(update) = watch.updates.try_recv() {
-        for vehicle in &update.vehicles {
-            assert!(audience.sees(vehicle.organization_id));
-            let id = vehicle.vehicle_id;
-            for left in &vehicle.left {
-                assert!(known.inside.remove(&(id, *left)), "left what it was not in");
-            }
-            for entered in &vehicle.entered {
-                assert!(known.inside.insert((id, entered.geofence_id)), "entered what it was in");
-            }
-            known.states.insert(id, (*vehicle.state).clone());
-        }
-        for event in &update.events {
-            assert!(audience.sees(event.event.organization_id));
-            assert!(event.event.sequence >= next && event.event.sequence < update.next_sequence);
-            next = event.event.sequence + 1;
-            known.events.push(event.event.clone());
-        }
-        assert!(update.next_sequence >= next);
-        next = update.next_sequence;
-    }
-    known
 }
 
-/// That a watcher knows what the store holds of its audience, each event since its snapshot once.
-fn is_complete(known: &Known, store: &Store, audience: Audience) {
-    let mine = |event: &Event| audience.sees(event.organization_id);
-    let events: Vec<Event> =
-        store.events().into_iter().filter(|e| mine(e) && e.sequence >= known.next_sequence).collect();
-    assert_eq!(known.events, events);
-    let mut inside = BTreeSet::new();
-    for (id, state) in &known.states {
-        assert_eq!(*state, store.state(*id));
-        inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
+impl Known {
+    /// Reads snapshot and news, checking that one follows on the other.
+    fn read(mut watch: Watch, audience: Audience) -> Self {
+        let (first, next) = (watch.next_sequence, watch.next_sequence);
+        let (places, inside) = (BTreeMap::new(), BTreeSet::new());
+        let mut known = Self { audience, first, next, events: vec![], places, inside };
+        for (id, organization, state) in &watch.vehicles {
+            assert!(audience.sees(*organization));
+            known.inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
+            assert!(known.places.insert(*id, (0, state.last)).is_none(), "each vehicle once");
+        }
+        for sighting in &watch.sightings {
+            known.places.insert(sighting.vehicle_id, (sighting.order, sighting.fix().copied()));
+        }
+        while let Some(news) = news(&mut watch) {
+            match news {
+                News::Seen(seen) => known.see(&seen),
+                News::Commit(update, seen) => {
+                    known.see(&seen);
+                    known.commit(&update);
+                }
+                News::Lost => panic!("nobody is slow here"),
+            }
+        }
+        known
     }
-    assert_eq!(known.inside, inside);
+
+    fn see(&mut self, seen: &[std::sync::Arc<Glance>]) {
+        for sighting in seen.iter().flat_map(|glance| &glance.sightings) {
+            assert!(self.audience.sees(sighting.organization_id));
+            self.places.insert(sighting.vehicle_id, (sighting.order, sighting.fix().copied()));
+        }
+    }
+
+    fn commit(&mut self, update: &Update) {
+        for vehicle in &update.vehicles {
+            assert!(self.audience.sees(vehicle.organization_id));
+            let id = vehicle.vehicle_id;
+            for left in &vehicle.left {
+                assert!(self.inside.remove(&(id, *left)), "left what it was not in");
+            }
+            for entered in &vehicle.entered {
+                assert!(self.inside.insert((id, entered.geofence_id)), "entered what it was in");
+            }
+            if self.places.get(&id).is_none_or(|(order, _)| *order < vehicle.order) {
+                let seen = vehicle.sighting.as_ref().map(|sighting| sighting.fix().copied());
+                self.places.insert(id, (vehicle.order, seen.unwrap_or(vehicle.state.last)));
+            }
+        }
+        for event in &update.events {
+            assert!(self.audience.sees(event.event.organization_id));
+            assert!(event.event.sequence >= self.next && event.event.sequence < update.next_sequence);
+            self.next = event.event.sequence + 1;
+            self.events.push(event.event.clone());
+        }
+        assert!(update.next_sequence >= self.next);
+        self.next = update.next_sequence;
+    }
+
+    /// That it is what the store holds of the audience, each event since the snapshot once.
+    fn is_complete(&self, store: &Store) {
+        let mine = |event: &Event| self.audience.sees(event.organization_id);
+        let events: Vec<Event> =
+            store.events().into_iter().filter(|e| mine(e) && e.sequence >= self.first).collect();
+        assert_eq!(self.events, events);
+        let mut inside = BTreeSet::new();
+        for (id, (_, place)) in &self.places {
+            assert_eq!(*place, store.state(*id).last);
+            inside.extend(store.state(*id).open_stays().map(|stay| (*id, stay.geofence_id)));
+        }
+        assert_eq!(self.inside, inside);
+    }
 }
 
 /// Vehicles 1 to 5 of organization 1 and 6 to 10 of organization 2, a fence each.
@@ -102,9 +136,9 @@ async fn whoever_begins_in_the_middle_misses_nothing_and_gets_nothing_twice() {
     let (_, watches) = join(sends, watches).await;
     assert!(watches.iter().any(|(_, watch)| watch.next_sequence > 1), "some began in the middle");
     for (audience, watch) in watches {
-        let known = read(watch, audience);
-        assert_eq!(known.states.len(), if audience == Audience::Everyone { 10 } else { 5 });
-        is_complete(&known, &world.store, audience);
+        let known = Known::read(watch, audience);
+        assert_eq!(known.places.len(), if audience == Audience::Everyone { 10 } else { 5 });
+        known.is_complete(&world.store);
     }
     world.end().await;
 }

@@ -1,0 +1,94 @@
+//! Who watches, and what of a commit is for whom. Knows nothing of what is committed or why.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use tokio::sync::mpsc;
+
+use super::sightings::Board;
+use crate::fuel::FuelRecord;
+use crate::meters::Meters;
+use crate::model::{OrganizationId, VehicleId};
+use crate::watch::{Audience, CommittedEvent, Interest, Update, VehicleUpdate};
+
+struct Watcher {
+    interest: Interest,
+    updates: mpsc::Sender<Arc<Update>>,
+}
+
+/// Those who watch.
+pub(super) struct Watchers {
+    all: Vec<Watcher>,
+    /// The number of the next event that nobody was told of.
+    told_up_to: Arc<AtomicI64>,
+    meters: Meters,
+}
+
+/// What is to be told.
+pub(super) struct Commit<'a> {
+    pub(super) vehicles: &'a [Arc<VehicleUpdate>],
+    pub(super) removed: Option<(VehicleId, OrganizationId)>,
+    pub(super) events: &'a [Arc<CommittedEvent>],
+    pub(super) fuel_events: &'a [Arc<CommittedEvent<FuelRecord>>],
+    pub(super) next_sequence: i64,
+}
+
+impl<'a> Commit<'a> {
+    /// One without events.
+    pub(super) const fn of(
+        vehicles: &'a [Arc<VehicleUpdate>],
+        removed: Option<(VehicleId, OrganizationId)>,
+        next_sequence: i64,
+    ) -> Self {
+        Self { vehicles, removed, events: &[], fuel_events: &[], next_sequence }
+    }
+
+    /// What of it an audience may see.
+    fn part(&self, audience: Audience) -> Update {
+        let seen = |organization: OrganizationId| audience.sees(organization);
+        let removed = self.removed.iter().filter(|(_, of)| seen(*of));
+        Update {
+            vehicles: self.vehicles.iter().filter(|v| seen(v.organization_id)).cloned().collect(),
+            removed: removed.map(|(vehicle, _)| *vehicle).collect(),
+            events: self.events.iter().filter(|e| seen(e.event.organization_id)).cloned().collect(),
+            fuel_events: self.fuel_events.iter().filter(|e| seen(e.event.organization_id)).cloned().collect(),
+            next_sequence: self.next_sequence,
+        }
+    }
+}
+
+impl Watchers {
+    pub(super) fn new(next_sequence: i64, meters: Meters) -> Self {
+        Self { all: Vec::new(), told_up_to: Arc::new(AtomicI64::new(next_sequence)), meters }
+    }
+
+    pub(super) fn told_up_to(&self) -> Arc<AtomicI64> {
+        Arc::clone(&self.told_up_to)
+    }
+
+    pub(super) fn add(&mut self, interest: Interest, capacity: usize) -> mpsc::Receiver<Arc<Update>> {
+        // Those who left while nothing was committed.
+        self.all.retain(|watcher| !watcher.updates.is_closed());
+        let (updates, receiver) = mpsc::channel(capacity.max(1));
+        self.all.push(Watcher { interest, updates });
+        receiver
+    }
+
+    /// Sends each watcher its part, if any of it is of interest. One whose channel is full is let go, and watches
+    /// anew. Under the board's lock: what is seen later is told later.
+    pub(super) fn tell(&mut self, commit: &Commit<'_>, _order: &Board) {
+        let meter = &self.meters.watchers;
+        let mut parts: HashMap<Audience, Arc<Update>> = HashMap::new();
+        self.all.retain(|Watcher { interest, updates }| {
+            let audience = interest.audience;
+            let part = parts.entry(audience).or_insert_with(|| Arc::new(commit.part(audience)));
+            if part.is_empty() || !interest.wants(part) {
+                return !updates.is_closed();
+            }
+            meter.try_send(updates, Arc::clone(part))
+        });
+        // After what is told: whoever reads this and finds nothing waiting was told all before it.
+        self.told_up_to.store(commit.next_sequence, Ordering::Release);
+    }
+}

@@ -1,0 +1,285 @@
+//! Where vehicles were seen: judged, and not known to be committed. State, not events: whoever does not take it
+//! gets the newest of each vehicle later. Knows nothing of who judges and who commits.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use crate::model::{Fix, Motion, OrganizationId, VehicleId};
+use crate::tracking::VehicleState;
+use crate::view::LiveFuel;
+
+/// Glances that may wait for a watcher before they are merged.
+const MAX_GLANCES: usize = 128;
+
+/// Names under which a glance keeps its wire form.
+const MAX_WIRE_FORMS: usize = 8;
+
+/// A vehicle's newest fix as it was judged. Who is inside what by it is nobody's business until the commit.
+#[derive(Debug)]
+pub struct Sighting {
+    /// The vehicle.
+    pub vehicle_id: VehicleId,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Counts what is told, with the commits'.
+    pub order: u64,
+    state: Arc<VehicleState>,
+    stored: AtomicBool,
+    /// As long as it is not stored, and since.
+    encoded: [OnceLock<Box<str>>; 2],
+}
+
+impl Sighting {
+    pub(crate) fn new(
+        vehicle_id: VehicleId,
+        organization_id: OrganizationId,
+        state: Arc<VehicleState>,
+        order: u64,
+    ) -> Self {
+        let (stored, encoded) = (AtomicBool::new(false), Default::default());
+        Self { vehicle_id, organization_id, order, state, stored, encoded }
+    }
+
+    /// The newest evaluated fix.
+    #[must_use]
+    pub fn fix(&self) -> Option<&Fix> {
+        self.state.last.as_ref()
+    }
+
+    /// Whether the vehicle moves, by that fix.
+    #[must_use]
+    pub fn motion(&self) -> Motion {
+        self.state.trail.motion
+    }
+
+    /// Its fuel, if it ever reported any.
+    #[must_use]
+    pub fn fuel(&self) -> Option<LiveFuel> {
+        LiveFuel::of(self.vehicle_id, &self.state)
+    }
+
+    /// Whether it reports fuel.
+    #[must_use]
+    pub fn has_fuel(&self) -> bool {
+        self.state.fuel.is_some()
+    }
+
+    /// Whether it is committed by now.
+    #[must_use]
+    pub fn is_stored(&self) -> bool {
+        self.stored.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn note_stored(&self) {
+        self.stored.store(true, Ordering::Release);
+    }
+
+    /// Whether this is the state that was judged.
+    pub(crate) fn is_of(&self, state: &Arc<VehicleState>) -> bool {
+        Arc::ptr_eq(&self.state, state)
+    }
+
+    /// The wire form, which may say whether it is stored; made by the first who asks.
+    pub fn encoded(&self, encode: impl FnOnce(&Self) -> String) -> &str {
+        // Stored meanwhile, it is told as such a little early.
+        self.encoded[usize::from(self.is_stored())].get_or_init(|| encode(self).into_boxed_str())
+    }
+}
+
+/// What is seen at once, each vehicle once; with room for its wire forms, so that each is made once for all who
+/// ask for the same.
+pub struct Glance {
+    /// Where vehicles were seen.
+    pub sightings: Vec<Arc<Sighting>>,
+    encoded: Mutex<Vec<(Box<str>, WireForm)>>,
+}
+
+/// A wire form that its owner understands.
+type WireForm = Arc<dyn std::any::Any + Send + Sync>;
+
+impl fmt::Debug for Glance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Glance").field("sightings", &self.sightings).finish_non_exhaustive()
+    }
+}
+
+impl Glance {
+    pub(crate) const fn new(sightings: Vec<Arc<Sighting>>) -> Self {
+        Self { sightings, encoded: Mutex::new(Vec::new()) }
+    }
+
+    /// The newest of each vehicle.
+    pub(crate) fn newest(sightings: impl DoubleEndedIterator<Item = Arc<Sighting>>) -> Self {
+        let mut known = HashSet::new();
+        Self::new(sightings.rev().filter(|sighting| known.insert(sighting.vehicle_id)).collect())
+    }
+
+    /// The wire form of this name, made by the first who asks. All who ask for one name want one type.
+    pub fn encoded<T: Send + Sync + 'static>(
+        &self,
+        name: &str,
+        encode: impl FnOnce(&[Arc<Sighting>]) -> T,
+    ) -> Arc<T> {
+        let mut known = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = known.iter().find(|(of, _)| **of == *name);
+        if let Some(form) = found.and_then(|(_, form)| Arc::clone(form).downcast().ok()) {
+            return form;
+        }
+        if known.len() >= MAX_WIRE_FORMS {
+            // Who is called as nobody else has one of its own.
+            drop(known);
+            return Arc::new(encode(&self.sightings));
+        }
+        let form = Arc::new(encode(&self.sightings));
+        known.push((name.into(), Arc::clone(&form) as WireForm));
+        form
+    }
+}
+
+/// Where what is seen waits for one watcher: bounded by the vehicles, however long it waits.
+#[derive(Default)]
+pub(crate) struct Slot {
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    glances: Vec<Arc<Glance>>,
+    waker: Option<Waker>,
+}
+
+impl Slot {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether somebody had to be woken for it.
+    pub(crate) fn put(&self, glance: &Arc<Glance>) -> bool {
+        let waker = {
+            let mut waiting = self.waiting();
+            waiting.glances.push(Arc::clone(glance));
+            if waiting.glances.len() > MAX_GLANCES {
+                let all = waiting.glances.iter().flat_map(|glance| &glance.sightings).cloned();
+                let merged = Glance::newest(all);
+                waiting.glances = vec![Arc::new(merged)];
+            }
+            waiting.waker.take()
+        };
+        waker.map(Waker::wake).is_some()
+    }
+}
+
+/// A watcher's view of where vehicles are seen, until dropped.
+pub struct Lookout {
+    slot: Arc<Slot>,
+    leave: Option<Box<dyn FnOnce(&Arc<Slot>) + Send + Sync>>,
+}
+
+impl fmt::Debug for Lookout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lookout").finish_non_exhaustive()
+    }
+}
+
+impl Lookout {
+    /// One from which nothing is seen.
+    pub(crate) fn blind() -> Self {
+        Self { slot: Arc::default(), leave: None }
+    }
+
+    pub(crate) fn new(slot: Arc<Slot>, leave: impl FnOnce(&Arc<Slot>) + Send + Sync + 'static) -> Self {
+        Self { slot, leave: Some(Box::new(leave)) }
+    }
+
+    /// Waits until something was seen that is not taken.
+    pub(crate) fn poll_seen(&self, cx: &mut Context<'_>) -> Poll<()> {
+        let mut waiting = self.slot.waiting();
+        if !waiting.glances.is_empty() {
+            return Poll::Ready(());
+        }
+        match &mut waiting.waker {
+            Some(waker) => waker.clone_from(cx.waker()),
+            none => *none = Some(cx.waker().clone()),
+        }
+        Poll::Pending
+    }
+
+    /// What was seen and not taken, oldest first.
+    pub fn take(&mut self) -> Vec<Arc<Glance>> {
+        let mut waiting = self.slot.waiting();
+        waiting.waker = None;
+        std::mem::take(&mut waiting.glances)
+    }
+}
+
+impl Drop for Lookout {
+    fn drop(&mut self) {
+        if let Some(leave) = self.leave.take() {
+            leave(&self.slot);
+        }
+    }
+}
+
+/// Who looks out for what.
+#[derive(Default)]
+pub(crate) struct Slots {
+    wide: Vec<Arc<Slot>>,
+    of_vehicles: HashMap<VehicleId, Vec<Arc<Slot>>>,
+}
+
+impl Slots {
+    pub(crate) fn add(&mut self, slot: &Arc<Slot>, vehicles: Option<&HashSet<VehicleId>>) {
+        match vehicles {
+            None => self.wide.push(Arc::clone(slot)),
+            Some(vehicles) => {
+                for vehicle in vehicles {
+                    self.of_vehicles.entry(*vehicle).or_default().push(Arc::clone(slot));
+                }
+            }
+        }
+    }
+
+    pub(crate) fn remove(&mut self, slot: &Arc<Slot>, vehicles: Option<&HashSet<VehicleId>>) {
+        let is_other = |known: &Arc<Slot>| !Arc::ptr_eq(known, slot);
+        match vehicles {
+            None => self.wide.retain(is_other),
+            Some(vehicles) => {
+                for vehicle in vehicles {
+                    if let Some(known) = self.of_vehicles.get_mut(vehicle) {
+                        known.retain(is_other);
+                        if known.is_empty() {
+                            self.of_vehicles.remove(vehicle);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.wide.is_empty() && self.of_vehicles.is_empty()
+    }
+
+    /// Whether anybody looks out for a vehicle.
+    pub(crate) fn has(&self, vehicle: VehicleId) -> bool {
+        !self.wide.is_empty() || self.of_vehicles.contains_key(&vehicle)
+    }
+
+    /// Tells all of them what they look out for; how many had to be woken.
+    pub(crate) fn tell(&self, seen: &[Arc<Sighting>]) -> u32 {
+        let mut woken = 0;
+        if !self.wide.is_empty() {
+            let glance = Arc::new(Glance::newest(seen.iter().cloned()));
+            woken += self.wide.iter().map(|slot| u32::from(slot.put(&glance))).sum::<u32>();
+        }
+        for sighting in seen.iter().filter(|_| !self.of_vehicles.is_empty()) {
+            let Some(slots) = self.of_vehicles.get(&sighting.vehicle_id) else { continue };
+            let glance = Arc::new(Glance::new(vec![Arc::clone(sighting)]));
+            woken += slots.iter().map(|slot| u32::from(slot.put(&glance))).sum::<u32>();
+        }
+        woken
+    }
+}

@@ -1,0 +1,223 @@
+//! Where vehicles are before that is committed: told at once, taken back when it turns out otherwise, and nothing
+//! beside positions.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use waypost_actors::live::{LiveConfig, LiveError};
+use waypost_actors::model::{EventKind, Fix, VehicleId};
+use waypost_actors::report::Pending;
+use waypost_actors::watch::{Audience, Interest, News, Sighting, Update, Watch};
+
+use crate::store::Fault;
+use crate::watching::news;
+use crate::world::{INSIDE, OUTSIDE, World, eventually, fence, fix, org, quick, vehicle, within};
+
+/// What a watcher is told next, the commits and the sightings apart.
+async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<Sighting>>) {
+    let mut next = None;
+    eventually("something is told", || {
+        next = next.take().or_else(|| news(watch));
+        next.is_some()
+    })
+    .await;
+    let (update, seen) = match next.expect("it is told") {
+        News::Commit(update, seen) => (Some(update), seen),
+        News::Seen(seen) => (None, seen),
+        News::Lost => panic!("nobody is slow here"),
+    };
+    (update, seen.iter().flat_map(|glance| glance.sightings.clone()).collect())
+}
+
+/// The next commit; what was seen by then is told with it or before.
+async fn commit(watch: &mut Watch) -> Arc<Update> {
+    loop {
+        if let Some(update) = told(watch).await.0 {
+            return update;
+        }
+    }
+}
+
+/// What is seen next, while no commit can come.
+async fn sighting(watch: &mut Watch) -> Arc<Sighting> {
+    let (update, mut seen) = told(watch).await;
+    assert!(update.is_none() && seen.len() == 1, "{update:?} {seen:?}");
+    seen.remove(0)
+}
+
+async fn report(world: &World, number: u128, fix: Fix) -> Pending {
+    within(world.live.reporter().report(vehicle(number), vec![fix])).await.unwrap()
+}
+
+/// Positions of some vehicles and nothing else.
+fn positions_of(vehicles: &[VehicleId]) -> Interest {
+    let vehicles: HashSet<VehicleId> = vehicles.iter().copied().collect();
+    let (occupancy, events, fuel) = (false, false, false);
+    Interest { occupancy, events, fuel, vehicles: Some(Arc::new(vehicles)), ..Audience::Everyone.into() }
+}
+
+#[actix_rt::test]
+async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
+    let world = World::with(1, quick()).await;
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.hold();
+    let pending = report(&world, 1, fix(0.0, INSIDE)).await;
+    let seen = sighting(&mut watch).await;
+    assert_eq!((seen.vehicle_id, seen.fix(), seen.is_stored()), (vehicle(1), Some(&fix(0.0, INSIDE)), false));
+    eventually("the commit began", || world.store.commits() == 1).await;
+    // Whoever asks is told what is committed.
+    assert!(news(&mut watch).is_none(), "no event before the commit");
+    assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap().unwrap().fix, None);
+    assert!(world.live.inside(fence(1)).await.unwrap().is_empty());
+    // And whoever begins to watch sees both.
+    let late = world.live.watch(Audience::Everyone).await.unwrap();
+    assert_eq!((late.vehicles[0].2.last, late.sightings[0].fix()), (None, Some(&fix(0.0, INSIDE))));
+
+    world.store.release();
+    within(pending.committed()).await.unwrap();
+    assert!(seen.is_stored());
+    let update = commit(&mut watch).await;
+    assert_eq!(update.events[0].event.kind, EventKind::Entry);
+    assert_eq!(update.vehicles[0].entered[0].geofence_id, fence(1));
+    assert!(update.vehicles[0].sighting.is_none() && update.vehicles[0].order > seen.order);
+    // Of a commit that changes no more than the place, nothing is left to tell.
+    within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
+    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, INSIDE)));
+    assert!(news(&mut watch).is_none());
+    assert!(world.live.watch(Audience::Everyone).await.unwrap().sightings.is_empty());
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn when_the_commit_fails_the_truth_is_told() {
+    let world = World::with(2, LiveConfig { max_batch_rows: 1, ..quick() }).await;
+    within(report(&world, 1, fix(0.0, INSIDE)).await.committed()).await.unwrap();
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.hold();
+    let first = report(&world, 1, fix(1.0, OUTSIDE)).await;
+    let wrong = sighting(&mut watch).await;
+    // This one is not even in the commit that fails.
+    let second = report(&world, 2, fix(1.0, INSIDE)).await;
+    assert_eq!(sighting(&mut watch).await.vehicle_id, vehicle(2));
+    world.store.plan(&[Fault::Refuse]);
+    world.store.release();
+    for pending in [first, second] {
+        assert_eq!(within(pending.committed()).await, Err(LiveError::Unavailable));
+    }
+    let update = commit(&mut watch).await;
+    let places: Vec<_> = update.vehicles.iter().map(|told| (told.vehicle_id, told.state.last)).collect();
+    assert_eq!(places, [(vehicle(1), Some(fix(0.0, INSIDE))), (vehicle(2), None)]);
+    assert!(update.vehicles.iter().all(|told| told.order > wrong.order && told.sighting.is_none()));
+    assert!(update.events.is_empty() && !wrong.is_stored());
+
+    eventually("the store is back", || world.live.is_available()).await;
+    within(report(&world, 1, fix(1.0, OUTSIDE)).await.committed()).await.unwrap();
+    assert_eq!(commit(&mut watch).await.events[0].event.kind, EventKind::Exit);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn what_the_store_refuses_for_good_is_taken_back() {
+    let world = World::with(1, quick()).await;
+    within(report(&world, 1, fix(0.0, INSIDE)).await.committed()).await.unwrap();
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.poison(Some(vec![fix(1.0, OUTSIDE)]));
+    world.store.hold();
+    let poisoned = report(&world, 1, fix(1.0, OUTSIDE)).await;
+    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
+    world.store.release();
+    assert_eq!(within(poisoned.settled()).await.unwrap().refused.len(), 1);
+    let update = commit(&mut watch).await;
+    assert_eq!(update.vehicles[0].state.last, Some(fix(0.0, INSIDE)));
+    assert!(world.live.watch(Audience::Everyone).await.unwrap().sightings.is_empty());
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn an_older_commit_does_not_take_a_vehicle_back() {
+    let world = World::with(1, LiveConfig { max_batch_rows: 1, ..quick() }).await;
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.hold();
+    let entry = report(&world, 1, fix(0.0, INSIDE)).await;
+    eventually("the commit began", || world.store.commits() == 1).await;
+    let further = report(&world, 1, fix(1.0, INSIDE)).await;
+    let (none, seen) = told(&mut watch).await;
+    let mut last = seen.last().expect("something was seen").clone();
+    if last.fix() == Some(&fix(0.0, INSIDE)) {
+        last = sighting(&mut watch).await;
+    }
+    assert!(none.is_none() && last.fix() == Some(&fix(1.0, INSIDE)));
+    world.store.plan(&[Fault::None, Fault::Refuse]);
+    world.store.release();
+    within(entry.committed()).await.unwrap();
+    let update = commit(&mut watch).await;
+    assert_eq!(update.vehicles[0].entered.len(), 1);
+    assert_eq!(update.vehicles[0].sighting.as_ref().and_then(|seen| seen.fix()), Some(&fix(1.0, INSIDE)));
+    // The second fails: then it does.
+    assert_eq!(within(further.committed()).await, Err(LiveError::Unavailable));
+    let truth = commit(&mut watch).await;
+    assert_eq!(truth.vehicles[0].state.last, Some(fix(0.0, INSIDE)));
+    assert!(truth.vehicles[0].sighting.is_none() && truth.vehicles[0].order > last.order);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
+    let world = World::with(2, quick()).await;
+    let mut of_one = world.live.watch(positions_of(&[vehicle(1)])).await.unwrap();
+    let mut stranger = world.live.watch(Audience::Organization(org(2))).await.unwrap();
+    let events = Interest { positions: false, fuel: false, ..Audience::Everyone.into() };
+    let mut of_events = world.live.watch(events).await.unwrap();
+    assert_eq!(of_one.vehicles.len(), 1);
+    world.store.hold();
+    let all = [report(&world, 2, fix(0.0, INSIDE)).await, report(&world, 1, fix(0.0, INSIDE)).await];
+    assert_eq!(sighting(&mut of_one).await.vehicle_id, vehicle(1));
+    world.store.release();
+    for pending in all {
+        within(pending.committed()).await.unwrap();
+    }
+    // The crossing changes what is said of the vehicle.
+    assert!(commit(&mut of_one).await.vehicles.iter().any(|told| told.vehicle_id == vehicle(1)));
+    assert!(news(&mut of_one).is_none() && news(&mut stranger).is_none());
+    assert_eq!(of_one.known_up_to(), Some(3));
+    let mut events = 0;
+    while events < 2 {
+        let (update, seen) = told(&mut of_events).await;
+        events += update.expect("a commit").events.len();
+        assert!(seen.is_empty());
+    }
+    world.end().await;
+}
+
+/// After many were woken the next telling waits a while; what came meanwhile is told then, the newest of each.
+#[actix_rt::test]
+async fn for_many_it_is_gathered_and_nobody_who_waits_is_forgotten() {
+    let world = World::with(2, quick()).await;
+    let mut watches = Vec::new();
+    for _ in 0..600 {
+        let mut watch = world.live.watch(positions_of(&[vehicle(1), vehicle(2)])).await.unwrap();
+        assert!(news(&mut watch).is_none(), "from now on it is woken");
+        watches.push(watch);
+    }
+    let mut all = Vec::new();
+    for second in 0..30 {
+        for number in 1..=2 {
+            all.push(report(&world, number, fix(f64::from(second), OUTSIDE)).await);
+        }
+    }
+    for pending in all {
+        within(pending.committed()).await.unwrap();
+    }
+    for watch in &mut watches {
+        let mut last = [None, None];
+        while last != [Some(fix(29.0, OUTSIDE)); 2] {
+            let (update, seen) = told(watch).await;
+            assert!(update.is_none());
+            for sighting in seen {
+                last[usize::from(sighting.vehicle_id == vehicle(2))] = sighting.fix().copied();
+            }
+        }
+    }
+    drop(watches);
+    world.end().await;
+}

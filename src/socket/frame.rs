@@ -1,0 +1,82 @@
+//! A frame as a server sends it.
+
+use bytes::{BufMut, Bytes, BytesMut};
+
+/// The last frame of a message.
+const FINAL: u8 = 0x80;
+const TEXT: u8 = 0x1;
+const CLOSE: u8 = 0x8;
+const PING: u8 = 0x9;
+const PONG: u8 = 0xa;
+/// A close frame carries so many bytes of reason at most.
+const MAX_REASON_BYTES: usize = 123;
+
+/// A message as it goes over the wire; cheap to clone, for those who are told the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame(pub(super) Bytes);
+
+impl Frame {
+    /// Text.
+    #[must_use]
+    pub fn text(text: &str) -> Self {
+        Self::new(TEXT, text.as_bytes())
+    }
+
+    /// A ping without a payload.
+    #[must_use]
+    pub fn ping() -> Self {
+        Self::new(PING, b"")
+    }
+
+    /// The answer to a ping, with its payload.
+    #[must_use]
+    pub fn pong(payload: &[u8]) -> Self {
+        Self::new(PONG, payload)
+    }
+
+    /// The last frame, with as much of the reason as it takes.
+    #[must_use]
+    pub fn close(code: u16, reason: &str) -> Self {
+        let reason = &reason[..reason.floor_char_boundary(MAX_REASON_BYTES)];
+        Self::new(CLOSE, &[&code.to_be_bytes(), reason.as_bytes()].concat())
+    }
+
+    /// A server does not mask.
+    fn new(kind: u8, payload: &[u8]) -> Self {
+        let mut frame = BytesMut::with_capacity(payload.len() + 10);
+        frame.put_u8(FINAL | kind);
+        match payload.len() {
+            short @ 0..126 => frame.put_u8(short as u8),
+            middle @ 126..65_536 => {
+                frame.put_u8(126);
+                frame.put_u16(middle as u16);
+            }
+            long => {
+                frame.put_u8(127);
+                frame.put_u64(long as u64);
+            }
+        }
+        frame.put_slice(payload);
+        Self(frame.freeze())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn frames_are_those_of_rfc_6455() {
+        let frames = [Frame::ping(), Frame::pong(b"ab"), Frame::text("é"), Frame::close(4408, "slow")];
+        let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.0.clone()).collect();
+        assert_eq!(bytes, b"\x89\x00\x8a\x02ab\x81\x02\xc3\xa9\x88\x06\x11\x38slow");
+        let long = [126, 65_535, 65_536].map(|size| Frame::text(&"x".repeat(size)).0);
+        let heads = [&long[0][..4], &long[1][..4], &long[2][..10]];
+        let want: [&[u8]; 3] =
+            [&[0x81, 126, 0, 126], &[0x81, 126, 255, 255], &[0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]];
+        assert_eq!(heads, want);
+        // 61 of these letters are the most that 123 bytes hold.
+        let cut = [&[0x88, 124][..], &4400_u16.to_be_bytes(), "ß".repeat(61).as_bytes()].concat();
+        assert_eq!(&Frame::close(4400, &"ß".repeat(100)).0[..], cut);
+    }
+}

@@ -1,0 +1,45 @@
+//! The answer to a handshake, and what is to become of the connection after it.
+
+use actix_http::ws;
+use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
+use actix_web::{Error, HttpRequest, HttpResponse};
+use bytes::BytesMut;
+use futures_util::future::LocalBoxFuture;
+use tokio::net::TcpStream;
+
+use super::{Messages, Out};
+
+/// Serves a connection, from what was read of it already.
+type Serve = dyn FnOnce(TcpStream, BytesMut) -> LocalBoxFuture<'static, ()>;
+
+/// Who takes the connection; among the extensions of an answer.
+pub(super) struct Taker(pub(super) Box<Serve>);
+
+/// The answer to a handshake, with the first of our protocols that the client offers; an error if it is none.
+pub fn handshake(request: &HttpRequest, protocols: &[&str]) -> Result<HttpResponse, Error> {
+    let mut answer = ws::handshake(request.head())?;
+    let offered = request.headers().get_all(SEC_WEBSOCKET_PROTOCOL);
+    let mut offered = offered.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
+    if let Some(spoken) = offered.find_map(|name| protocols.iter().find(|known| **known == name.trim())) {
+        answer.insert_header((SEC_WEBSOCKET_PROTOCOL, *spoken));
+    }
+    Ok(answer.finish().map_into_boxed_body().into())
+}
+
+/// Hands the connection to `serve` once the handshake's answer is sent. Messages have `most` bytes at most.
+#[must_use]
+pub fn serve<F>(
+    mut answer: HttpResponse,
+    most: usize,
+    serve: impl FnOnce(Out, Messages) -> F + 'static,
+) -> HttpResponse
+where
+    F: Future<Output = ()> + 'static,
+{
+    let taker = Taker(Box::new(move |connection, read| {
+        let (input, output) = connection.into_split();
+        Box::pin(serve(Out::new(output), Messages::new(input, read, most)))
+    }));
+    answer.extensions_mut().insert(taker);
+    answer
+}

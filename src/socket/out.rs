@@ -1,0 +1,163 @@
+//! The way out of a socket: frames wait here until the connection takes them.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{ErrorKind, IoSlice};
+use std::pin::Pin;
+
+use bytes::{Buf, Bytes};
+use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::tcp::OwnedWriteHalf;
+
+use super::Frame;
+
+/// Frames that are written at once.
+const TOGETHER: usize = 64;
+/// What is read and thrown away at once while a client says its last.
+const SCRAP_BYTES: usize = 4 * 1024;
+
+/// The connection is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Closed;
+
+/// The way out of a socket. What is given waits until [`Out::flush`]; a flush that is given up goes on with the next.
+pub struct Out {
+    connection: OwnedWriteHalf,
+    waiting: VecDeque<Bytes>,
+    waiting_bytes: usize,
+}
+
+impl Out {
+    pub(super) fn new(connection: OwnedWriteHalf) -> Self {
+        Self { connection, waiting: VecDeque::new(), waiting_bytes: 0 }
+    }
+
+    /// Gives a frame.
+    pub fn give(&mut self, Frame(bytes): Frame) {
+        self.waiting_bytes += bytes.len();
+        self.waiting.push_back(bytes);
+    }
+
+    /// Bytes given that the connection has not taken.
+    #[must_use]
+    pub const fn waiting_bytes(&self) -> usize {
+        self.waiting_bytes
+    }
+
+    /// Waits until the connection has taken everything.
+    pub async fn flush(&mut self) -> Result<(), Closed> {
+        self.room(1).await?;
+        // Whoever is silent holds no buffer.
+        self.waiting = VecDeque::new();
+        Ok(())
+    }
+
+    /// Waits until less than so many bytes wait.
+    pub async fn room(&mut self, bytes: usize) -> Result<(), Closed> {
+        while self.waiting_bytes >= bytes {
+            let written = poll_fn(|cx| {
+                let mut slices = [IoSlice::new(&[]); TOGETHER];
+                let count =
+                    slices.iter_mut().zip(&self.waiting).map(|(slice, frame)| *slice = IoSlice::new(frame));
+                let count = count.count();
+                Pin::new(&mut self.connection).poll_write_vectored(cx, &slices[..count])
+            });
+            match written.await {
+                Ok(0) | Err(_) => return Err(Closed),
+                Ok(taken) => self.taken(taken),
+            }
+        }
+        Ok(())
+    }
+
+    fn taken(&mut self, mut bytes: usize) {
+        self.waiting_bytes -= bytes;
+        while let Some(frame) = self.waiting.front_mut() {
+            if bytes < frame.len() {
+                frame.advance(bytes);
+                return;
+            }
+            bytes -= frame.len();
+            self.waiting.pop_front();
+        }
+    }
+
+    /// Says goodbye, then waits until the client has hung up: a connection that is dropped with something unread
+    /// would take the goodbye with it.
+    pub async fn close(mut self, code: u16, reason: &str) {
+        self.give(Frame::close(code, reason));
+        if self.flush().await.is_err() || self.connection.shutdown().await.is_err() {
+            return;
+        }
+        let input = self.connection.as_ref();
+        let mut scrap = vec![0; SCRAP_BYTES];
+        while input.readable().await.is_ok() {
+            match input.try_read(&mut scrap) {
+                Ok(0) => return,
+                Err(error) if error.kind() != ErrorKind::WouldBlock => return,
+                _ => {}
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    async fn connection() -> (TcpStream, Out) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (_, output) = listener.accept().await.unwrap().0.into_split();
+        (client, Out::new(output))
+    }
+
+    #[actix_web::test]
+    async fn what_is_given_goes_out_in_order_and_leaves_no_buffer() {
+        let (mut client, mut out) = connection().await;
+        let said: Vec<String> = (0..3 * TOGETHER).map(|number| format!("{number:04}")).collect();
+        said.iter().for_each(|text| out.give(Frame::text(text)));
+        assert_eq!(out.waiting_bytes(), 6 * said.len());
+        out.flush().await.unwrap();
+        assert_eq!((out.waiting_bytes(), out.waiting.capacity()), (0, 0));
+        let mut heard = vec![0; 6 * said.len()];
+        client.read_exact(&mut heard).await.unwrap();
+        let texts: Vec<&[u8]> = heard.chunks(6).map(|frame| &frame[2..]).collect();
+        assert_eq!(texts, said.iter().map(|text| text.as_bytes()).collect::<Vec<_>>());
+    }
+
+    #[actix_web::test]
+    async fn a_flush_that_is_given_up_goes_on_with_the_next() {
+        let (mut client, mut out) = connection().await;
+        let large = Frame::text(&"x".repeat(1 << 20));
+        (0..64).for_each(|_| out.give(large.clone()));
+        assert!(out.flush().now_or_never().is_none(), "no connection takes so much at once");
+        let given = large.0.repeat(64);
+        let reading = async {
+            let mut heard = Vec::new();
+            client.read_to_end(&mut heard).await.unwrap();
+            heard
+        };
+        let closing = async move {
+            out.flush().await.unwrap();
+        };
+        let (heard, ()) = tokio::join!(reading, closing);
+        assert!(heard == given, "what was heard is not what was given");
+    }
+
+    #[actix_web::test]
+    async fn a_goodbye_waits_for_the_client() {
+        let (mut client, out) = connection().await;
+        let mut closing = Box::pin(out.close(4400, "why"));
+        assert!((&mut closing).now_or_never().is_none());
+        let mut heard = Vec::new();
+        client.read_to_end(&mut heard).await.unwrap();
+        assert_eq!(heard, Frame::close(4400, "why").0);
+        drop(client);
+        closing.await;
+    }
+}

@@ -1,0 +1,86 @@
+//! Where connections leave the HTTP server.
+
+use std::io;
+use std::pin::pin;
+
+use actix_codec::{Framed, FramedParts};
+use actix_http::{ConnectionType, Request, Response, h1};
+use actix_service::{Service, ServiceFactory, apply_fn_factory};
+use actix_web::Error;
+use actix_web::body::{BodySize, BoxBody, MessageBody};
+use actix_web::dev::ServiceResponse;
+use bytes::BytesMut;
+use futures_util::future::{LocalBoxFuture, poll_fn};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+use tokio_util::codec::Encoder;
+
+use super::handshake::Taker;
+
+/// A connection on which a client asks for another protocol, with its request.
+type Asked = (Request, Framed<TcpStream, h1::Codec>);
+
+/// Answers requests for another protocol by `application`; a connection whose answer [`serve`](super::serve) made
+/// goes on as a socket, any other is closed.
+pub fn switching<A, B>(
+    application: A,
+) -> impl ServiceFactory<Asked, Config = (), Response = (), Error = Error, InitError = A::InitError>
+where
+    A: ServiceFactory<Request, Config = (), Response = ServiceResponse<B>, Error = Error>,
+    B: MessageBody + 'static,
+{
+    apply_fn_factory(application, |(request, connection): Asked, application: &A::Service| {
+        switch(application.call(request), connection.into_parts())
+    })
+}
+
+async fn switch<B: MessageBody + 'static>(
+    answer: impl Future<Output = Result<ServiceResponse<B>, Error>>,
+    connection: FramedParts<TcpStream, h1::Codec>,
+) -> Result<(), Error> {
+    let answer: Response<BoxBody> = match answer.await {
+        Ok(answer) => answer.map_into_boxed_body().into(),
+        Err(error) => error.into(),
+    };
+    if let Some(served) = taken(answer, connection).await {
+        served.await;
+    }
+    Ok(())
+}
+
+/// Sends the answer; what serves the connection from then on. A client that is gone already needs none.
+async fn taken(
+    mut answer: Response<BoxBody>,
+    connection: FramedParts<TcpStream, h1::Codec>,
+) -> Option<LocalBoxFuture<'static, ()>> {
+    let FramedParts { mut io, codec, read_buf, .. } = connection;
+    let taker = answer.extensions_mut().remove::<Taker>();
+    if taker.is_none() {
+        answer.head_mut().set_connection_type(ConnectionType::Close);
+    }
+    send(answer, codec, &mut io).await.ok()?;
+    let Taker(serve) = taker?;
+    // Small messages go out at once, not when the one before was acknowledged.
+    io.set_nodelay(true).ok();
+    Some(serve(io, BytesMut::from(&read_buf[..])))
+}
+
+async fn send(answer: Response<BoxBody>, mut codec: h1::Codec, io: &mut TcpStream) -> io::Result<()> {
+    let (head, body) = answer.into_parts();
+    let (mut bytes, size) = (BytesMut::new(), body.size());
+    codec.encode(h1::Message::Item((head, size)), &mut bytes)?;
+    io.write_all(&bytes).await?;
+    if matches!(size, BodySize::None | BodySize::Sized(0)) {
+        return Ok(());
+    }
+    let mut body = pin!(body);
+    while let Some(chunk) = poll_fn(|cx| body.as_mut().poll_next(cx)).await {
+        let chunk = chunk.map_err(|error| io::Error::other(error.to_string()))?;
+        bytes.clear();
+        codec.encode(h1::Message::Chunk(Some(chunk)), &mut bytes)?;
+        io.write_all(&bytes).await?;
+    }
+    bytes.clear();
+    codec.encode(h1::Message::Chunk(None), &mut bytes)?;
+    io.write_all(&bytes).await
+}
