@@ -8,37 +8,26 @@ import { defineConfig, type Plugin } from "vite";
 
 const require = createRequire(import.meta.url);
 
-/** `virtual:land`: the world's land (Natural Earth, public domain) as GeoJSON, to a hundredth of a degree. */
-function land(): Plugin {
-  const name = "virtual:land";
+/** A module that is no file: a topology of world-atlas (Natural Earth, public domain), made into what the page reads at once. */
+function atlas(name: string, file: string, made: (topology: any) => unknown): Plugin {
   const own = `\0${name}`;
   return {
     name,
     resolveId: (id) => (id === name ? own : undefined),
     load(id) {
       if (id !== own) return undefined;
-      const topology = JSON.parse(readFileSync(require.resolve("world-atlas/land-110m.json"), "utf8"));
-      const round = (key: string, value: unknown) => (typeof value === "number" ? Math.round(value * 100) / 100 : value);
-      const text = JSON.stringify(feature(topology, topology.objects.land), round);
-      return `export default JSON.parse(${JSON.stringify(text)});`;
+      const topology = JSON.parse(readFileSync(require.resolve(`world-atlas/${file}.json`), "utf8"));
+      return `export default JSON.parse(${JSON.stringify(JSON.stringify(made(topology)))});`;
     },
   };
 }
 
-/** `virtual:land-50m`: the same, finer, as the arcs of a topology, which are half the bytes. */
-function finerLand(): Plugin {
-  const name = "virtual:land-50m";
-  const own = `\0${name}`;
-  return {
-    name,
-    resolveId: (id) => (id === name ? own : undefined),
-    load(id) {
-      if (id !== own) return undefined;
-      const text = readFileSync(require.resolve("world-atlas/land-50m.json"), "utf8");
-      return `export default JSON.parse(${JSON.stringify(text)});`;
-    },
-  };
-}
+const hundredths = (value: unknown): unknown => JSON.parse(JSON.stringify(value), (_, leaf) => (typeof leaf === "number" ? Math.round(leaf * 100) / 100 : leaf));
+
+/** The world's land as GeoJSON, to a hundredth of a degree. */
+const land = atlas("virtual:land", "land-110m", (topology) => hundredths(feature(topology, topology.objects.land)));
+/** The same, finer, as the arcs of a topology, which are half the bytes. */
+const finerLand = atlas("virtual:land-50m", "land-50m", (topology) => topology);
 
 /** A compressed twin beside every script and style, so that the server need not compress them at each load. */
 function compressed(): Plugin {
@@ -68,5 +57,5 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  plugins: [land(), finerLand(), compressed()],
+  plugins: [land, finerLand, compressed()],
 });

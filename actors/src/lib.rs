@@ -4,6 +4,9 @@
 //! `ports` is what the outside must offer, `actor` the shell of actors around the engine,
 //! and [`live`] the one handle the server holds. Nothing here knows of HTTP or SQL.
 
+#[macro_use]
+mod words;
+
 mod actor;
 pub mod clock;
 pub mod fuel;

@@ -9,6 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::actor::core::Core;
 use crate::actor::desk::Desk;
+use crate::actor::lanes::Lane;
 use crate::actor::occupancy::{Inside, Running, StartWatch, View};
 pub use crate::actor::permits::Storing;
 use crate::actor::registry::Publish;
@@ -65,7 +66,7 @@ pub struct LiveConfig {
     pub idle_after: Duration,
     /// A vehicle that panics over and over in this time rests for as long.
     pub restart_window: Duration,
-    /// Threads for vehicles.
+    /// Threads of its own for vehicles, beside those that are lent to it.
     pub lanes: usize,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
@@ -181,7 +182,13 @@ impl Live {
         self.core.desk.permits.room()
     }
 
-    /// A way to report fixes, for one connection.
+    /// Vehicles whose fixes are reported on the calling thread may live on it from now on, so that no other one is
+    /// woken to judge them. The thread must run an actix arbiter; without one, this does nothing.
+    pub fn lend_thread(&self) {
+        self.core.lanes().lend();
+    }
+
+    /// A way to report fixes, for one connection, on whose thread it is made.
     #[must_use]
     pub fn reporter(&self) -> Reporter {
         Reporter::new(self.clone())
@@ -268,6 +275,10 @@ impl Live {
 
     pub(crate) fn desk(&self) -> &Desk {
         &self.core.desk
+    }
+
+    pub(crate) fn lane_here(&self) -> Option<Lane> {
+        self.core.lanes().here()
     }
 
     /// Runs a change to its end even if its caller goes away: a version that is committed and not

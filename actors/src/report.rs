@@ -1,12 +1,14 @@
 //! Reporting fixes: a connection's way to the vehicles.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
 use crate::actor::directory::{Answer, Inlet};
+use crate::actor::lanes::Lane;
 use crate::actor::suspects::is_same;
 use crate::actor::vehicle::{Outcome, Report};
 use crate::live::{Live, LiveError};
@@ -23,6 +25,10 @@ const PANICS: &str = "the engine failed on it three times";
 pub struct Reporter {
     live: Live,
     inlets: HashMap<VehicleId, Inlet>,
+    /// The connection's thread, if vehicles may live there.
+    near: Option<Lane>,
+    /// Whether vehicles that live elsewhere are to come there.
+    is_long: bool,
     /// The newest term it reported in.
     term: u64,
     /// Shared with every [`Pending`] that is not looked at yet.
@@ -166,7 +172,14 @@ struct Sent {
 
 impl Reporter {
     pub(crate) fn new(live: Live) -> Self {
-        Self { live, inlets: HashMap::new(), term: 0, outstanding: Arc::new(()) }
+        let near = live.lane_here();
+        Self { live, inlets: HashMap::new(), near, is_long: false, term: 0, outstanding: Arc::new(()) }
+    }
+
+    /// Of a connection that goes on for long: its vehicles move to its thread.
+    #[must_use]
+    pub fn for_long(self) -> Self {
+        Self { is_long: true, ..self }
     }
 
     /// Reports fixes of one vehicle; they are applied by `recordedAt`. Waits for room, and until they are applied;
@@ -220,10 +233,11 @@ impl Reporter {
             return Err(LiveError::Unavailable);
         }
         self.term = permit.term;
+        let outstanding = Arc::clone(&self.outstanding);
         let inlet = self.inlet(vehicle, stale).await?;
         let (done, committed) = oneshot::channel();
         let answer = inlet.report(Report { fixes: fixes.clone(), permit, done });
-        let (generation, outstanding) = (inlet.generation, Arc::clone(&self.outstanding));
+        let generation = inlet.generation;
         Ok(Sent { vehicle, fixes, generation, answer, committed, outstanding })
     }
 
@@ -247,12 +261,13 @@ impl Reporter {
         }
     }
 
-    async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
-        if let Some(inlet) = self.inlets.get(&vehicle) {
-            return Ok(inlet.clone());
-        }
-        let inlet = self.live.desk().locate(vehicle, stale).await?;
-        self.inlets.insert(vehicle, inlet.clone());
-        Ok(inlet)
+    async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<&Inlet, LiveError> {
+        Ok(match self.inlets.entry(vehicle) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => {
+                let near = (self.near.clone(), self.is_long);
+                new.insert(self.live.desk().locate(vehicle, stale, near).await?)
+            }
+        })
     }
 }

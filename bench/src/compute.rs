@@ -17,7 +17,7 @@ use waypost_actors::tracking::{Context, Effects, VehicleState, accept, apply};
 
 use crate::load::Slice;
 use crate::systems::{Packing, frame_text};
-use crate::world::{Drive, Mix, Motion, Transition, Truth, World, make_fences};
+use crate::world::{Drive, Mix, Motion, Transition, World, make_fences};
 
 const BEGIN_MILLIS: i64 = 1_700_000_000_000;
 
@@ -37,8 +37,7 @@ pub(crate) fn compute(options: &Options) -> Result<()> {
     let world =
         World { seed: 11, vehicles: 500, fences: 2_000, vertices: 100, mix: Mix::Poly, motion: Motion::Roam };
     let fences = FenceSet::new(make_fences(&world).iter().zip(0..).map(timeline).collect::<Result<_>>()?);
-    let (fixes, transitions) = Drive::new(&world, Truth::new(make_fences(&world))).next(options.rounds);
-    let slice = Slice::new(fixes, transitions);
+    let slice = Slice::next(&mut Drive::new(&world), options.rounds);
     let frames: Vec<String> = (0..slice.fixes.len() as u32)
         .collect::<Vec<_>>()
         .chunks(options.items)

@@ -1,7 +1,5 @@
 //! Several systems on one world, taking turns: A B B A, so that a change of the machine meets all of them.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 
 use crate::load::Slice;
@@ -9,7 +7,7 @@ use crate::run::{Measured, run};
 use crate::systems::{Packing, Rivals, Session, Store, Subscription, Waypost, WaypostOptions};
 use crate::systems::{open_floor, open_tile38, open_traccar};
 use crate::table::{self, median, megabytes, millis, range};
-use crate::world::{Drive, Mix, Truth, World, make_fences};
+use crate::world::{Drive, Mix, World};
 
 /// Of each run this share warms up.
 const WARM_SHARE: f64 = 0.2;
@@ -48,11 +46,8 @@ impl Field {
             sessions.push(open_floor(world, packing)?);
         }
         for &store in &self.stores {
-            let options =
-                WaypostOptions { world: world.clone(), store, packing, data_dir: None, idle_vehicles: 0 };
-            match Waypost::start(options)? {
-                Some(waypost) => sessions.push(waypost.open(&[Subscription::AllEvents])?),
-                None => println!("{store:?}: skipped, not installed"),
+            if let Some(waypost) = Waypost::start(WaypostOptions::new(world, store, packing))? {
+                sessions.push(waypost.open(&[Subscription::AllEvents])?);
             }
         }
         match (&self.rivals.tile38, packing) {
@@ -74,8 +69,7 @@ pub(crate) fn contest(title: &str, world: &World, packing: Packing, field: &Fiel
     let rounds = u32::try_from(pace.positions.div_ceil(u64::from(world.vehicles)))?.max(2);
     let mut contestants: Vec<Contestant> = Vec::new();
     for session in field.enter(world, packing)? {
-        let drive = Drive::new(world, Truth::new(make_fences(world)));
-        contestants.push(Contestant { session, drive, runs: Vec::new() });
+        contestants.push(Contestant { session, drive: Drive::new(world), runs: Vec::new() });
     }
     for contestant in &mut contestants {
         contestant.turn(rounds, pace.rate)?;
@@ -93,8 +87,7 @@ pub(crate) fn contest(title: &str, world: &World, packing: Packing, field: &Fiel
 
 impl Contestant {
     fn turn(&mut self, rounds: u32, rate: f64) -> Result<()> {
-        let (fixes, transitions) = self.drive.next(rounds);
-        let slice = Arc::new(Slice::new(fixes, transitions));
+        let slice = Slice::next(&mut self.drive, rounds);
         self.runs.push(run(&mut self.session, &slice, rate, WARM_SHARE)?);
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use waypost::client::{CpuMeter, Quantiles};
+use waypost::client::{CpuMeter, Quantiles, resident_bytes};
 
 use crate::load::{Log, Slice, send};
-use crate::systems::{Processes, Session, rss_bytes};
+use crate::systems::{Processes, Session};
 use crate::world::Transition;
 
 /// Without news for so long, nothing more is expected.
@@ -93,7 +93,7 @@ pub(crate) fn run(
     settle(session, |log| log.acknowledged >= fixes && (!is_pushed || log.transitions.len() >= transitions));
     let seconds = begun.elapsed().as_secs_f64();
     let (server_cpu, database_cpu) = meters.map_or((0.0, 0.0), |mut meters| meters.read());
-    let rss = processes.server.and_then(rss_bytes).unwrap_or_default();
+    let rss = processes.server.and_then(resident_bytes).unwrap_or_default();
     std::thread::sleep(SURPLUS_WITHIN);
     let fetched = session.fetch_transitions.as_mut().map(|fetch| fetch(slice)).transpose()?;
     let mut log = std::mem::take(&mut *log.lock());

@@ -44,6 +44,8 @@ pub(super) fn serve(
     let stopping = server.graceful_shutdown_signal();
     let served = move || {
         let stopping = stopping.clone();
+        // Called on each thread that serves: the vehicles of its connections live on it.
+        shared.live.lend_thread();
         let application = || map_config(crate::application!(shared.clone()), |()| AppConfig::default());
         HttpService::build()
             .graceful_shutdown_signal(move || {

@@ -3,6 +3,8 @@
 use uuid::Uuid;
 use waypost_actors::model::{Cause, EventKind, EventStatus, Origin, Timestamp};
 
+use super::words::words;
+
 /// Which events. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventFilter {
@@ -30,28 +32,14 @@ pub struct EventFilter {
     pub min_duration_seconds: Option<f64>,
 }
 
-/// In which order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EventOrder {
-    /// The newest happening first.
-    NewestFirst,
-    /// The oldest happening first.
-    OldestFirst,
-    /// As committed: the feed.
-    Sequence,
-}
-
-impl EventOrder {
-    /// The orders by their words.
-    pub const WORDS: &[(&str, Self)] = &[
-        ("-occurredAt", Self::NewestFirst),
-        ("occurredAt", Self::OldestFirst),
-        ("sequence", Self::Sequence),
-    ];
-
-    /// The order's word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| word)
+words!(
+    /// In which order.
+    EventOrder {
+        /// The newest happening first.
+        NewestFirst = "-occurredAt",
+        /// The oldest happening first.
+        OldestFirst = "occurredAt",
+        /// As committed: the feed.
+        Sequence = "sequence",
     }
-}
+);

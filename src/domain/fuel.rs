@@ -108,28 +108,17 @@ pub struct FuelEventFilter {
     pub to: Option<Timestamp>,
 }
 
-/// In which order refuels and drains are listed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FuelEventOrder {
-    /// The newest first.
-    NewestFirst,
-    /// The oldest first.
-    OldestFirst,
-    /// As committed: the feed.
-    Sequence,
-}
-
-impl FuelEventOrder {
-    /// The orders by their words.
-    pub const WORDS: &[(&str, Self)] =
-        &[("-startedAt", Self::NewestFirst), ("startedAt", Self::OldestFirst), ("sequence", Self::Sequence)];
-
-    /// The order's word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| word)
+words!(
+    /// In which order refuels and drains are listed.
+    FuelEventOrder {
+        /// The newest first.
+        NewestFirst = "-startedAt",
+        /// The oldest first.
+        OldestFirst = "startedAt",
+        /// As committed: the feed.
+        Sequence = "sequence",
     }
-}
+);
 
 /// What a vehicle burnt in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]

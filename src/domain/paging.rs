@@ -1,5 +1,9 @@
 //! Parts of lists: numbered pages for what is kept, cursors for what happens.
 
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use waypost_actors::model::Timestamp;
+
 /// Items per answer when the client does not say.
 pub const DEFAULT_LIMIT: i64 = 50;
 /// Items per answer at most.
@@ -61,6 +65,24 @@ pub struct Slice<T> {
     pub end_cursor: Option<String>,
     /// Whether there is more now.
     pub has_next: bool,
+}
+
+impl<T> Slice<T> {
+    /// The same slice, of what is made of its items.
+    #[must_use]
+    pub fn filter_map<U>(self, made: impl FnMut(T) -> Option<U>) -> Slice<U> {
+        let Self { items, end_cursor, has_next } = self;
+        Slice { items: items.into_iter().filter_map(made).collect(), end_cursor, has_next }
+    }
+}
+
+/// Where a log goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum After {
+    /// After this happening, in the order of time.
+    Happened(Timestamp, Uuid),
+    /// After this number.
+    Sequence(i64),
 }
 
 /// What a list is sorted by, the first key first. Ids break ties.

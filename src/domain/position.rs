@@ -1,22 +1,9 @@
 //! Stored fixes, as the history of a vehicle shows them.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 use waypost_actors::model::Timestamp;
-
-use super::words::words;
-
-words!(
-    /// Why a stored fix is not evaluated.
-    QuarantineReason {
-        /// Recorded too far ahead of the server's clock.
-        Future = "future",
-        /// Less accurate than the vehicle's limit.
-        Accuracy = "accuracy",
-        /// It implies an impossible speed, and no next fix confirmed it.
-        Speed = "speed",
-    }
-);
+use waypost_actors::tracking::Quarantine;
 
 /// What the fuel sensor said, as it came; reports of one fix may have named several units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, ToSchema)]
@@ -71,11 +58,11 @@ pub struct StoredPosition {
     pub fuel: Option<PositionFuel>,
     /// Why it is not evaluated; absent where it is.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub quarantine: Option<QuarantineReason>,
+    pub quarantine: Option<Quarantine>,
 }
 
 /// Where a history goes on: after the fix of this instant and place.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AfterFix {
     /// When it was recorded.
     pub recorded_at: Timestamp,

@@ -7,6 +7,8 @@ use waypost_actors::model::{
     Analytics, Cause, DriverId, EventId, GeofenceId, OrganizationId, Place, Timestamp, VehicleId, VisitId,
 };
 
+use super::words::words;
+
 /// One end of a visit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -83,22 +85,12 @@ pub struct VisitFilter {
     pub min_duration_seconds: Option<f64>,
 }
 
-/// In which order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum VisitOrder {
-    /// The newest entry first.
-    NewestFirst,
-    /// The oldest entry first.
-    OldestFirst,
-}
-
-impl VisitOrder {
-    /// The orders by their words.
-    pub const WORDS: &[(&str, Self)] = &[("-enteredAt", Self::NewestFirst), ("enteredAt", Self::OldestFirst)];
-
-    /// The order's word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, order)| *order == self).map_or("", |(word, _)| word)
+words!(
+    /// In which order.
+    VisitOrder {
+        /// The newest entry first.
+        NewestFirst = "-enteredAt",
+        /// The oldest entry first.
+        OldestFirst = "enteredAt",
     }
-}
+);

@@ -6,7 +6,7 @@ use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
 use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
-use super::query::{Query, id, instant, known, word};
+use super::query::{Query, id, instant, word};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder, FuelFilter};
 use crate::ops::fuel as ops;
@@ -28,15 +28,12 @@ pub async fn list_fuel(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let orders = word(&[("-recordedAt", false), ("recordedAt", true)]);
     let filter = FuelFilter {
         vehicle_ids: query.many("vehicleId", id),
         from: query.one("from", instant),
         to: query.one("to", instant),
-        qualities: query.many("quality", known(Quality::from_word, Quality::ALL, Quality::as_str)),
-        is_oldest_first: query
-            .one("sort", |text| orders(text.trim_start_matches([' ', '+'])))
-            .unwrap_or(false),
+        qualities: query.many("quality", word(Quality::WORDS)),
+        is_oldest_first: query.order(&[("-recordedAt", false), ("recordedAt", true)]).unwrap_or(false),
     };
     let (asked, named) = (query.long_slice(), query.organization());
     query.finish()?;
@@ -79,17 +76,15 @@ pub async fn list_fuel_events(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let read = |text: &str| word(FuelEventOrder::WORDS)(text.trim_start_matches([' ', '+']));
-    let order = query.one("sort", read).unwrap_or(FuelEventOrder::NewestFirst);
-    let mut statuses =
-        query.many("status", known(EventStatus::from_word, EventStatus::ALL, EventStatus::as_str));
+    let order = query.order(FuelEventOrder::WORDS).unwrap_or(FuelEventOrder::NewestFirst);
+    let mut statuses = query.many("status", word(EventStatus::WORDS));
     if statuses.is_empty() && order != FuelEventOrder::Sequence {
         statuses = vec![EventStatus::Active]; // the feed tells of retractions too
     }
     let filter = FuelEventFilter {
         vehicle_ids: query.many("vehicleId", id),
         driver_ids: query.many("driverId", id),
-        kinds: query.many("type", known(FuelEventKind::from_word, FuelEventKind::ALL, FuelEventKind::as_str)),
+        kinds: query.many("type", word(FuelEventKind::WORDS)),
         statuses,
         from: query.one("from", instant),
         to: query.one("to", instant),

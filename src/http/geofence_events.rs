@@ -9,7 +9,7 @@ use waypost_actors::model::{
 };
 
 use super::answer::{self, Answer, CursorPagination, SliceOf};
-use super::query::{Query, flag, id, instant, known, number, word};
+use super::query::{Query, flag, id, instant, number, word};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::geofence_events as ops;
@@ -30,8 +30,7 @@ pub struct InsideOut {
 /// Reads the filters; `vehicleId` only where the path does not name the vehicle.
 fn filter(query: &mut Query, order: EventOrder, with_vehicle: bool) -> EventFilter {
     let vehicle_ids: Vec<Uuid> = if with_vehicle { query.many("vehicleId", id) } else { Vec::new() };
-    let mut statuses =
-        query.many("status", known(EventStatus::from_word, EventStatus::ALL, EventStatus::as_str));
+    let mut statuses = query.many("status", word(EventStatus::WORDS));
     if statuses.is_empty() && order != EventOrder::Sequence {
         statuses = vec![EventStatus::Active]; // the feed tells of retractions too
     }
@@ -39,9 +38,9 @@ fn filter(query: &mut Query, order: EventOrder, with_vehicle: bool) -> EventFilt
         vehicle_ids,
         driver_ids: query.many("driverId", id),
         geofence_ids: query.many("geofenceId", id),
-        kinds: query.many("type", known(EventKind::from_word, EventKind::ALL, EventKind::as_str)),
-        causes: query.many("cause", known(Cause::from_word, Cause::ALL, Cause::as_str)),
-        origins: query.many("origin", known(Origin::from_word, Origin::ALL, Origin::as_str)),
+        kinds: query.many("type", word(EventKind::WORDS)),
+        causes: query.many("cause", word(Cause::WORDS)),
+        origins: query.many("origin", word(Origin::WORDS)),
         statuses,
         inferred: query.one("inferred", flag),
         from: query.one("from", instant),
@@ -51,8 +50,7 @@ fn filter(query: &mut Query, order: EventOrder, with_vehicle: bool) -> EventFilt
 }
 
 fn order(query: &mut Query) -> EventOrder {
-    let read = |text: &str| word(EventOrder::WORDS)(text.trim_start_matches([' ', '+']));
-    query.one("sort", read).unwrap_or(EventOrder::NewestFirst)
+    query.order(EventOrder::WORDS).unwrap_or(EventOrder::NewestFirst)
 }
 
 /// List geofence events. `sort=sequence` is a feed: commit order, every status; send the last

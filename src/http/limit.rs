@@ -51,10 +51,8 @@ pub(super) async fn sign_ins(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    match count_stranger(&context, &request, Class::SignIn).await {
-        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
-        Err(problem) => Ok(request.error_response(problem)),
-    }
+    let counted = count_stranger(&context, &request, Class::SignIn).await;
+    served(counted, request, next).await
 }
 
 /// Counts what else needs no sign-in.
@@ -63,10 +61,8 @@ pub(super) async fn strangers(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
-    match count_stranger(&context, &request, Class::Requests).await {
-        Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
-        Err(problem) => Ok(request.error_response(problem)),
-    }
+    let counted = count_stranger(&context, &request, Class::Requests).await;
+    served(counted, request, next).await
 }
 
 /// Counts what a tracker sends, by its token.
@@ -77,7 +73,17 @@ pub(super) async fn ingest(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let token = bearer(request.request()).unwrap_or_default();
     let who: String = Sha256::digest(token)[..12].iter().map(|byte| format!("{byte:02x}")).collect();
-    match count(&context, &request, Class::Ingest, &who).await {
+    let counted = count(&context, &request, Class::Ingest, &who).await;
+    served(counted, request, next).await
+}
+
+/// What the route answers, or why it is not asked.
+async fn served(
+    counted: Result<(), Problem>,
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    match counted {
         Ok(()) => next.call(request).await.map(ServiceResponse::map_into_boxed_body),
         Err(problem) => Ok(request.error_response(problem)),
     }

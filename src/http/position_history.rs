@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
-use super::query::{Query, flag, instant, word};
+use super::query::{Query, flag, instant};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::position::{HistoryRequest, StoredPosition};
 use crate::ops::position_history as ops;
@@ -29,14 +29,11 @@ pub async fn list_positions(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let orders = word(&[("recordedAt", false), ("-recordedAt", true)]);
     let asked = HistoryRequest {
         from: query.one("from", instant),
         to: query.one("to", instant),
         with_quarantined: query.one("quarantined", flag).unwrap_or(false),
-        is_newest_first: query
-            .one("sort", |text| orders(text.trim_start_matches([' ', '+'])))
-            .unwrap_or(false),
+        is_newest_first: query.order(&[("recordedAt", false), ("-recordedAt", true)]).unwrap_or(false),
     };
     let (slice, named) = (query.long_slice(), query.organization());
     query.finish()?;

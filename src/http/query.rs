@@ -135,6 +135,12 @@ impl Query {
         if keys.is_empty() { Sort(vec![usual]) } else { Sort(keys) }
     }
 
+    /// `sort`, one of the words for a list's orders.
+    pub fn order<T: Copy>(&mut self, orders: &'static [(&'static str, T)]) -> Option<T> {
+        // `+` is the usual direction; one that a client did not escape arrives as a space.
+        self.one("sort", |text| word(orders)(text.trim_start_matches([' ', '+'])))
+    }
+
     /// Refuses what could not be read and what nobody asked for, all at once.
     pub fn finish(mut self) -> Result<(), Problem> {
         let unknown: Vec<&String> = self
@@ -210,20 +216,6 @@ pub fn word<T: Copy>(words: &'static [(&'static str, T)]) -> impl Fn(&str) -> Re
         found.ok_or_else(|| {
             let known: Vec<&str> = words.iter().map(|(known, _)| *known).collect();
             format!("one of {}", known.join(", "))
-        })
-    }
-}
-
-/// Reads a word of the vocabulary.
-pub fn known<T: Copy>(
-    find: fn(&str) -> Option<T>,
-    all: &'static [T],
-    name: fn(T) -> &'static str,
-) -> impl Fn(&str) -> Result<T, String> {
-    move |text| {
-        find(text).ok_or_else(|| {
-            let words: Vec<&str> = all.iter().map(|value| name(*value)).collect();
-            format!("one of {}", words.join(", "))
         })
     }
 }

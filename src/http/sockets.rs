@@ -49,7 +49,7 @@ pub async fn tracker_socket(
         whose = reporting(&context, &request).await?;
     }
     let session = whose.session();
-    let intake = Intake::new(context.live.clone(), whose.reports(&context));
+    let intake = Intake::new(context.live.clone(), whose.reports(&context)).for_long();
     let live = context.live.clone();
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };

@@ -4,7 +4,7 @@ use actix_web::HttpRequest;
 use waypost_actors::model::{DriverId, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId};
 
 use super::answer::{self, Answer, SliceOf};
-use super::query::{Query, flag, id, instant, number, word};
+use super::query::{Query, flag, id, instant, number};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::visit::{Visit, VisitFilter, VisitOrder};
 use crate::ops::visits as ops;
@@ -27,8 +27,7 @@ pub async fn list_visits(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let read = |text: &str| word(VisitOrder::WORDS)(text.trim_start_matches([' ', '+']));
-    let order = query.one("sort", read).unwrap_or(VisitOrder::NewestFirst);
+    let order = query.order(VisitOrder::WORDS).unwrap_or(VisitOrder::NewestFirst);
     let filter = VisitFilter {
         vehicle_ids: query.many("vehicleId", id),
         driver_ids: query.many("driverId", id),

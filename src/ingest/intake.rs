@@ -98,6 +98,12 @@ impl Intake {
         Self { reporter: live.reporter(), live, reports }
     }
 
+    /// Of a connection that goes on for long, on whose thread it is made: its vehicles move there.
+    #[must_use]
+    pub fn for_long(self) -> Self {
+        Self { reporter: self.reporter.for_long(), ..self }
+    }
+
     /// Hands the items to their vehicles, in order. Waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
         self.learn(&items).await?;

@@ -8,6 +8,7 @@ use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::error::OpError;
+use super::listing::Listing;
 use super::origin;
 use crate::auth::{Action, Caller};
 use crate::clock;
@@ -104,20 +105,7 @@ pub async fn list_audit(
     request: &SliceRequest,
 ) -> Result<Slice<AuditEntry>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadAudit, named).await?;
-    let purpose = format!("audit {}", scope.organization_id());
-    let before = match &request.after {
-        None => None,
-        Some(cursor) => {
-            let payload = context.auth.sealer.open(&purpose, cursor).ok_or(OpError::Cursor)?;
-            Some(Uuid::from_slice(&payload).map_err(|_| OpError::Cursor)?)
-        }
-    };
-    let mut items = audit::list(&context.db, &scope, filter, before, request.limit + 1).await?;
-    let has_next = items.len() as i64 > request.limit;
-    items.truncate(usize::try_from(request.limit).unwrap_or(usize::MAX));
-    let end_cursor = match items.last() {
-        Some(last) => Some(context.auth.sealer.seal(&purpose, last.id.as_bytes())),
-        None => request.after.clone(),
-    };
-    Ok(Slice { items, end_cursor, has_next })
+    let listing = Listing::new(context, format!("audit {}", scope.organization_id()), request);
+    let items = audit::list(&context.db, &scope, filter, listing.after()?, listing.limit()).await?;
+    listing.slice(items, |last| last.id)
 }

@@ -13,7 +13,7 @@ use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::field::FieldError;
 use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder};
-use crate::store::geofence_event::After;
+use crate::domain::paging::After;
 use crate::store::sql::Db;
 use crate::store::{fuel_event_history, fuel_history, vehicle};
 

@@ -1,25 +1,14 @@
 //! The log of geofence events.
 
-use serde::{Deserialize, Serialize};
-use uuid::Uuid;
-use waypost_actors::model::{Event, EventId, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{Event, EventId, OrganizationId, VehicleId};
 
 use super::error::OpError;
+use super::listing::Listing;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
-use crate::domain::paging::{Slice, SliceRequest};
-use crate::store::geofence_event::{self, After};
-use crate::store::vehicle;
-
-/// What is inside a cursor of the log.
-#[derive(Serialize, Deserialize)]
-enum Place {
-    #[serde(rename = "h")]
-    Happened(i64, Uuid),
-    #[serde(rename = "s")]
-    Sequence(i64),
-}
+use crate::domain::paging::{After, Slice, SliceRequest};
+use crate::store::{geofence_event, vehicle};
 
 /// Events, from a place in the log on.
 pub async fn list_events(
@@ -71,34 +60,11 @@ async fn events_in(
     request: &SliceRequest,
 ) -> Result<Slice<Event>, OpError> {
     let purpose = format!("geofence-events {} {}", order.as_str(), scope.organization_id());
-    let after = match &request.after {
-        None => None,
-        Some(cursor) => Some(opened(context, &purpose, cursor)?),
-    };
-    // One more than asked for tells whether there is more.
-    let mut items = geofence_event::list(&context.db, scope, filter, order, after, request.limit + 1).await?;
-    let has_next = items.len() as i64 > request.limit;
-    items.truncate(usize::try_from(request.limit).unwrap_or(usize::MAX));
-    let end_cursor = match items.last() {
-        Some(last) => Some(sealed(context, &purpose, order, last)?),
-        None => request.after.clone(),
-    };
-    Ok(Slice { items, end_cursor, has_next })
-}
-
-fn sealed(context: &Context, purpose: &str, order: EventOrder, last: &Event) -> Result<String, OpError> {
-    let place = match order {
-        EventOrder::Sequence => Place::Sequence(last.sequence),
-        _ => Place::Happened(last.occurred_at.as_micros(), last.id.into()),
-    };
-    let payload = serde_json::to_vec(&place).map_err(|error| OpError::Internal(error.to_string()))?;
-    Ok(context.auth.sealer.seal(purpose, &payload))
-}
-
-fn opened(context: &Context, purpose: &str, cursor: &str) -> Result<After, OpError> {
-    let payload = context.auth.sealer.open(purpose, cursor).ok_or(OpError::Cursor)?;
-    Ok(match serde_json::from_slice(&payload).map_err(|_| OpError::Cursor)? {
-        Place::Happened(micros, id) => After::Happened(Timestamp::from_micros(micros), id),
-        Place::Sequence(sequence) => After::Sequence(sequence),
+    let listing = Listing::new(context, purpose, request);
+    let items =
+        geofence_event::list(&context.db, scope, filter, order, listing.after()?, listing.limit()).await?;
+    listing.slice(items, |last| match order {
+        EventOrder::Sequence => After::Sequence(last.sequence),
+        _ => After::Happened(last.occurred_at, last.id.into()),
     })
 }

@@ -4,11 +4,11 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use utoipa::ToSchema;
-use uuid::Uuid;
 use waypost_actors::live::InsideView;
 use waypost_actors::model::{Cause, GeofenceId, OrganizationId, Place, Timestamp, VehicleId};
 
 use super::error::OpError;
+use super::listing::Listing;
 use super::live_view::{Connection, connection, silent_for};
 use super::{geofences, organizations, vehicles};
 use crate::auth::{Caller, OrgScope};
@@ -59,26 +59,18 @@ pub async fn vehicles_inside(
 ) -> Result<Inside, OpError> {
     let scope = geofences::require_geofence(context, caller, named, geofence).await?;
     let purpose = format!("inside {geofence} {}", scope.organization_id());
-    let after = match &request.after {
-        None => None,
-        Some(cursor) => Some(opened(context, &purpose, cursor)?),
-    };
+    let listing = Listing::new(context, purpose, request);
+    let after = listing.after()?;
     let settings = organizations::settings_of(context, &scope).await?;
     let mut inside = context.live.inside(geofence).await?;
     let as_of = context.clock.now();
     inside.sort_by_key(place);
     inside.retain(|view| after.is_none_or(|after| place(view) > after));
-    let limit = usize::try_from(request.limit).unwrap_or(usize::MAX);
-    let has_next = inside.len() > limit;
-    inside.truncate(limit);
-    let end_cursor = match inside.last() {
-        Some(last) => Some(sealed(context, &purpose, place(last))),
-        None => request.after.clone(),
-    };
-    let ids: Vec<VehicleId> = inside.iter().map(|view| view.vehicle_id).collect();
+    let slice = listing.slice(inside, place)?;
+    let ids: Vec<VehicleId> = slice.items.iter().map(|view| view.vehicle_id).collect();
     let stubs = stubs(context, &scope, &ids).await?;
     let mut drivers = vehicles::drivers_of(context, &scope, &ids, None).await?;
-    let shown = |view: &InsideView| {
+    let shown = |view: InsideView| {
         Some(VehicleInside {
             vehicle: stubs.get(&view.vehicle_id)?.clone(),
             entered_at: view.held.entered_at,
@@ -89,8 +81,7 @@ pub async fn vehicles_inside(
             driver: drivers.remove(&view.vehicle_id),
         })
     };
-    let items = inside.iter().filter_map(shown).collect();
-    Ok(Inside { as_of, slice: Slice { items, end_cursor, has_next } })
+    Ok(Inside { as_of, slice: slice.filter_map(shown) })
 }
 
 /// The vehicles that were inside a geofence at a past instant, by entry, then id, as the visits say
@@ -109,23 +100,16 @@ pub async fn vehicles_inside_at(
         return Err(OpError::Invalid(vec![problem]));
     }
     let purpose = format!("inside {geofence} {} {}", at.as_micros(), scope.organization_id());
-    let after = match &request.after {
-        None => None,
-        Some(cursor) => Some(opened(context, &purpose, cursor)?),
-    };
+    let listing = Listing::new(context, purpose, request);
+    let after = listing.after()?;
     let settings = organizations::settings_of(context, &scope).await?;
-    let mut inside = visit::inside_at(&context.db, &scope, geofence, at, after, request.limit + 1).await?;
-    let has_next = inside.len() as i64 > request.limit;
-    inside.truncate(usize::try_from(request.limit).unwrap_or(usize::MAX));
-    let end_cursor = match inside.last() {
-        Some(last) => Some(sealed(context, &purpose, (last.entered_at, last.vehicle_id))),
-        None => request.after.clone(),
-    };
-    let ids: Vec<VehicleId> = inside.iter().map(|was| was.vehicle_id).collect();
+    let inside = visit::inside_at(&context.db, &scope, geofence, at, after, listing.limit()).await?;
+    let slice = listing.slice(inside, |was| (was.entered_at, was.vehicle_id))?;
+    let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
     let (stubs, places) =
         (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
     let mut drivers = vehicles::drivers_of(context, &scope, &ids, Some(at)).await?;
-    let shown = |was: &WasInside| {
+    let shown = |was: WasInside| {
         // Fixes may be gone by the organization's retention; the visit remembers where it began.
         let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));
         Some(VehicleInside {
@@ -138,8 +122,7 @@ pub async fn vehicles_inside_at(
             driver: drivers.remove(&was.vehicle_id),
         })
     };
-    let items = inside.iter().filter_map(shown).collect();
-    Ok(Inside { as_of: at, slice: Slice { items, end_cursor, has_next } })
+    Ok(Inside { as_of: at, slice: slice.filter_map(shown) })
 }
 
 /// Some vehicles in few words, deleted ones too.
@@ -156,17 +139,4 @@ async fn stubs(
 /// Where a vehicle stands in the list.
 fn place(view: &InsideView) -> (Timestamp, VehicleId) {
     (view.held.entered_at, view.vehicle_id)
-}
-
-fn sealed(context: &Context, purpose: &str, (entered_at, vehicle): (Timestamp, VehicleId)) -> String {
-    let mut payload = entered_at.as_micros().to_be_bytes().to_vec();
-    payload.extend_from_slice(Uuid::from(vehicle).as_bytes());
-    context.auth.sealer.seal(purpose, &payload)
-}
-
-fn opened(context: &Context, purpose: &str, cursor: &str) -> Result<(Timestamp, VehicleId), OpError> {
-    let payload = context.auth.sealer.open(purpose, cursor).ok_or(OpError::Cursor)?;
-    let (micros, id) = payload.split_first_chunk::<8>().ok_or(OpError::Cursor)?;
-    let id = Uuid::from_slice(id).map_err(|_| OpError::Cursor)?;
-    Ok((Timestamp::from_micros(i64::from_be_bytes(*micros)), VehicleId(id)))
 }

@@ -21,6 +21,7 @@ pub mod geofences;
 pub mod inside;
 mod letters;
 mod life;
+mod listing;
 pub mod live_view;
 pub mod once;
 pub mod organizations;

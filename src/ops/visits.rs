@@ -2,21 +2,17 @@
 
 use std::collections::HashMap;
 
-use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use waypost_actors::live::RunningVisit;
-use waypost_actors::model::{OrganizationId, Timestamp, VisitId};
+use waypost_actors::model::{OrganizationId, VisitId};
 
 use super::error::OpError;
+use super::listing::Listing;
 use crate::auth::{Action, Caller};
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::domain::visit::{Visit, VisitFilter, VisitOrder};
 use crate::store::visit;
-
-/// What is inside a cursor of the list.
-#[derive(Serialize, Deserialize)]
-struct Place(i64, Uuid);
 
 /// Visits, from a place in the list on.
 pub async fn list_visits(
@@ -29,21 +25,12 @@ pub async fn list_visits(
 ) -> Result<Slice<Visit>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
     let purpose = format!("visits {} {}", order.as_str(), scope.organization_id());
-    let after = match &request.after {
-        None => None,
-        Some(cursor) => Some(opened(context, &purpose, cursor)?),
-    };
-    let now = context.clock.now();
-    // One more than asked for tells whether there is more.
-    let mut items = visit::list(&context.db, &scope, filter, order, after, request.limit + 1, now).await?;
-    let has_next = items.len() as i64 > request.limit;
-    items.truncate(usize::try_from(request.limit).unwrap_or(usize::MAX));
-    let end_cursor = match items.last() {
-        Some(last) => Some(sealed(context, &purpose, last)?),
-        None => request.after.clone(),
-    };
-    go_on(context, &mut items).await?;
-    Ok(Slice { items, end_cursor, has_next })
+    let listing = Listing::new(context, purpose, request);
+    let (after, now) = (listing.after()?, context.clock.now());
+    let items = visit::list(&context.db, &scope, filter, order, after, listing.limit(), now).await?;
+    let mut slice = listing.slice(items, |last| (last.entered_at, Uuid::from(last.id)))?;
+    go_on(context, &mut slice.items).await?;
+    Ok(slice)
 }
 
 /// A visit.
@@ -77,16 +64,4 @@ async fn go_on(context: &Context, visits: &mut [Visit]) -> Result<(), OpError> {
         }
     }
     Ok(())
-}
-
-fn sealed(context: &Context, purpose: &str, last: &Visit) -> Result<String, OpError> {
-    let place = Place(last.entered_at.as_micros(), last.id.into());
-    let payload = serde_json::to_vec(&place).map_err(|error| OpError::Internal(error.to_string()))?;
-    Ok(context.auth.sealer.seal(purpose, &payload))
-}
-
-fn opened(context: &Context, purpose: &str, cursor: &str) -> Result<(Timestamp, Uuid), OpError> {
-    let payload = context.auth.sealer.open(purpose, cursor).ok_or(OpError::Cursor)?;
-    let Place(micros, id) = serde_json::from_slice(&payload).map_err(|_| OpError::Cursor)?;
-    Ok((Timestamp::from_micros(micros), id))
 }

@@ -5,6 +5,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
+use super::filters::one_of;
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -90,15 +91,11 @@ pub async fn list(
     Ok(stmt.all::<Row>().await?.into_iter().map(AuditEntry::from).collect())
 }
 
-fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &AuditFilter) -> Stmt<'c> {
-    if !filter.resources.is_empty() {
-        let bound = |stmt: Stmt<'c>, resource: &AuditResource| stmt.push_bind(resource.as_str());
-        stmt = stmt.push(" and resource in (").push_each(&filter.resources, bound).push(")");
-    }
-    if !filter.actions.is_empty() {
-        let bound = |stmt: Stmt<'c>, action: &AuditAction| stmt.push_bind(action.as_str());
-        stmt = stmt.push(" and action in (").push_each(&filter.actions, bound).push(")");
-    }
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &AuditFilter) -> Stmt<'c> {
+    let resources: Vec<_> = filter.resources.iter().map(|resource| resource.as_str()).collect();
+    let actions: Vec<_> = filter.actions.iter().map(|action| action.as_str()).collect();
+    let stmt = one_of(stmt, " and resource in (", &resources);
+    let mut stmt = one_of(stmt, " and action in (", &actions);
     if let Some(id) = filter.resource_id {
         stmt = stmt.push(" and resource_id = ").push_bind(id);
     }

@@ -5,11 +5,11 @@ use waypost_actors::fuel::FuelRecord;
 
 use super::filters::one_of;
 use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
-use super::geofence_event::After;
 use super::sql::{Db, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::fuel::{FuelEventFilter, FuelEventOrder};
+use crate::domain::paging::After;
 
 /// At most `limit` of them after a place in the list.
 pub async fn list(

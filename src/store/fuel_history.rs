@@ -67,15 +67,9 @@ async fn entries(stmt: Stmt<'_>) -> Result<Vec<FuelEntry>> {
 /// An entry.
 pub async fn find(db: &Db, scope: &OrgScope, id: Uuid) -> Result<Option<FuelEntry>> {
     let Some(at) = instant_of(id) else { return Ok(None) };
-    // The id has milliseconds, the instant microseconds.
-    let found = select(db, scope)
-        .push(" and recorded_at >= ")
-        .push_bind(Time(at))
-        .push(" and recorded_at < ")
-        .push_bind(Time(at.plus_seconds(0.001)))
-        .push(" and id = ")
-        .push_bind(id);
-    Ok(entries(found).await?.pop())
+    // The instant too, so that only its partition is looked at.
+    let found = select(db, scope).push(" and recorded_at = ").push_bind(Time(at));
+    Ok(entries(found.push(" and id = ").push_bind(id)).await?.pop())
 }
 
 /// At most `limit` entries after a place in the list.

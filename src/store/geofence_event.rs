@@ -1,7 +1,7 @@
 //! The log of geofence events, read. The track writer writes it.
 
 use uuid::Uuid;
-use waypost_actors::model::{Event, EventId, Timestamp};
+use waypost_actors::model::{Event, EventId};
 
 use super::event_row::{EventRow, SELECT_EVENTS};
 use super::filters::one_of;
@@ -9,15 +9,7 @@ use super::sql::{Db, Engine, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::event::{EventFilter, EventOrder};
-
-/// Where a list goes on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum After {
-    /// After this happening, in the order of `occurredAt`.
-    Happened(Timestamp, Uuid),
-    /// After this number.
-    Sequence(i64),
-}
+use crate::domain::paging::After;
 
 /// An event.
 pub async fn find(db: &Db, scope: &OrgScope, id: EventId) -> Result<Option<Event>> {
@@ -72,15 +64,14 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Engine) -> Stmt<'c
     let stmt = one_of(stmt, " and e.vehicle_id in (", &filter.vehicle_ids);
     let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
     let stmt = one_of(stmt, " and e.geofence_id in (", &filter.geofence_ids);
-    let words = |words: &[&'static str]| words.to_vec();
     let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
     let causes: Vec<_> = filter.causes.iter().map(|cause| cause.as_str()).collect();
     let origins: Vec<_> = filter.origins.iter().map(|origin| origin.as_str()).collect();
     let statuses: Vec<_> = filter.statuses.iter().map(|status| status.as_str()).collect();
-    let stmt = one_of(stmt, " and e.kind in (", &words(&kinds));
-    let stmt = one_of(stmt, " and e.cause in (", &words(&causes));
-    let stmt = one_of(stmt, " and e.origin in (", &words(&origins));
-    let mut stmt = one_of(stmt, " and e.status in (", &words(&statuses));
+    let stmt = one_of(stmt, " and e.kind in (", &kinds);
+    let stmt = one_of(stmt, " and e.cause in (", &causes);
+    let stmt = one_of(stmt, " and e.origin in (", &origins);
+    let mut stmt = one_of(stmt, " and e.status in (", &statuses);
     if let Some(inferred) = filter.inferred {
         stmt = stmt.push(" and e.inferred = ").push_bind(inferred);
     }

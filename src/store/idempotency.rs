@@ -1,6 +1,6 @@
 //! Answers kept for requests that come again with the same Idempotency-Key.
 
-use super::sql::{On, Result};
+use super::sql::{On, Result, Stmt};
 use super::time::Time;
 
 /// A kept answer. `key_hash` and `fingerprint` are hashes, `answer` opens with the client's key only.
@@ -32,33 +32,31 @@ pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<Kept>
 
 /// Keeps an answer; one that is kept already is a conflict.
 pub async fn insert(on: On<'_>, kept: &Kept) -> Result<()> {
-    on.sql(
+    let insert = on.sql(
         "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
          values ($1, $2, $3, $4, $5)",
-    )
-    .bind(kept.key_hash.as_slice())
-    .bind(kept.fingerprint.as_slice())
-    .bind(kept.answer.as_slice())
-    .bind(kept.created_at)
-    .bind(kept.expires_at)
-    .run()
-    .await?;
-    Ok(())
+    );
+    run(insert, kept).await
 }
 
 /// Keeps an answer in the place of an earlier one to the same request.
 pub async fn put(on: On<'_>, kept: &Kept) -> Result<()> {
-    on.sql(
+    let put = on.sql(
         "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
          values ($1, $2, $3, $4, $5) on conflict (key_hash) do update set answer = excluded.answer",
-    )
-    .bind(kept.key_hash.as_slice())
-    .bind(kept.fingerprint.as_slice())
-    .bind(kept.answer.as_slice())
-    .bind(kept.created_at)
-    .bind(kept.expires_at)
-    .run()
-    .await?;
+    );
+    run(put, kept).await
+}
+
+async fn run(insert: Stmt<'_>, kept: &Kept) -> Result<()> {
+    insert
+        .bind(kept.key_hash.as_slice())
+        .bind(kept.fingerprint.as_slice())
+        .bind(kept.answer.as_slice())
+        .bind(kept.created_at)
+        .bind(kept.expires_at)
+        .run()
+        .await?;
     Ok(())
 }
 

@@ -3,36 +3,17 @@
 use uuid::Uuid;
 use waypost_actors::model::VehicleId;
 
+use super::position_row::{FixRow, SELECT_FIXES};
 use super::sql::{Db, Result, SqlError, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::position::{AfterFix, HistoryRequest, PositionFuel, QuarantineReason, StoredPosition};
+use crate::domain::position::{AfterFix, HistoryRequest, PositionFuel, StoredPosition};
 
-#[derive(sqlx::FromRow)]
-struct Row {
-    recorded_at: Time,
-    received_at: Time,
-    latitude: f64,
-    longitude: f64,
-    speed_kmh: Option<f64>,
-    heading_degrees: Option<f64>,
-    altitude_meters: Option<f64>,
-    accuracy_meters: Option<f64>,
-    odometer_km: Option<f64>,
-    ignition: Option<bool>,
-    fuel_percent: Option<f64>,
-    fuel_liters: Option<f64>,
-    fuel_raw: Option<f64>,
-    fuel_cumulative: Option<f64>,
-    quarantine: Option<String>,
-}
-
-impl TryFrom<Row> for StoredPosition {
+impl TryFrom<FixRow> for StoredPosition {
     type Error = SqlError;
 
-    fn try_from(row: Row) -> Result<Self> {
-        let unknown =
-            |word: String| SqlError::ColumnDecode { index: "quarantine".to_owned(), source: word.into() };
+    fn try_from(row: FixRow) -> Result<Self> {
+        let quarantine = row.quarantine()?;
         let fuel = PositionFuel {
             percent: row.fuel_percent,
             liters: row.fuel_liters,
@@ -51,7 +32,7 @@ impl TryFrom<Row> for StoredPosition {
             odometer_km: row.odometer_km,
             ignition: row.ignition,
             fuel: (fuel != PositionFuel::default()).then_some(fuel),
-            quarantine: row.quarantine.map(QuarantineReason::try_from).transpose().map_err(unknown)?,
+            quarantine,
         })
     }
 }
@@ -67,12 +48,8 @@ pub async fn list(
 ) -> Result<Vec<StoredPosition>> {
     let stmt = db
         .read()
-        .sql(
-            "select p.recorded_at, p.received_at, p.latitude, p.longitude, p.speed_kmh, p.heading_degrees, \
-             p.altitude_meters, p.accuracy_meters, p.odometer_km, p.ignition, p.fuel_percent, p.fuel_liters, \
-             p.fuel_raw, p.fuel_cumulative, p.quarantine from position p join vehicle v on v.id = p.vehicle_id \
-             where v.organization_id = ",
-        )
+        .sql(SELECT_FIXES)
+        .push(" join vehicle v on v.id = p.vehicle_id where v.organization_id = ")
         .push_bind(Uuid::from(scope.organization_id()))
         .push(" and p.vehicle_id = ")
         .push_bind(Uuid::from(vehicle));
@@ -82,7 +59,7 @@ pub async fn list(
     } else {
         " order by p.recorded_at, p.latitude, p.longitude limit "
     });
-    let rows: Vec<Row> = stmt.push_bind(limit).all().await?;
+    let rows: Vec<FixRow> = stmt.push_bind(limit).all().await?;
     rows.into_iter().map(StoredPosition::try_from).collect()
 }
 

@@ -301,33 +301,41 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
 /// What every read of fixes selects.
 pub(super) const SELECT_FIXES: &str = "select recorded_at, latitude, longitude, received_at, speed_kmh, \
     heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, fuel_liters, \
-    fuel_raw, fuel_cumulative, quarantine from position";
+    fuel_raw, fuel_cumulative, quarantine from position p";
 
 /// A row of [`SELECT_FIXES`].
 #[derive(sqlx::FromRow)]
 pub(super) struct FixRow {
-    recorded_at: Time,
-    latitude: f64,
-    longitude: f64,
-    received_at: Time,
-    speed_kmh: Option<f64>,
-    heading_degrees: Option<f64>,
-    altitude_meters: Option<f64>,
-    accuracy_meters: Option<f64>,
-    odometer_km: Option<f64>,
-    ignition: Option<bool>,
-    fuel_percent: Option<f64>,
-    fuel_liters: Option<f64>,
-    fuel_raw: Option<f64>,
-    fuel_cumulative: Option<f64>,
+    pub(super) recorded_at: Time,
+    pub(super) latitude: f64,
+    pub(super) longitude: f64,
+    pub(super) received_at: Time,
+    pub(super) speed_kmh: Option<f64>,
+    pub(super) heading_degrees: Option<f64>,
+    pub(super) altitude_meters: Option<f64>,
+    pub(super) accuracy_meters: Option<f64>,
+    pub(super) odometer_km: Option<f64>,
+    pub(super) ignition: Option<bool>,
+    pub(super) fuel_percent: Option<f64>,
+    pub(super) fuel_liters: Option<f64>,
+    pub(super) fuel_raw: Option<f64>,
+    pub(super) fuel_cumulative: Option<f64>,
     quarantine: Option<String>,
+}
+
+impl FixRow {
+    /// Why it is not evaluated, if so.
+    pub(super) fn quarantine(&self) -> Result<Option<Quarantine>> {
+        let Some(word) = &self.quarantine else { return Ok(None) };
+        Quarantine::from_word(word).map(Some).ok_or_else(|| unknown("quarantine", word))
+    }
 }
 
 impl TryFrom<FixRow> for StoredFix {
     type Error = sqlx::Error;
 
     fn try_from(row: FixRow) -> Result<Self> {
-        let known = |word: String| Quarantine::from_word(&word).ok_or_else(|| unknown("quarantine", &word));
+        let quarantine = row.quarantine()?;
         let fuel = row.fuel_percent.map(FuelReading::Percent);
         let fuel = fuel.or(row.fuel_liters.map(FuelReading::Liters));
         Ok(Self {
@@ -344,7 +352,7 @@ impl TryFrom<FixRow> for StoredFix {
                 fuel: fuel.or(row.fuel_raw.map(FuelReading::Raw)),
                 fuel_cumulative: row.fuel_cumulative,
             },
-            quarantine: row.quarantine.map(known).transpose()?,
+            quarantine,
         })
     }
 }

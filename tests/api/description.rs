@@ -81,7 +81,7 @@ fn words_and_bounds_are_described_as_they_are_taken() {
             assert!(schemas[schema]["properties"].get(member).is_some(), "{schema}.{member}");
         }
         assert_eq!(schemas["Analytics"]["properties"].as_object().unwrap().len(), 11);
-        assert_eq!(words("Cause"), Cause::ALL.iter().map(|cause| cause.as_str()).collect::<Vec<_>>());
+        assert_eq!(words("Cause"), Cause::WORDS.iter().map(|(word, _)| *word).collect::<Vec<_>>());
         let parameters = document["paths"]["/v1/vehicles"]["get"]["parameters"].as_array().unwrap();
         let null =
             |item: &Value| METHODS.iter().any(|method| item[method].get("parameters") == Some(&Value::Null));

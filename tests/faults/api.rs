@@ -6,9 +6,9 @@ use std::time::Duration;
 use awc::Client;
 use awc::http::Method;
 use serde_json::{Value, json};
-use waypost_test_support::eventually;
+use waypost_test_support::{PASSWORD, ROOT, eventually};
 
-use crate::ground::{DEADLINE, PASSWORD, ROOT};
+use crate::ground::DEADLINE;
 
 /// Signed in as the superAdmin.
 pub(crate) struct Api {

@@ -15,13 +15,12 @@ use tokio::task::LocalSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, client_async};
-use waypost_test_support::Engine;
+use waypost_test_support::{Engine, Program};
 
 use crate::api::Api;
 use crate::book::Book;
 use crate::figures::{figure, megabytes, quantile};
-use crate::ground::{DEADLINE, Ground, on};
-use crate::program::{Launch, Program};
+use crate::ground::{DEADLINE, Ground, launch, on};
 use crate::seed::{dice, number, seed};
 use crate::tracker::{Manner, Tracker};
 use crate::wire::{connect, request};
@@ -109,7 +108,7 @@ struct Arm {
 /// One server with so many dispatchers, under the same load.
 async fn arm(ground: &mut Ground, plan: &Plan, slow: usize, seed: u64) -> Arm {
     let place = ground.copy().await;
-    let mut server = Program::start(&Launch::new(place.clone())).await;
+    let mut server = Program::start(&launch(place.clone())).await;
     let api = Api::sign_in(&server.url()).await;
     let crowd = Crowd::gather(&api, plan.healthy, slow).await;
     let before = server.resident_bytes();

@@ -12,8 +12,7 @@ use waypost_test_support::{Engine, PrivatePostgres, scratch};
 
 use crate::drill::{Drill, Load, learn_undisturbed};
 use crate::figures::figure;
-use crate::ground::{DEADLINE, Ground, on};
-use crate::program::Launch;
+use crate::ground::{DEADLINE, Ground, launch, on};
 use crate::seed::seed;
 
 #[test]
@@ -53,7 +52,7 @@ async fn run(
     mut postgres: Option<&mut PrivatePostgres>,
 ) {
     let seed = seed();
-    let mut drill = Drill::begin_at(ground, Launch::new(place), seed, Load::every(8)).await;
+    let mut drill = Drill::begin_at(ground, launch(place), seed, Load::every(8)).await;
     for moment in drill.moments(2) {
         drill.answered(moment).await;
         let retries = drill.book.read(|counts| counts.retries);

@@ -9,14 +9,13 @@ use rand::rngs::StdRng;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use waypost::store::open::Location;
-use waypost_test_support::eventually;
+use waypost_test_support::{Launch, Program, eventually};
 
 use crate::api::Api;
 use crate::book::{Book, Counts};
 use crate::dispatcher;
-use crate::ground::{Bus, DEADLINE, Ground};
+use crate::ground::{Bus, DEADLINE, Ground, launch};
 use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
-use crate::program::{Launch, Program};
 use crate::proxy::Proxy;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
@@ -77,7 +76,7 @@ impl Drill {
     /// Starts everything; the load is on from here.
     pub(crate) async fn begin(ground: &mut Ground, seed: u64, load: Load) -> Self {
         undisturbed(ground, load.step).await;
-        let launch = Launch::new(ground.copy().await);
+        let launch = launch(ground.copy().await);
         Self::launched(ground, launch, seed, load).await
     }
 
@@ -90,7 +89,7 @@ impl Drill {
     /// The same with trackers that reach the server through a proxy.
     pub(crate) async fn through(ground: &mut Ground, seed: u64, load: Load, proxy: &Proxy) -> Self {
         undisturbed(ground, load.step).await;
-        let launch = Launch::new(ground.copy().await);
+        let launch = launch(ground.copy().await);
         proxy.lead_to(&launch.url());
         Self::launched(ground, launch, seed, load).await
     }
@@ -262,7 +261,7 @@ async fn undisturbed(ground: &mut Ground, step: usize) {
 
 /// Runs the load of these buses without any fault, on a copy of the prepared store.
 pub(crate) async fn learn_undisturbed(ground: &mut Ground, step: usize, place: Location) {
-    let mut drill = Drill::launched(ground, Launch::new(place), 0, Load::every(step)).await;
+    let mut drill = Drill::launched(ground, launch(place), 0, Load::every(step)).await;
     drill.all_answered().await;
     drill.settled().await;
     drill.server.stop().await;

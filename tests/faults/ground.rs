@@ -15,20 +15,20 @@ use tokio::time::timeout;
 use uuid::Uuid;
 use waypost::store::open::Location;
 use waypost::trace::{self, Point, fences};
-use waypost_test_support::{Engine, PrivatePostgres, scratch};
+use waypost_test_support::{Engine, Launch, PrivatePostgres, Program, scratch};
 
 use crate::api::Api;
 use crate::ledger::Undisturbed;
-use crate::program::{Launch, Program};
 
-/// The first superAdmin's address.
-pub(crate) const ROOT: &str = "root@example.org";
-/// And password.
-pub(crate) const PASSWORD: &str = "correct horse battery";
 /// No wait of a run is longer, unless it says so.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
 /// No run is longer, unless `WAYPOST_TEST_MINUTES` says so.
 const MINUTES: usize = 10;
+
+/// The program, to be started on a store.
+pub(crate) fn launch(place: Location) -> Launch {
+    Launch::new(env!("CARGO_BIN_EXE_waypost"), place)
+}
 
 /// The prepared store of one engine, and what can be broken under it.
 pub(crate) struct Ground {
@@ -121,7 +121,7 @@ impl Ground {
 
     /// Makes an empty store one from which runs start.
     pub(crate) async fn prepare_at(&self, place: &Location) -> Rc<Fleet> {
-        let mut program = Program::start(&Launch::new(place.clone())).await;
+        let mut program = Program::start(&launch(place.clone())).await;
         let fleet = prepare(&Api::sign_in(&program.url()).await).await;
         program.stop().await;
         Rc::new(fleet)

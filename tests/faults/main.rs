@@ -21,7 +21,6 @@ mod ground;
 mod kills;
 mod ledger;
 mod lines;
-mod program;
 mod proxy;
 mod seed;
 mod shelf;

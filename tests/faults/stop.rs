@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use rand::RngExt;
 use tokio::time::{Instant, sleep};
-use waypost_test_support::{Engine, eventually};
+use waypost_test_support::{Engine, Program, eventually};
 
 use crate::drill::{Drill, Load};
 use crate::figures::{figure, spread};
 use crate::ground::{DEADLINE, Ground, on};
-use crate::program::Program;
 use crate::seed::{number, seed};
 
 /// From the signal to the exit, at most.

@@ -10,14 +10,13 @@ use tokio::time::Instant;
 use waypost::store::open::{Location, Options, open};
 use waypost::trace::Point;
 use waypost_actors::model::{Place, Timestamp};
-use waypost_test_support::{Engine, eventually};
+use waypost_test_support::{Engine, Program, eventually};
 
 use crate::api::Api;
 use crate::book::Book;
 use crate::figures::figure;
-use crate::ground::{Bus, DEADLINE, Ground, bus, on};
+use crate::ground::{Bus, DEADLINE, Ground, bus, launch, on};
 use crate::ledger::at_any_moment;
-use crate::program::{Launch, Program};
 use crate::seed::{dice, number, seed};
 use crate::shelf::Shelf;
 use crate::tracker::{Manner, Tracker};
@@ -43,7 +42,7 @@ fn full_reconnect_of_5000_trackers() {
 async fn run(ground: &mut Ground, count: usize) {
     let seed = seed();
     let place = ground.copy().await;
-    let launch = Launch::new(place.clone());
+    let launch = launch(place.clone());
     let mut server = Program::start(&launch).await;
     let api = Api::sign_in(&server.url()).await;
     let buses = buses(&api, &ground.fleet.organization, count).await;

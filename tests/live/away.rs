@@ -7,9 +7,8 @@ use tokio::time::timeout;
 use waypost::app::{Application, Ended};
 use waypost::clock::Clock;
 use waypost::config::{Secret, Settings};
-use waypost_test_support::{Engine, TestStore, eventually, for_each_engine, run};
+use waypost_test_support::{Engine, TestStore, eventually, for_each_engine, port_for_restarts, run};
 
-use crate::child::port_for_restarts;
 use crate::proxy::{Proxy, url_by};
 use crate::server::{DEADLINE, Server, settings};
 use crate::wire::{Wire, items};
@@ -116,6 +115,14 @@ fn postgres<F: Future<Output = ()>>(test: impl FnOnce(TestStore) -> F) {
     run(Engine::Postgres, test);
 }
 
+/// A server on PostgreSQL, and its way there.
+async fn behind_a_way(store: &TestStore) -> (Proxy, Server) {
+    let database = port_for_restarts();
+    let way = Proxy::open(store, database).await;
+    let url = Secret::new(url_by(store, database));
+    (way, Server::start_with(store, |settings| settings.database_url = Some(url)).await)
+}
+
 #[test]
 fn a_store_that_is_not_there_yet_is_waited_for() {
     postgres(async |store| {
@@ -139,11 +146,7 @@ fn a_store_that_is_not_there_yet_is_waited_for() {
 #[test]
 fn who_asks_a_store_that_hangs_is_told_to_come_back_and_all_goes_on_by_itself() {
     postgres(async |store| {
-        let database = port_for_restarts();
-        let way = Proxy::open(&store, database).await;
-        let url = url_by(&store, database);
-        let server =
-            Server::start_with(&store, |settings| settings.database_url = Some(Secret::new(url))).await;
+        let (way, server) = behind_a_way(&store).await;
         let fleet = server.fleet("org").await;
         let bus = fleet.bus("one").await;
         bus.report(&server, items(1, 2, START)).await;
@@ -166,11 +169,7 @@ fn who_asks_a_store_that_hangs_is_told_to_come_back_and_all_goes_on_by_itself() 
 #[test]
 fn a_server_stops_while_its_store_hangs() {
     postgres(async |store| {
-        let database = port_for_restarts();
-        let way = Proxy::open(&store, database).await;
-        let url = url_by(&store, database);
-        let server =
-            Server::start_with(&store, |settings| settings.database_url = Some(Secret::new(url))).await;
+        let (way, server) = behind_a_way(&store).await;
         let bus = server.fleet("org").await.bus("one").await;
         let mut wire = Wire::bus(&server, &bus).await;
         wire.report(items(1, 2, START)).await;

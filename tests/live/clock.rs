@@ -2,9 +2,9 @@
 
 use serde_json::json;
 use waypost::domain::account::Role;
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{PASSWORD, ROOT, TestStore, eventually, for_each_engine};
 
-use crate::server::{DEADLINE, INSIDE, OUTSIDE, PASSWORD, ROOT, Server, text};
+use crate::server::{DEADLINE, INSIDE, OUTSIDE, Server, text};
 use crate::wire::item;
 
 for_each_engine!(

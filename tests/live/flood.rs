@@ -3,10 +3,9 @@
 use awc::Client;
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
-use waypost_test_support::{Engine, TestStore, run};
+use waypost_test_support::{Engine, Program, TestStore, run};
 
-use crate::child::{Child, port_for_restarts};
-use crate::server::DEADLINE;
+use crate::server::{DEADLINE, launch};
 
 /// Sign-ins: `WAYPOST_TEST_SIGN_INS`, or 300.
 fn sign_ins() -> usize {
@@ -20,11 +19,10 @@ const TOGETHER: usize = 100;
 #[test]
 fn a_flood_of_sign_ins_takes_less_than_64_mb() {
     run(Engine::Sqlite, async |store: TestStore| {
-        let limits_off = [("WAYPOST_RATE_LIMIT", "off"), ("WAYPOST_RATE_LIMIT_SIGN_IN", "off")];
-        let server = Child::start_with(&store, port_for_restarts(), &limits_off).await;
+        let server = Program::start(&launch(&store)).await;
         let before = server.resident_bytes();
         let client = Client::builder().timeout(DEADLINE).finish();
-        let path = format!("{}/v1/auth/login", server.url);
+        let path = format!("{}/v1/auth/login", server.url());
         let statuses: Vec<u16> = stream::iter(0..sign_ins())
             .map(|number| {
                 let body =

@@ -8,9 +8,9 @@ use rand::seq::SliceRandom;
 use serde_json::{Value, json};
 use waypost::store::time::Time;
 use waypost_actors::fuel::FuelEventKind;
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{TestStore, for_each_engine};
 
-use crate::server::{Bus, DEADLINE, Fleet, Server, text};
+use crate::server::{Bus, Fleet, Server, text, until_clean};
 use crate::tank::{Rig, Simulation, Truth};
 use crate::wire::Wire;
 
@@ -23,21 +23,9 @@ for_each_engine!(
 
 const TANK_LITERS: f64 = 400.0;
 
-/// A lorry's day, a reading each minute: a refuel, another one unseen, and a theft.
+/// A lorry's day, a reading each minute, its engine on while it refuels.
 pub(crate) fn day() -> Simulation {
-    let mut tank = Simulation::new(Rig { seconds_between: 60, ..Rig::quiet(TANK_LITERS) }, 0.4);
-    tank.drive(45.0);
-    tank.park(10.0);
-    tank.refuel(150.0, 50.0, true);
-    tank.park(10.0);
-    tank.drive(30.0);
-    tank.park(30.0);
-    tank.unseen(FuelEventKind::Refuel, 60.0, 120.0);
-    tank.park(20.0);
-    tank.drain(30.0, 6.0);
-    tank.park(40.0);
-    tank.drive(20.0);
-    tank
+    Simulation::day(Rig { seconds_between: 60, ..Rig::quiet(TANK_LITERS) }, true)
 }
 
 /// The day as items.
@@ -80,12 +68,6 @@ pub(crate) async fn send(server: &Server, bus: &Bus, items: &[Value], together: 
         let ack = wire.until(|said| said["type"] == "ack" && said["seq"] == last).await;
         assert_eq!(ack["rejected"], json!([]), "{ack}");
     }
-}
-
-/// Waits until nothing awaits a correction.
-pub(crate) async fn until_clean(store: &TestStore) {
-    let dirty = "select count(*) from vehicle_state where dirty_from is not null";
-    eventually(DEADLINE, async || store.db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0).await;
 }
 
 /// The active refuels and drains of a vehicle as they are stored, without what is another vehicle's.
@@ -190,7 +172,7 @@ async fn in_any_order_the_same_log_and_the_same_events_are_left(store: TestStore
             let dirty = "select count(*) from vehicle_state where dirty_from is not null";
             assert_eq!(store.db.read().sql(dirty).scalar::<i64>().await.unwrap(), 0, "nothing is late");
         }
-        until_clean(&store).await;
+        until_clean(&store.db).await;
         left.insert(name, (events(&store, &bus).await, log(&store, &bus).await));
     }
     let (expected_events, expected_log) = left.remove("in order").unwrap();
@@ -219,10 +201,10 @@ async fn a_calibration_dated_back_recomputes_what_is_stored(store: TestStore) {
     // From the middle of the day on the second half is known, and then all of it.
     let middle = day().readings[day().readings.len() / 2].at.to_string();
     server.put(&path, &fleet.admin, json!({ "fuel": { "effectiveFrom": middle } })).await.ok(200);
-    until_clean(&store).await;
+    until_clean(&store.db).await;
     assert_eq!(events(&store, &bus).await.len(), 2);
     server.put(&path, &fleet.admin, json!({ "fuel": { "effectiveFrom": null } })).await.ok(200);
-    until_clean(&store).await;
+    until_clean(&store.db).await;
     assert_eq!((events(&store, &bus).await.len(), uncalibrated().await), (3, 0));
     let versions = "select count(*) from fuel_calibration where settled";
     assert_eq!(store.db.read().sql(versions).scalar::<i64>().await.unwrap(), 3);

@@ -9,10 +9,10 @@ use waypost_actors::model::Place;
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, run};
 
-use crate::fuel::{send, until_clean};
+use crate::fuel::send;
 use crate::input::{Arguments, expected, logs};
 use crate::score::Score;
-use crate::server::Server;
+use crate::server::{Server, until_clean};
 
 #[test]
 #[ignore = "takes a log from outside"]
@@ -73,7 +73,7 @@ async fn score_a_log(store: TestStore) {
         let tank = json!({ "fuel": { "tankCapacityLiters": arguments.tank_liters, "effectiveFrom": null } });
         server.put(&format!("/v1/vehicles/{}", bus.vehicle), &fleet.admin, tank).await.ok(200);
         send(&server, &bus, &items(&readings, arguments.tank_liters), TOGETHER).await;
-        until_clean(&store).await;
+        until_clean(&store.db).await;
         let told: Vec<FuelRecord> =
             server.context.events.fuel_events_from(Audience::Everyone, 1, 10_000).await.unwrap();
         let own = told.into_iter().filter(|record| record.vehicle_id.to_string() == bus.vehicle);

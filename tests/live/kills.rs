@@ -7,10 +7,9 @@ use rand::{RngExt, SeedableRng};
 use waypost::cli::simulate;
 use waypost::store::open::Location;
 use waypost_actors::live::Live;
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{Launch, Program, TestStore, eventually, for_each_engine};
 
-use crate::child::{Child, port_for_restarts};
-use crate::server::{DEADLINE, Server, stored_positions};
+use crate::server::{DEADLINE, Server, launch, stored_positions};
 use crate::slice::{Part, options};
 use crate::tracker::{Stuck, end_connections};
 
@@ -41,11 +40,11 @@ fn moments(part: &Part, count: usize) -> Vec<i64> {
 }
 
 /// Kills and restarts the server whenever so many more events are stored.
-async fn kill_at(store: TestStore, mut server: Child, port: u16, moments: Vec<i64>) -> Child {
+async fn kill_at(store: TestStore, mut server: Program, launch: Launch, moments: Vec<i64>) -> Program {
     for moment in moments {
         eventually(DEADLINE * 4, || async { stored_events(&store).await >= moment }).await;
         server.kill();
-        server = Child::start(&store, port).await;
+        server = Program::start(&launch).await;
     }
     server
 }
@@ -53,12 +52,12 @@ async fn kill_at(store: TestStore, mut server: Child, port: u16, moments: Vec<i6
 async fn killed_and_started_again_everything_ends_the_same(store: TestStore) {
     let part = Part::every(4);
     let moments = moments(&part, kills());
-    let port = port_for_restarts();
-    let server = Child::start(&store, port).await;
-    let mut options = options(&server.url, &part.traces, &part.expected);
+    let launch = launch(&store);
+    let server = Program::start(&launch).await;
+    let mut options = options(&server.url(), &part.traces, &part.expected);
     // Small frames, so that many are on their way at any moment.
     (options.items, options.hello, options.watch, options.cut) = (20, true, true, Some(2.0));
-    let killer = actix_rt::spawn(kill_at(store.clone(), server, port, moments));
+    let killer = actix_rt::spawn(kill_at(store.clone(), server, launch, moments));
     let summary = simulate::run(options).await.unwrap();
     let _server = killer.await.unwrap();
     assert!(summary.passed(), "{summary}");

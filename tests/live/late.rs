@@ -6,10 +6,10 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::feed::subscribe;
-use crate::server::{Bus, DEADLINE, Fleet, INSIDE, Server, text};
+use crate::server::{Bus, Fleet, INSIDE, Server, text, until_clean};
 use crate::wire::{Wire, crossings, item};
 
 for_each_engine!(
@@ -86,8 +86,7 @@ async fn in_any_order_the_same_events_are_left(store: TestStore) {
         }
         shuffled.report(&server, items).await;
     }
-    let clean = "select count(*) from vehicle_state where dirty_from is not null";
-    eventually(DEADLINE, async || store.db.read().sql(clean).scalar::<i64>().await.unwrap() == 0).await;
+    until_clean(&store.db).await;
     assert_eq!(what(active(&fleet, &shuffled).await), expected);
     server.stop().await;
 }
@@ -124,8 +123,8 @@ async fn a_vehicle_out_of_service_leaves_its_fences_and_begins_anew(store: TestS
         [("entry", "initial"), ("exit", "vehicleDeactivated")].map(|(a, b)| (a.to_owned(), b.to_owned()));
     let events: Vec<_> = active(&fleet, &bus).await.iter().map(told).collect();
     assert_eq!(events, [pairs.clone(), pairs].concat());
-    let quarantine = "select quarantine from position order by recorded_at";
-    let quarantine: Vec<(Option<String>,)> = store.db.read().sql(quarantine).all().await.unwrap();
-    assert_eq!(quarantine, [(None,), (Some("outOfService".to_owned()),), (None,)]);
+    let history = server.get(&format!("{path}/positions?quarantined=true"), &fleet.dispatcher).await.ok(200);
+    let history: Vec<_> = history["data"].as_array().unwrap().iter().map(|fix| &fix["quarantine"]).collect();
+    assert_eq!(history, [&Value::Null, &json!("outOfService"), &Value::Null]);
     server.stop().await;
 }

@@ -5,7 +5,6 @@
 mod answers;
 mod away;
 mod bad_input;
-mod child;
 mod clock;
 mod feed;
 mod flood;

@@ -13,10 +13,9 @@ use waypost::config::Secret;
 use waypost::store::sql::Db;
 use waypost::store::time::Time;
 use waypost_actors::model::Timestamp;
-use waypost_test_support::{Engine, PrivatePostgres, TestStore, for_each_engine};
+use waypost_test_support::{Engine, PASSWORD, PrivatePostgres, Program, ROOT, TestStore, for_each_engine};
 
-use crate::child::{Child, port_for_restarts};
-use crate::server::{Bus, DEADLINE, PASSWORD, ROOT, Server, settings, text};
+use crate::server::{Bus, DEADLINE, Server, launch, settings, text};
 
 for_each_engine!(a_client_that_does_not_read_holds_nothing_up, a_failure_in_the_middle_breaks_the_transfer,);
 
@@ -236,15 +235,16 @@ async fn millions_of_rows_in_constant_memory(store: TestStore) {
         buses.push(bus);
     }
     server.stop().await;
-    let child = Child::start(&store, port_for_restarts()).await;
+    let program = Program::start(&launch(&store)).await;
     let client = Client::builder().timeout(Duration::from_secs(3600)).no_default_headers().finish();
     let sign_in = async || {
         let body = json!({ "email": ROOT, "password": PASSWORD });
-        let mut said = client.post(format!("{}/v1/auth/login", child.url)).send_json(&body).await.unwrap();
+        let mut said =
+            client.post(format!("{}/v1/auth/login", program.url())).send_json(&body).await.unwrap();
         text(&said.json::<Value>().await.unwrap()["accessToken"])
     };
     let get = async |path: &str, token: &str| {
-        let url = format!("{}{path}&organizationId={organization}", child.url);
+        let url = format!("{}{path}&organizationId={organization}", program.url());
         let answer = client.get(url).bearer_auth(token).no_decompress().send().await.unwrap();
         assert_eq!(answer.status(), 200);
         answer
@@ -255,7 +255,7 @@ async fn millions_of_rows_in_constant_memory(store: TestStore) {
     for format in formats.split(',') {
         // Anew each time: a token lives for a quarter of an hour.
         let token = sign_in().await;
-        let before = child.resident_bytes();
+        let before = program.resident_bytes();
         let (mut peak, mut bytes, mut lines, mut looked) = (before, 0, 0, 0);
         let began = Instant::now();
         let mut body = get(&path(&buses, format), &token).await;
@@ -264,7 +264,7 @@ async fn millions_of_rows_in_constant_memory(store: TestStore) {
             bytes += chunk.len() as u64;
             lines += chunk.iter().filter(|byte| **byte == b'\n').count() as i64;
             if bytes - looked > 4 << 20 {
-                (peak, looked) = (peak.max(child.resident_bytes()), bytes);
+                (peak, looked) = (peak.max(program.resident_bytes()), bytes);
             }
         }
         let more_lines = match format {

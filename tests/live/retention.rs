@@ -9,7 +9,7 @@ use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::feed::subscribe;
 use crate::fuel;
-use crate::server::{Bus, Fleet, INSIDE, OUTSIDE, Server, text};
+use crate::server::{Bus, Fleet, INSIDE, OUTSIDE, Server, text, until_clean};
 use crate::wire::Wire;
 
 for_each_engine!(
@@ -177,7 +177,7 @@ async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
             [(DAY - 30, OUTSIDE), (DAY - 3_000, OUTSIDE), (18 * HOUR, INSIDE), (17 * HOUR + 1, OUTSIDE)];
         bus.report(&server, late.iter().map(|(ago, latitude)| fix(now, *ago, *latitude)).collect()).await;
     }
-    fuel::until_clean(&store).await;
+    until_clean(&store.db).await;
     let (corrected, still_past) = records(&fleet, &token, horizon).await;
     assert_eq!(corrected, records(&control, &other, horizon).await.0);
     assert_ne!(corrected, kept, "the late fixes changed nothing");
@@ -189,7 +189,7 @@ async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
         let renewed = Fleet { server: &server, id: fleet.id.clone(), admin, dispatcher: String::new() };
         renewed.fence("late").await;
     }
-    fuel::until_clean(&store).await;
+    until_clean(&store.db).await;
     let (judged, still_past) = records(&fleet, &token, horizon).await;
     assert_eq!(still_past, past, "a late fence brings nothing back");
     let all = records(&control, &other, horizon).await.0;
@@ -271,7 +271,7 @@ async fn fuel_goes_by_its_own_days(store: TestStore) {
     for bus in [&lorry, &other] {
         bus.report(&server, late.clone()).await;
     }
-    fuel::until_clean(&store).await;
+    until_clean(&store.db).await;
     let (log, whole) = (fuel::log(&store, &lorry).await, fuel::log(&store, &other).await);
     assert!(log.len() > kept.len(), "nothing came late");
     assert_eq!(log, whole[whole.len() - log.len()..], "what is kept is as if nothing had gone");

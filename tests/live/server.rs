@@ -19,15 +19,12 @@ use waypost::context::Context;
 use waypost::domain::account::{AccountStatus, Role};
 use waypost::store::account::{self, NewAccount};
 use waypost::store::open::Location;
+use waypost::store::sql::Db;
 use waypost_actors::model::{OrganizationId, Timestamp};
-use waypost_test_support::TestStore;
+use waypost_test_support::{Launch, PASSWORD, ROOT, TestStore, eventually};
 
 use crate::wire::crossings;
 
-/// The first superAdmin's address.
-pub(crate) const ROOT: &str = "root@example.org";
-/// And password.
-pub(crate) const PASSWORD: &str = "correct horse battery";
 /// No wait of a test is longer.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// The middle of every fence [`Fleet`] makes.
@@ -323,6 +320,17 @@ impl Server {
             after = format!("&after={}", text(&page["pagination"]["endCursor"]));
         }
     }
+}
+
+/// The program, to be started on a test's store.
+pub(crate) fn launch(store: &TestStore) -> Launch {
+    Launch::new(env!("CARGO_BIN_EXE_waypost"), store.options.location.clone())
+}
+
+/// Waits until no vehicle awaits a correction.
+pub(crate) async fn until_clean(db: &Db) {
+    let dirty = "select count(*) from vehicle_state where dirty_from is not null";
+    eventually(DEADLINE, async || db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0).await;
 }
 
 /// How many positions a store holds.

@@ -10,9 +10,9 @@ use clap::Parser;
 use flate2::read::GzDecoder;
 use tempfile::TempDir;
 use waypost::cli::simulate::{self, Options, Summary};
-use waypost_test_support::{TestStore, for_each_engine};
+use waypost_test_support::{PASSWORD, ROOT, TestStore, for_each_engine};
 
-use crate::server::{PASSWORD, ROOT, Server, stored_positions};
+use crate::server::{Server, stored_positions};
 
 for_each_engine!(
     both_evenings_whole_with_a_feed_that_is_cut,

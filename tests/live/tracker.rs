@@ -7,10 +7,9 @@ use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use tokio_tungstenite::tungstenite::Message;
 use waypost::store::open::Location;
-use waypost_test_support::{TestStore, eventually, for_each_engine};
+use waypost_test_support::{Program, TestStore, eventually, for_each_engine};
 
-use crate::child::{Child, port_for_restarts};
-use crate::server::{DEADLINE, Server, stored_positions};
+use crate::server::{DEADLINE, Server, launch, stored_positions};
 use crate::wire::{Wire, items};
 
 for_each_engine!(
@@ -331,14 +330,14 @@ async fn sigterm_ends_the_program_and_nothing_acknowledged_is_missing(store: Tes
     let server = Server::start(&store).await;
     let bus = server.fleet("org").await.bus("one").await;
     server.stop().await;
-    let mut program = Child::start(&store, port_for_restarts()).await;
+    let mut program = Program::start(&launch(&store)).await;
     let bearer = format!("Bearer {}", bus.token);
     let headers = [("authorization", bearer.as_str())];
-    let url = format!("{}/v1/ws/tracker", program.url.replacen("http", "ws", 1));
+    let url = format!("{}/v1/ws/tracker", program.url().replacen("http", "ws", 1));
     let mut wire = Wire::open(&url, &headers).await.unwrap();
     wire.report(items(1, 100, START)).await;
     assert_eq!(wire.hear("ack").await["seq"], 100);
-    program.terminate();
+    program.signal("TERM");
     // It goes on sending until it is told.
     let mut sent = 100;
     let mut acked = 100;
@@ -353,7 +352,7 @@ async fn sigterm_ends_the_program_and_nothing_acknowledged_is_missing(store: Tes
         }
     };
     assert_eq!(code, Some(1012));
-    assert!(program.ended().await, "it ends well");
+    program.ended().await;
     let stored = stored_positions(&store).await;
     assert!(acked <= stored && stored <= sent, "{acked} acknowledged, {stored} stored, {sent} sent");
 }

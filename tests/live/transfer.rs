@@ -20,7 +20,7 @@ use waypost_test_support::{TestStore, eventually, run};
 use crate::answers::{Filled, answers};
 use crate::feed::subscribe;
 use crate::fuel;
-use crate::server::{DEADLINE, Server, settings, text};
+use crate::server::{DEADLINE, Server, settings, text, until_clean};
 use crate::slice::{bundled, options};
 use crate::wire::Wire;
 
@@ -121,11 +121,7 @@ impl Move {
         (made_up.vehicles, made_up.fixes_per_vehicle) = (Some(fixes().div_ceil(FIXES_EACH)), FIXES_EACH);
         let summary = simulate::run(made_up).await.unwrap();
         assert!(summary.passed(), "{summary}");
-        let dirty = "select count(*) from vehicle_state where dirty_from is not null";
-        eventually(DEADLINE, || async {
-            server.context.db.read().sql(dirty).scalar::<i64>().await.unwrap() == 0
-        })
-        .await;
+        until_clean(&server.context.db).await;
         let filled = Filled {
             cursor,
             fuel: format!(

@@ -1,33 +1,24 @@
 // What administrators do: drivers, vehicles, trackers with their tokens, people, settings.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Client, Fleet, PASSWORD, Server, isLive, launch, open, signIn } from "./harness/index.mjs";
+import { Client, Fleet, PASSWORD, isSettled, setUp, signIn, visit } from "./harness/index.mjs";
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+const stage = setUp();
 
 async function signedIn(address, fleet) {
-  const page = await open(browser, server);
-  fleet ??= await Fleet.make(server);
+  const page = await stage.page();
+  fleet ??= await Fleet.make(stage.server);
   await signIn(page, fleet);
-  await page.goto(`/${address}`);
-  await isLive(page);
+  await visit(page, address);
   return { page, fleet };
 }
 
 const detail = (page, name) => page.getByRole("region", { name, exact: true });
 
 test("a driver is entered, assigned, taken over by force, unassigned, locked with a reason and unlocked", async () => {
-  const fleet = await Fleet.make(server);
+  const fleet = await Fleet.make(stage.server);
   const bus = await fleet.vehicle("Bus 7");
   const other = await fleet.admin.post("/v1/drivers", { firstName: "Olle", lastName: "Other" });
   await fleet.admin.post(`/v1/drivers/${other.id}/assign-vehicle`, { vehicleId: bus.id });
@@ -39,8 +30,7 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
   await page.getByLabel("Licence number").fill("AB 12-34");
   await page.getByLabel("Country").fill("sweden");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.locator("[aria-invalid=true]").waitFor();
-  assert.equal(await page.locator("[aria-invalid=true]:focus").getAttribute("id"), await page.getByLabel("Country").getAttribute("id"));
+  await page.getByLabel("Country").and(page.locator("[aria-invalid=true]:focus")).waitFor();
   await page.getByLabel("Country").fill("se");
   await page.getByLabel("Categories").fill("B, D");
   await page.getByRole("button", { name: "Save" }).click();
@@ -72,7 +62,7 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
 });
 
 test("a driver of nobody is found by licence, masked, and is taken over", async () => {
-  const elsewhere = await Fleet.make(server);
+  const elsewhere = await Fleet.make(stage.server);
   await elsewhere.admin.post("/v1/drivers", { firstName: "Frida", lastName: "Free", license: { number: "FREE 1", country: "SE" } });
   const { page } = await signedIn("#/drivers");
   await page.getByRole("button", { name: "Find by licence" }).click();
@@ -97,23 +87,25 @@ test("a vehicle made with its tracker shows a token once, and a device reports w
   const dialog = page.getByRole("dialog", { name: "Token of imei-9" });
   const token = await dialog.getByRole("group", { name: "Token", exact: true }).textContent();
   const line = await dialog.getByRole("group", { name: "Report a position" }).textContent();
-  assert.ok(line.startsWith(`curl ${server.url}/v1/positions`) && line.includes(token), line);
+  assert.ok(line.startsWith(`curl ${stage.server.url}/v1/positions`) && line.includes(token), line);
   await dialog.getByRole("button", { name: "Close" }).click();
+  await dialog.waitFor({ state: "detached" });
   await detail(page, "Bus 9").getByText("ABC 123").waitFor();
   assert.ok(!(await page.content()).includes(token), "the token is shown once");
 
-  const accepted = await new Client(server.url, token).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.33, longitude: 18.06 }] });
+  const accepted = await new Client(stage.server.url, token).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.33, longitude: 18.06 }] });
   assert.equal(accepted.rejected?.length ?? 0, 0);
-  await page.goto("/#/live");
+  await visit(page, "#/live");
   await page.getByRole("region", { name: "Vehicles" }).getByText("Bus 9").waitFor();
 
-  await page.goto("/#/trackers");
+  await visit(page, "#/trackers");
   await page.getByRole("link", { name: "imei-9" }).click();
   await page.getByRole("button", { name: "New token" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "New token" }).click();
   const renewed = await dialog.getByRole("group", { name: "Token", exact: true }).textContent();
   await page.keyboard.press("Escape");
-  const report = (bearer) => new Client(server.url, bearer).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.34, longitude: 18.06 }] });
+  await page.getByRole("button", { name: "New token" }).and(page.locator(":focus")).waitFor();
+  const report = (bearer) => new Client(stage.server.url, bearer).post("/v1/positions", { items: [{ recordedAt: new Date().toISOString(), latitude: 59.34, longitude: 18.06 }] });
   await assert.rejects(report(token), /401/);
   await report(renewed);
   await page.getByRole("button", { name: "Disable" }).click();
@@ -124,7 +116,7 @@ test("a vehicle made with its tracker shows a token once, and a device reports w
 });
 
 test("a vehicle is changed, only in what was changed, and taken out of service", async () => {
-  const fleet = await Fleet.make(server);
+  const fleet = await Fleet.make(stage.server);
   const bus = await fleet.vehicle("Bus 7", { make: "Volvo" });
   const { page } = await signedIn(`#/fleet/${bus.id}`, fleet);
   await page.getByRole("button", { name: "Edit" }).click();
@@ -148,18 +140,18 @@ test("a user is invited, follows the link of the letter and signs in; then is di
   await page.getByRole("button", { name: "Send invitation" }).click();
   await page.getByText("An invitation is on its way to nora@example.org.").waitFor();
 
-  const token = (await server.linkFor("nora@example.org", "invite")).split("/invite/")[1];
-  await new Client(server.url).post(`/v1/auth/accept-invite/${token}`, { password: PASSWORD });
-  const nora = await open(browser, server);
+  const token = (await stage.server.linkFor("nora@example.org", "invite")).split("/invite/")[1];
+  await new Client(stage.server.url).post(`/v1/auth/accept-invite/${token}`, { password: PASSWORD });
+  const nora = await stage.page();
   await signIn(nora, { email: "nora@example.org", password: PASSWORD });
-  await nora.goto("/#/fences");
+  await visit(nora, "#/fences");
   await nora.getByRole("link", { name: "New fence" }).waitFor();
 
   await page.reload();
   await page.getByRole("button", { name: "Disable" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Disable" }).click();
   await page.getByRole("button", { name: "Enable" }).waitFor();
-  await assert.rejects(Client.signIn(server, "nora@example.org"), /40[13]/);
+  await assert.rejects(Client.signIn(stage.server, "nora@example.org"), /40[13]/);
   const { data } = await fleet.admin.get("/v1/users?q=nora");
   assert.deepEqual(data.map(({ role, status }) => [role, status]), [["dispatcher", "disabled"]]);
   assert.deepEqual(page.faults, []);
@@ -182,12 +174,12 @@ test("settings are kept, refusals stand at their fields, and the change is in th
 });
 
 test("an operator chooses whose fleet to look after", async () => {
-  const [first, second] = [await Fleet.make(server, "Northern"), await Fleet.make(server, "Southern")];
+  const [first, second] = [await Fleet.make(stage.server, "Northern"), await Fleet.make(stage.server, "Southern")];
   await first.vehicle("North 1");
   await second.vehicle("South 1");
-  const page = await open(browser, server);
+  const page = await stage.page();
   await signIn(page, { email: "root@example.org", password: PASSWORD });
-  await page.goto("/#/fleet");
+  await visit(page, "#/fleet");
   await page.getByLabel("Organization").selectOption({ label: "Northern" });
   await page.getByRole("link", { name: "North 1" }).waitFor();
   await page.getByRole("link", { name: "New vehicle" }).click();
@@ -195,9 +187,44 @@ test("an operator chooses whose fleet to look after", async () => {
   await page.getByRole("button", { name: "Save" }).click();
   await detail(page, "North 2").waitFor();
   assert.equal((await first.admin.get("/v1/vehicles")).pagination.totalItems, 2);
-  await page.goto("/#/fleet");
+  await visit(page, "#/fleet");
   await page.getByLabel("Organization").selectOption({ label: "Southern" });
   await page.getByRole("link", { name: "South 1" }).waitFor();
-  assert.equal(await page.getByRole("link", { name: "North 1" }).count(), 0);
+  await page.getByRole("link", { name: "North 1" }).waitFor({ state: "detached" });
+  assert.deepEqual(page.faults, []);
+});
+
+test("what was asked of one fleet is not shown with another, however late it comes", async () => {
+  const place = { latitude: 59.33, longitude: 18.06 };
+  const fleets = [];
+  for (const name of ["Eastern", "Western"]) {
+    const fleet = await Fleet.make(stage.server, name);
+    await fleet.circle(`${name} depot`, place);
+    fleets.push(Object.assign(fleet, { bus: await fleet.vehicle(`${name} bus`) }));
+  }
+  const [eastern, western] = fleets;
+  await eastern.bus.at(place.latitude, place.longitude);
+  const page = await stage.page();
+  await signIn(page, { email: "root@example.org", password: PASSWORD });
+  const choose = (label) => page.getByLabel("Organization").selectOption({ label });
+  await choose("Western");
+  await isSettled(page);
+
+  let answer;
+  const isAnswered = new Promise((resolve) => { answer = resolve; });
+  await page.route((url) => url.pathname === "/v1/geofence-events" && url.searchParams.get("organizationId") === eastern.organization.id, async (route) => {
+    await isAnswered;
+    await route.continue();
+  });
+  const isAsked = page.waitForRequest((request) => request.url().includes(`geofence-events?organizationId=${eastern.organization.id}`));
+  await choose("Eastern");
+  await isAsked;
+  await choose("Western");
+  answer();
+  await isSettled(page);
+  await western.bus.at(place.latitude, place.longitude);
+  const events = page.getByRole("region", { name: "Events" });
+  await events.getByText("Western depot").waitFor();
+  assert.equal(await events.getByText("Eastern depot").count(), 0);
   assert.deepEqual(page.faults, []);
 });

@@ -3,22 +3,15 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Server, isLive, isSettled, launch, open, sample, signIn, views } from "./harness/index.mjs";
+import { sample, setUp, signIn, views, visit } from "./harness/index.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
-let server, browser, fleet;
+let fleet;
 
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
-  fleet = await sample(server);
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+const stage = setUp({ first: async ({ server }) => { fleet = await sample(server); } });
 
 /** What axe finds on the page as it is, with where. */
 async function findings(page) {
@@ -32,25 +25,22 @@ async function findings(page) {
 }
 
 for (const colorScheme of ["light", "dark"]) {
-  test(`no serious finding, ${colorScheme}`, { timeout: 180_000 }, async () => {
-    const page = await open(browser, server, { colorScheme, locale: "en-GB" });
+  test(`no serious finding, ${colorScheme}`, async () => {
+    const page = await stage.page({ colorScheme, locale: "en-GB" });
     await page.goto("/");
     await page.getByRole("button", { name: "Sign in" }).waitFor();
     assert.deepEqual(await findings(page), [], "sign-in");
     await signIn(page, fleet);
     for (const [name, address, heading] of views(fleet)) {
-      await page.goto(`/${address}`);
-      await isLive(page);
+      await visit(page, address);
       await page.getByRole("heading", { name: heading }).first().waitFor();
       await page.locator("[data-map=loading]").waitFor({ state: "detached" });
-      await isSettled(page);
       assert.deepEqual(await findings(page), [], name);
     }
-    await page.goto(`/#/drivers/${fleet.driver.id}`);
+    await visit(page, `#/drivers/${fleet.driver.id}`);
     await page.getByRole("button", { name: "Unlock" }).click();
     await page.getByRole("dialog").waitFor();
     assert.deepEqual(await findings(page), [], "dialog");
     assert.deepEqual(page.faults, []);
-    await page.context().close();
   });
 }

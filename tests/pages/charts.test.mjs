@@ -3,19 +3,18 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Fleet, Server, launch, open, picture } from "./harness/index.mjs";
+import { Fleet, eventually, picture, setUp } from "./harness/index.mjs";
 
 const POINTS = 50;
 const TANK_LITERS = 100;
 const SPIKE_LITERS = 12;
 const MINUTES = 600;
 
-let server, browser, fleet, lorry, began;
+let fleet, lorry, began;
 
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
+const stage = setUp({ first: async ({ server }) => {
   fleet = await Fleet.make(server, "Charted");
   lorry = await fleet.vehicle("Lorry", { fuel: { kind: "diesel", tankCapacityLiters: TANK_LITERS } });
   // Ten hours of a reading each minute, an hour's gap, up to an hour ago.
@@ -27,11 +26,7 @@ before(async () => {
     fuel: { liters: minute === 150 ? SPIKE_LITERS : level(minute) },
   }));
   for (let first = 0; first < items.length; first += 500) await lorry.report(items.slice(first, first + 500));
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+} });
 
 // It drives but for a stop to refuel from 200 to 230 and a stop in which somebody drains it, from 480 to 540.
 const stops = (minute) => (minute >= 200 && minute < 230) || (minute >= 480 && minute < 540);
@@ -52,7 +47,7 @@ function level(minute) {
 async function prepare(format, ...scripts) {
   const period = `from=${new Date(began).toISOString()}&to=${new Date(began + MINUTES * 60_000).toISOString()}`;
   const answer = await fleet.admin.get(`/v1/fuel/chart?vehicleId=${lorry.id}&${period}&points=${POINTS}&format=${format}`);
-  const page = await open(browser, server);
+  const page = await stage.page();
   await page.setContent(`<body style="margin:0;background:#fff"><div id="box" style="width:1200px;height:600px"><canvas></canvas></div>`);
   for (const script of scripts) {
     await page.addScriptTag({ content: await readFile(new URL(`node_modules/${script}`, import.meta.url), "utf8") });
@@ -82,8 +77,11 @@ const APEX_CHARTS = ["apexcharts/dist/apexcharts.js"];
 const E_CHARTS = ["echarts/dist/echarts.js"];
 
 test("the server found the refuel and the drain", async () => {
-  const events = (await fleet.admin.get("/v1/fuel/events?sort=startedAt")).data;
-  assert.deepEqual(events.map((event) => event.type), ["refuel", "drain"]);
+  const events = await eventually(async () => {
+    const { data } = await fleet.admin.get("/v1/fuel/events?sort=startedAt");
+    assert.deepEqual(data.map((event) => event.type), ["refuel", "drain"]);
+    return data;
+  });
   const [refuel, drain] = events.map((event) => event.volumeLiters);
   assert.ok(Math.abs(refuel - 40) < 2 && Math.abs(drain - 30) < 1.5, `${refuel}, ${drain}`);
 });

@@ -3,29 +3,21 @@
 // The time is printed; WAYPOST_TEST_STRICT=1 asserts it too.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Server, isLive, launch, open, picture } from "./harness/index.mjs";
+import { Server, hasMap, isLive, picture, setUp } from "./harness/index.mjs";
 
 const MOST_MS = 10_000;
 
-let server, browser;
-
-before(async () => {
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+const stage = setUp({ start: () => null });
 
 test("the demo opens on a moving map", async () => {
   const began = performance.now();
-  server = await Server.demo();
-  const page = await open(browser, server);
-  await page.goto(server.signInLink);
+  stage.server = await Server.demo();
+  const page = await stage.page();
+  await page.goto(stage.server.signInLink);
   await isLive(page);
-  await page.locator("[data-map=ready]").waitFor();
+  await hasMap(page);
   // somebody is drawn elsewhere than before
   await page.waitForFunction(() => {
     const { fleetMap } = document.querySelector(".map");

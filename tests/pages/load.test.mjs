@@ -3,13 +3,14 @@
 //   cargo build --release && WAYPOST_TEST_BINARY=target/release/waypost WAYPOST_TEST_VEHICLES=10000 WAYPOST_TEST_STRICT=1 \
 //     tests/pages/run load.test.mjs
 //
-// Without WAYPOST_TEST_VEHICLES a fleet of 300 shows that the measuring works; the figure that counts is of 10,000.
+// Without WAYPOST_TEST_VEHICLES a fleet of 300 shows that the measuring works; the figure that counts is of 10,000. Both are what
+// the main thread works: what else the machine does, and waiting for a renderer without a graphics processor, is not in them.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Fleet, Server, launch, open, picture, signIn } from "./harness/index.mjs";
+import { Fleet, hasMap, picture, setUp, signIn } from "./harness/index.mjs";
 
 const VEHICLES = Number(process.env.WAYPOST_TEST_VEHICLES ?? 300);
 const SECONDS = Number(process.env.WAYPOST_TEST_SECONDS ?? 15);
@@ -17,24 +18,17 @@ const IS_STRICT = process.env.WAYPOST_TEST_STRICT === "1";
 const MOST_BUSY_PERCENT = 10;
 const MOST_AT_FIRST_BYTES = 500_000;
 const LONG_TASK_MS = 50;
+const SCROLLS = 20;
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+const stage = setUp();
 
 test("a first load is small, and asks nothing of another host", async () => {
-  const fleet = await Fleet.make(server);
-  const page = await open(browser, server);
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
   const loaded = new Set();
   page.context().on("request", (request) => loaded.add(new URL(request.url()).pathname));
   await signIn(page, fleet);
-  await page.locator("[data-map=ready]").waitFor();
+  await hasMap(page);
   await page.waitForLoadState("networkidle");
   const assets = [...loaded].filter((path) => path.startsWith("/assets/"));
   assert.ok(assets.length >= 4, `${assets}`);
@@ -81,24 +75,40 @@ async function worked(session) {
   return metrics.find(({ name }) => name === "TaskDuration").value;
 }
 
+/**
+ * The longest tasks of the main thread while something is done: what it worked in one, and what one took by the clock. Without a
+ * graphics processor a task waits for the thread that draws; that a page of less work waits as long shows in the difference.
+ */
+async function longestTask(session, work) {
+  const events = [];
+  const collect = ({ value }) => events.push(...value);
+  session.on("Tracing.dataCollected", collect);
+  await session.send("Tracing.start", { transferMode: "ReportEvents", traceConfig: { includedCategories: ["toplevel"] } });
+  await work();
+  const isComplete = new Promise((resolve) => { session.once("Tracing.tracingComplete", resolve); });
+  await session.send("Tracing.end");
+  await isComplete;
+  const thread = ({ pid, tid }) => `${pid} ${tid}`;
+  const mains = new Set(events.filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain").map(thread));
+  const tasks = events.filter((event) => event.name === "ThreadControllerImpl::RunTask" && mains.has(thread(event)));
+  assert.ok(tasks.length >= SCROLLS, `${tasks.length} tasks`);
+  const longest = (measure) => Math.max(...tasks.map((task) => task[measure] ?? 0)) / 1000;
+  return { workedMs: longest("tdur"), tookMs: longest("dur") };
+}
+
 test(`${VEHICLES} vehicles at 1 Hz leave the main thread alone, and their list scrolls`, async () => {
-  const fleet = await Fleet.make(server);
+  const fleet = await Fleet.make(stage.server);
   const vehicles = await fleet.vehicles(VEHICLES);
   const gateway = await fleet.gateway();
-  const page = await open(browser, server);
-  page.context().setDefaultTimeout(90_000);
+  const page = await stage.page();
   const sending = sender(gateway, vehicles);
   try {
     await signIn(page, fleet);
-    await page.locator("[data-map=ready]").waitFor();
+    await hasMap(page);
     await page.waitForFunction((count) => document.querySelector("table")?.ariaRowCount === String(count + 1), VEHICLES);
     await page.waitForTimeout(3000);
     const session = await page.context().newCDPSession(page);
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    await page.evaluate(() => {
-      globalThis.longTasks = [];
-      new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries().map(({ duration }) => duration))).observe({ type: "longtask" });
-    });
     const [before, storedBefore, clock] = [await worked(session), sending.stored(), performance.now()];
     await page.waitForTimeout(SECONDS * 1000);
     const [now, storedNow] = [await worked(session), sending.stored()];
@@ -107,15 +117,15 @@ test(`${VEHICLES} vehicles at 1 Hz leave the main thread alone, and their list s
     console.log(`${VEHICLES} vehicles, ${((storedNow - storedBefore) / seconds).toFixed(0)} fixes stored a second: main thread busy ${percent.toFixed(1)} %`);
     if (IS_STRICT) assert.ok(percent <= MOST_BUSY_PERCENT, `${percent} %`);
 
-    await page.evaluate(() => { globalThis.longTasks.length = 0; });
     const list = page.locator(".virtual");
-    for (let step = 1; step <= 20; step += 1) {
-      await list.evaluate((element, share) => { element.scrollTop = element.scrollHeight * share; }, step / 20);
-      await page.waitForTimeout(50);
-    }
-    const longest = await page.evaluate(() => Math.max(0, ...globalThis.longTasks));
-    console.log(`longest task while scrolling through ${VEHICLES} rows: ${longest.toFixed(0)} ms (0: none above ${LONG_TASK_MS} ms)`);
-    if (IS_STRICT) assert.ok(longest <= LONG_TASK_MS, `${longest} ms`);
+    const { workedMs, tookMs } = await longestTask(session, async () => {
+      for (let step = 1; step <= SCROLLS; step += 1) {
+        await list.evaluate((element, share) => { element.scrollTop = element.scrollHeight * share; }, step / SCROLLS);
+        await page.waitForTimeout(50);
+      }
+    });
+    console.log(`longest task while scrolling through ${VEHICLES} rows: ${workedMs.toFixed(0)} ms of work (${tookMs.toFixed(0)} ms with waiting for the renderer and a processor)`);
+    if (IS_STRICT) assert.ok(workedMs <= LONG_TASK_MS, `${workedMs} ms`);
     assert.ok(await list.locator("tbody tr").count() < 120, "only rows in view are drawn");
     await picture(page, "many");
   } finally {

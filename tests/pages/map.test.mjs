@@ -4,16 +4,11 @@ import assert from "node:assert/strict";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Fleet, Server, TileHost, archive, launch, open, picture, signIn } from "./harness/index.mjs";
+import { Fleet, Server, TileHost, archive, eventually, hasMap, picture, setUp, signIn } from "./harness/index.mjs";
 
-let browser;
-
-before(async () => {
-  browser = await launch();
-});
-after(() => browser?.close());
+const stage = setUp({ start: () => null });
 
 /** A signed-in page with a map, on a server with these settings. */
 async function withMap(flags, work) {
@@ -22,9 +17,9 @@ async function withMap(flags, work) {
     const fleet = await Fleet.make(server);
     const bus = await fleet.vehicle("Bus 7");
     await bus.at(59.3, 18, { speedKmh: 30, headingDegrees: 45 });
-    const page = await open(browser, server);
+    const page = await stage.page({ server });
     await signIn(page, fleet);
-    await page.locator("[data-map=ready]").waitFor();
+    await hasMap(page);
     await work({ page, server, fleet, bus });
     assert.deepEqual(page.faults, []);
   } finally {
@@ -32,6 +27,13 @@ async function withMap(flags, work) {
   }
 }
 
+/** Where the map shows a vehicle, in pixels of its element, once it shows it and holds still. */
+const whereIs = async (page, id) => (await page.waitForFunction((vehicle) => {
+  const { fleetMap } = document.querySelector(".map");
+  const place = fleetMap.whereIs(vehicle);
+  const { x, y } = place && !fleetMap.map.isMoving() ? fleetMap.map.project(place) : {};
+  return fleetMap.vehicleAt(x ?? -1, y ?? -1) === vehicle && { x, y };
+}, id)).jsonValue();
 const layers = (page) => page.locator(".map").evaluate(({ fleetMap }) => fleetMap.map.getStyle().layers.map(({ id }) => id));
 const hasLayer = (page, id) => page.waitForFunction((wanted) => document.querySelector(".map").fleetMap.map.getLayer(wanted), id);
 
@@ -44,7 +46,7 @@ test("by default there are coasts, and not a word to another host, under a polic
 
     // a click on the vehicle opens it; a click beside it closes it
     const box = await page.locator(".map").boundingBox();
-    const { x, y } = await page.locator(".map").evaluate(({ fleetMap }) => fleetMap.map.project([18, 59.3]));
+    const { x, y } = await whereIs(page, bus.id);
     await page.mouse.click(box.x + x, box.y + y);
     await page.getByRole("region", { name: "Bus 7", exact: true }).waitFor();
     await page.getByRole("button", { name: "Follow" }).click();
@@ -69,9 +71,9 @@ test("tiles by address: loaded from there and nowhere else, with their makers' n
     assert.ok(policy.includes(`connect-src 'self' ${host.url};`), policy);
     await page.getByText("Tiles by Test").waitFor();
     await page.waitForFunction(() => document.querySelector(".map").fleetMap.map.isSourceLoaded("background"));
-    assert.ok(host.asked.some((path) => /^\/\d+\/\d+\/\d+\.png$/.test(path)));
+    await eventually(() => assert.ok(host.asked.some((path) => /^\/\d+\/\d+\/\d+\.png$/.test(path)), `${host.asked}`));
     assert.ok(page.foreign.length > 0 && page.foreign.every((url) => url.startsWith(host.url)));
-    assert.deepEqual((await layers(page)).slice(0, 2), ["background", "fences-fill"]);
+    await eventually(async () => assert.deepEqual((await layers(page)).slice(0, 2), ["background", "fences-fill"]));
     await picture(page, "map-tiles");
   });
   await host.close();
@@ -82,7 +84,7 @@ test("a style by address lies under fences and vehicles", async () => {
   await withMap(["--map-style", `${host.url}/style.json`], async ({ page }) => {
     await hasLayer(page, "theirs");
     await hasLayer(page, "vehicles");
-    assert.deepEqual((await layers(page)).slice(0, 2), ["theirs", "fences-fill"]);
+    await eventually(async () => assert.deepEqual((await layers(page)).slice(0, 2), ["theirs", "fences-fill"]));
   });
   await host.close();
 });

@@ -4,22 +4,14 @@
 
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Fleet, Server, launch, open, picture, signIn } from "./harness/index.mjs";
+import { Fleet, eventually, hasMap, picture, setUp, signIn } from "./harness/index.mjs";
 
 const FIXES = Number(process.env.WAYPOST_TEST_FIXES ?? 3600);
 const PER_REQUEST = 500;
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+const stage = setUp();
 
 /** Yesterday in the browser's zone, which is this process's: its date and its first instant. */
 function yesterday() {
@@ -44,34 +36,39 @@ function drive(start, count) {
 }
 
 test("a day is replayed, with its stops and fences, and saved as GPX", async () => {
-  const fleet = await Fleet.make(server);
+  const fleet = await Fleet.make(stage.server);
   await fleet.circle("Depot", { latitude: 59.3, longitude: 18.1 }, 300);
   const bus = await fleet.vehicle("Bus 7");
   const { day, start } = yesterday();
   const fixes = drive(start + 60_000, FIXES - 120);
   for (let from = 0; from < fixes.length; from += PER_REQUEST) await bus.report(fixes.slice(from, from + PER_REQUEST));
 
-  const page = await open(browser, server, { acceptDownloads: true });
+  const page = await stage.page({ acceptDownloads: true });
   await signIn(page, fleet);
   const began = performance.now();
   await page.goto(`/#/replay/${bus.id}?day=${day}`);
-  await page.locator("[data-replay=ready]").waitFor({ timeout: 60_000 });
+  await page.locator("[data-replay=ready]").waitFor();
   console.log(`${fixes.length} fixes open in ${((performance.now() - began) / 1000).toFixed(1)} s`);
   assert.equal(await page.locator("[data-replay=ready]").getAttribute("data-fixes"), String(fixes.length));
 
   const { data } = await fleet.admin.get(`/v1/geofence-events?vehicleId=${bus.id}&sort=occurredAt`);
   assert.deepEqual(data.map(({ type }) => type), ["entry", "exit", "entry", "exit"]);
   const happened = page.getByRole("region", { name: "What happened" });
-  assert.deepEqual(await happened.locator("li span").allInnerTexts(), ["Entered Depot", "Left Depot", "Stopped for 5 min", "Entered Depot", "Left Depot"]);
+  await eventually(async () => assert.deepEqual(await happened.locator("li span").allInnerTexts(), ["Entered Depot", "Left Depot", "Stopped for 5 min", "Entered Depot", "Left Depot"]));
 
   const clock = page.locator(".replay-moment time");
+  const first = await clock.getAttribute("datetime");
   await happened.getByRole("button", { name: /Stopped/ }).click();
-  const standing = await clock.getAttribute("datetime");
+  const standing = await eventually(async () => {
+    const moment = await clock.getAttribute("datetime");
+    assert.notEqual(moment, first);
+    return moment;
+  });
   await page.getByLabel("Speed").selectOption("60");
   await page.getByRole("button", { name: "Play" }).click();
   await page.waitForFunction((before) => Date.parse(document.querySelector(".replay-moment time").dateTime) - Date.parse(before) > 60_000, standing);
   await page.getByRole("button", { name: "Pause" }).click();
-  await page.locator("[data-map=ready]").waitFor();
+  await hasMap(page);
 
   // a link to a moment opens there
   await page.goto(`/#/replay/${bus.id}?at=${data[0].occurredAt}`);

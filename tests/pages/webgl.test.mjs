@@ -1,25 +1,17 @@
 // A browser that cannot draw the map: everything else works, and the page says why there is none.
 
 import assert from "node:assert/strict";
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 
-import { Fleet, Server, launch, open, picture, signIn } from "./harness/index.mjs";
+import { Fleet, picture, setUp, signIn } from "./harness/index.mjs";
 
-let server, browser;
-
-before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch("--disable-3d-apis")]);
-});
-after(async () => {
-  await browser?.close();
-  await server?.remove();
-});
+const stage = setUp({ flags: ["--disable-3d-apis"] });
 
 test("without WebGL2 the lists work and say why there is no map", async () => {
-  const fleet = await Fleet.make(server);
+  const fleet = await Fleet.make(stage.server);
   await fleet.circle("Depot", { latitude: 59.33, longitude: 18.06 }, 300);
   const bus = await fleet.vehicle("Bus 7");
-  const page = await open(browser, server);
+  const page = await stage.page();
   await signIn(page, fleet);
   await page.locator("[data-map=missing]").waitFor();
   await page.getByText("WebGL2 is missing or switched off").waitFor();

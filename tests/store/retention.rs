@@ -4,6 +4,7 @@ use waypost::store::partitions::{drop_partitions, make_partitions};
 use waypost::store::retention::{Timeline, keep_from, prepared, vehicles_due};
 use waypost::store::sql::Engine;
 use waypost::store::time::Time;
+use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{Mark, Standing};
 use waypost_test_support::{TestStore, for_each_engine};
@@ -36,25 +37,22 @@ async fn keep(store: &TestStore, second: i64) -> usize {
     steps
 }
 
+/// Of which vehicles positions may go, and up to when, where the horizon is a second.
+async fn past(store: &TestStore, second: i64) -> Vec<(VehicleId, Timestamp)> {
+    Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(second)).await.expect("read")
+}
+
 async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
     let track = stand(&store).await;
     commit(&track, vec![write((0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
     let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(due().await, [VEHICLE]);
-    assert!(
-        Timeline::Positions
-            .vehicles_with_past(&store.db, ORGANIZATION, at(4_400))
-            .await
-            .expect("read")
-            .is_empty()
-    );
+    assert!(past(&store, 4_400).await.is_empty());
     assert_eq!(keep(&store, 4_400).await, 3);
     assert_eq!(kept(&store).await, [Time(at(4_400))]);
     assert!(due().await.is_empty());
 
-    let past =
-        Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
-    assert_eq!(past, [(VEHICLE, at(4_400))]);
+    assert_eq!(past(&store, 4_400).await, [(VEHICLE, at(4_400))]);
     let mut sizes = Vec::new();
     loop {
         let gone = Timeline::Positions.delete(&store.db, VEHICLE, at(4_400), 2_000).await.expect("deleted");
@@ -64,17 +62,9 @@ async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
         sizes.push(gone);
     }
     assert_eq!((sizes, stored(&store).await), (vec![2_000, 2_000, 401], 99));
-    assert!(
-        Timeline::Positions
-            .vehicles_with_past(&store.db, ORGANIZATION, at(4_400))
-            .await
-            .expect("read")
-            .is_empty()
-    );
+    assert!(past(&store, 4_400).await.is_empty());
     // No farther than its state is kept, whatever the horizon.
-    let past =
-        Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(4_499)).await.expect("read");
-    assert!(past.is_empty(), "{past:?}");
+    assert_eq!(past(&store, 4_499).await, []);
 }
 
 async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
@@ -92,15 +82,17 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     store.db.write().sql(version).bind(1_i64).bind(Time(at(15))).run().await.expect("version");
     keep(&store, 15).await;
     assert!(kept(&store).await.is_empty(), "an edit of the past is not settled");
-    // One of later plays no part.
-    store
-        .db
-        .write()
-        .sql("update geofence_version set effective_from = $1")
-        .bind(Time(at(16)))
-        .run()
-        .await
-        .expect("set");
+    let later = store.db.write().sql("update geofence_version set effective_from = $1").bind(Time(at(16)));
+    later.run().await.expect("set");
+
+    let calibration = "insert into fuel_calibration (vehicle_id, version, effective_from, tank_capacity_liters, \
+        created_at, settled) select id, 1, $1, 400, created_at, false from vehicle";
+    store.db.write().sql(calibration).bind(Time(at(15))).run().await.expect("calibration");
+    keep(&store, 15).await;
+    assert!(kept(&store).await.is_empty(), "a calibration dated back needs the readings until it is settled");
+    // What changes only later does not hold it up.
+    let later = store.db.write().sql("update fuel_calibration set effective_from = $1").bind(Time(at(16)));
+    later.run().await.expect("set");
     keep(&store, 15).await;
     assert_eq!(kept(&store).await, [Time(at(15))]);
 }

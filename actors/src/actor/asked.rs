@@ -60,6 +60,12 @@ pub(crate) struct Correct {
 #[rtype(result = "()")]
 pub(crate) struct Retire;
 
+/// The vehicle's fixes come in on another thread than it lives on: the actor gives itself back unless something is on
+/// its way. From the directory.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Leave;
+
 /// The vehicle's name or limits changed. From the directory.
 #[derive(Message)]
 #[rtype(result = "()")]

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use super::inbox::Write;
 use super::line::{InFlight, Line};
 use super::permits::Permit;
-use super::persistence::Write;
 use super::vehicle::Done;
 use crate::live::LiveError;
 use crate::meters::Invariant;
@@ -88,10 +88,16 @@ pub(super) struct Waiting {
 }
 
 impl Waiting {
-    pub(super) fn push(&mut self, write: Write) {
+    /// A write, and since when it waits.
+    pub(super) fn push(&mut self, write: Write, came: Instant) {
         self.taken += 1;
         self.rows += write.effects.weight();
-        self.writes.push_back((write, Instant::now()));
+        self.writes.push_back((write, came));
+    }
+
+    /// What the writes weigh that are not cut into pieces yet: rows and records.
+    pub(super) fn rows(&self) -> usize {
+        self.rows
     }
 
     /// How many writes wait beside those that are cut into pieces already.

@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use actix::dev::channel::channel;
 use actix::prelude::*;
-use futures_util::future::join_all;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 
 use super::cache::Cache;
 use super::corrections::{Corrections, CorrectionsParts};
 use super::desk::Desk;
 use super::directory::{Directory, DirectoryParts};
+use super::inbox::Writer;
+use super::lanes::Lanes;
 use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::persistence::{Persistence, PersistenceParts};
@@ -34,7 +35,7 @@ pub(crate) struct Core {
     pub(crate) corrections: Addr<Corrections>,
     pub(crate) registry: Addr<GeofenceRegistry>,
     pub(crate) occupancy: Addr<Occupancy>,
-    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) writer: Writer,
     pub(crate) taken_over: watch::Receiver<bool>,
     pub(crate) health: watch::Sender<Health>,
     pub(crate) meters: Meters,
@@ -50,19 +51,13 @@ struct Threads {
     /// The registry of fences: preparing a large one takes milliseconds that nobody else waits for.
     registry: ArbiterHandle,
     writer: ArbiterHandle,
-    /// Vehicles.
-    lanes: Vec<ArbiterHandle>,
+    lanes: Lanes,
 }
 
 impl Threads {
     fn start(lanes: usize) -> Self {
         let thread = || Arbiter::new().handle();
-        Self {
-            desk: thread(),
-            registry: thread(),
-            writer: thread(),
-            lanes: (0..lanes.max(1)).map(|_| thread()).collect(),
-        }
+        Self { desk: thread(), registry: thread(), writer: thread(), lanes: Lanes::start(lanes) }
     }
 }
 
@@ -98,10 +93,10 @@ impl Core {
             health: health.clone(),
             meters: meters.clone(),
         };
-        let persistence = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
+        let writer = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
         let directory = DirectoryParts {
             lanes: threads.lanes.clone(),
-            persistence: persistence.clone(),
+            writer: writer.clone(),
             occupancy: occupancy.clone(),
             sightings,
             shelves: shelves.clone(),
@@ -131,7 +126,7 @@ impl Core {
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| {
             GeofenceRegistry::new(shelves, registry_meters)
         });
-        let actors = once(&persistence, &desk.directory, &occupancy, &corrections, &registry);
+        let actors = once(&writer.address, &desk.directory, &occupancy, &corrections, &registry);
         let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
         Self {
             store,
@@ -140,7 +135,7 @@ impl Core {
             corrections,
             registry,
             occupancy,
-            persistence,
+            writer,
             taken_over,
             health,
             meters,
@@ -156,17 +151,9 @@ impl Core {
         self.threads.desk.spawn(task);
     }
 
-    /// Waits until every step of a vehicle that runs now is over and handed to the writer.
-    pub(crate) async fn pass_lanes(&self) {
-        let turns = self.threads.lanes.iter().map(|lane| {
-            let (turn, came) = oneshot::channel();
-            // A lane runs one step at a time, and this between two of them.
-            lane.spawn(async move {
-                turn.send(()).ok();
-            });
-            came
-        });
-        join_all(turns).await;
+    /// The threads that vehicles live on.
+    pub(crate) fn lanes(&self) -> &Lanes {
+        &self.threads.lanes
     }
 
     /// Stops every actor at once.
@@ -174,7 +161,8 @@ impl Core {
         // It would take what stops now for broken.
         self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Threads { desk, registry, writer, lanes } = &self.threads;
-        for thread in lanes.iter().chain([desk, registry, writer]) {
+        lanes.stop();
+        for thread in [desk, registry, writer] {
             thread.stop();
         }
     }
@@ -210,9 +198,11 @@ fn watchdog_parts(
 ) -> WatchdogParts {
     let once = [("desk", &threads.desk), ("registry", &threads.registry), ("writer", &threads.writer)];
     let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
-    let lanes = threads.lanes.iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.clone()));
+    let lanes =
+        threads.lanes.own().iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.thread.clone()));
     WatchdogParts {
         threads: once.chain(lanes).collect(),
+        lanes: threads.lanes.clone(),
         actors,
         meters: meters.clone(),
         every: config.watchdog_every,

@@ -4,6 +4,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::directory::{Directory, Inlet, Locate, NoInlet};
+use super::lanes::Lane;
 use super::permits::{Permit, Permits};
 use super::vehicle::{Done, Outcome, VehicleActor};
 use crate::live::LiveError;
@@ -17,9 +18,15 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// A vehicle's address; its actor is started if need be.
-    pub(crate) async fn locate(&self, vehicle: VehicleId, stale: Option<u64>) -> Result<Inlet, LiveError> {
-        let located = self.directory.send(Locate { vehicle, stale }).await;
+    /// A vehicle's address; its actor is started if need be, on the thread `near`, and may be called
+    /// there from elsewhere.
+    pub(crate) async fn locate(
+        &self,
+        vehicle: VehicleId,
+        stale: Option<u64>,
+        (near, is_to_move): (Option<Lane>, bool),
+    ) -> Result<Inlet, LiveError> {
+        let located = self.directory.send(Locate { vehicle, stale, near, is_to_move }).await;
         located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
             NoInlet::Unknown => LiveError::UnknownVehicle,
             NoInlet::Resting => LiveError::Unavailable,
@@ -38,7 +45,7 @@ impl Desk {
     {
         let mut stale = None;
         loop {
-            let inlet = self.locate(vehicle, stale).await?;
+            let inlet = self.locate(vehicle, stale, (None, false)).await?;
             let permit = self.permits.take(1).await?;
             let (done, committed) = oneshot::channel();
             if inlet.address.send(message(permit, done)).await.is_ok() {

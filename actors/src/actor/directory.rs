@@ -8,13 +8,14 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::time::Instant;
 
+use super::inbox::Writer;
+use super::lanes::{Lane, Lanes};
 use super::occupancy::Occupancy;
 use super::permits::Permits;
-use super::persistence::Persistence;
 use super::registry::Shelves;
 use super::sightings::Sightings;
 use super::suspects::Suspects;
-use super::vehicle::{Rename, Report, Retire, VehicleActor, VehicleParts};
+use super::vehicle::{Leave, Rename, Report, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
@@ -28,6 +29,8 @@ const RESTART_BUDGET: usize = 3;
 pub(crate) struct Inlet {
     pub(crate) address: Addr<VehicleActor>,
     pub(crate) generation: u64,
+    /// The thread it lives on.
+    lane: Lane,
 }
 
 /// A vehicle's answer to a report, once the fixes are applied; an error when it stopped without one.
@@ -51,8 +54,8 @@ pub(crate) enum NoInlet {
 
 /// What vehicles are started with.
 pub(crate) struct DirectoryParts {
-    pub(crate) lanes: Vec<ArbiterHandle>,
-    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) lanes: Lanes,
+    pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) sightings: Sightings,
     pub(crate) shelves: Shelves,
@@ -143,6 +146,10 @@ impl Actor for Directory {
 pub(crate) struct Locate {
     pub(crate) vehicle: VehicleId,
     pub(crate) stale: Option<u64>,
+    /// The thread of who asks, if vehicles may live there.
+    pub(crate) near: Option<Lane>,
+    /// Whether one that lives elsewhere is to come.
+    pub(crate) is_to_move: bool,
 }
 
 impl Handler<Locate> for Directory {
@@ -154,12 +161,17 @@ impl Handler<Locate> for Directory {
             && locate.stale != Some(inlet.generation)
             && inlet.address.connected()
         {
+            if locate.is_to_move && locate.near.as_ref().is_some_and(|near| !near.is(&inlet.lane)) {
+                // It goes when it can; who reports then finds it here again, and starts it near.
+                inlet.address.do_send(Leave);
+            }
             return Ok(inlet.clone());
         }
         // An actor that stops says goodbye first. This one did not: it panicked. Whoever saw that
-        // is believed: while its thread unwinds, its mailbox still looks open.
+        // is believed: while its thread unwinds, its mailbox still looks open. Or its thread ended, with the
+        // connections on it: that is nobody's fault.
         let restarted = entry.inlet.is_some();
-        if restarted {
+        if entry.inlet.as_ref().is_some_and(|inlet| inlet.lane.is_there()) {
             if !entry.may_restart(self.parts.restart_window) {
                 self.parts.meters.rests.add(1);
                 return Err(NoInlet::Resting);
@@ -172,7 +184,7 @@ impl Handler<Locate> for Directory {
             vehicle: Arc::clone(&entry.vehicle),
             fences: self.parts.shelves.of(entry.vehicle.organization_id),
             store: Arc::clone(&self.parts.store),
-            persistence: self.parts.persistence.clone(),
+            writer: self.parts.writer.clone(),
             occupancy: self.parts.occupancy.clone(),
             sightings: self.parts.sightings.clone(),
             clock: Arc::clone(&self.parts.clock),
@@ -184,17 +196,12 @@ impl Handler<Locate> for Directory {
             suspects: entry.past.get_or_insert_default().suspects.clone(),
             meters: self.parts.meters.clone(),
         };
-        let lane = &self.parts.lanes[lane_of(locate.vehicle, self.parts.lanes.len())];
-        let address = VehicleActor::start_in_arbiter(lane, move |_| VehicleActor::new(parts));
-        let inlet = Inlet { address, generation: self.generation };
+        let lane = locate.near.unwrap_or_else(|| self.parts.lanes.of(locate.vehicle));
+        let address = VehicleActor::start_in_arbiter(&lane.thread, move |_| VehicleActor::new(parts));
+        let inlet = Inlet { address, generation: self.generation, lane };
         entry.inlet = Some(inlet.clone());
         Ok(inlet)
     }
-}
-
-/// A vehicle stays on one thread for the life of the process.
-fn lane_of(vehicle: VehicleId, lanes: usize) -> usize {
-    (vehicle.0.as_u64_pair().1 % lanes as u64) as usize
 }
 
 /// A vehicle went idle and stops. From the vehicle.

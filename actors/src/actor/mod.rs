@@ -9,10 +9,13 @@
 mod asked;
 mod batches;
 pub(crate) mod cache;
+mod commit;
 pub(crate) mod core;
 pub(crate) mod corrections;
 pub(crate) mod desk;
 pub(crate) mod directory;
+pub(crate) mod inbox;
+pub(crate) mod lanes;
 pub(crate) mod line;
 pub(crate) mod occupancy;
 mod patience;

@@ -12,22 +12,22 @@ use actix::prelude::*;
 use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
-use super::batches::{Owed, Piece, Waiting, broken_invariant, dirty_vehicles, refuse};
+use super::batches::{Owed, Piece, Waiting, refuse};
 use super::cache::{Cache, CacheNewest};
+use super::commit::{Ended, commit};
 use super::corrections::{Corrections, Dirty};
-use super::line::{InFlight, Line};
-use super::occupancy::{self, CommittedVehicle, Occupancy, Replace, Withdraw};
-use super::patience::{in_time, reread};
-use super::permits::{Permit, Permits};
-use super::vehicle::{Done, Outcome};
+use super::inbox::{Bell, Inbox, Ring, Writer};
+use super::occupancy::{Occupancy, Replace, Withdraw};
+use super::patience::reread;
+use super::permits::Permits;
+use super::vehicle::Outcome;
 use crate::live::{Health, LiveConfig, LiveError};
 use crate::meters::{Invariant, Meters};
-use crate::model::{OrganizationId, VehicleId};
-use crate::ports::{Batch, Committed, Counts, Reread, StoreError, TrackStore, VehicleWrite};
-use crate::tracking::{Effects, VehicleState};
+use crate::model::VehicleId;
+use crate::ports::{Committed, Counts, Reread, StoreError, TrackStore};
 
-/// Room in the mailbox beside what holds a permit.
-const ROOM_FOR_BARRIERS: usize = 1_024;
+/// Barriers that may wait without their senders waiting.
+const MAILBOX: usize = 1_024;
 /// So many writes refused for good, without one that is taken between them: it is not them.
 const MAX_REFUSED_IN_A_ROW: u32 = 64;
 
@@ -35,6 +35,7 @@ const MAX_REFUSED_IN_A_ROW: u32 = 64;
 pub(crate) struct Persistence {
     parts: PersistenceParts,
     next_sequence: i64,
+    inbox: Inbox,
     waiting: Waiting,
     refused_in_a_row: u32,
     doing: Doing,
@@ -69,61 +70,71 @@ pub(crate) struct PersistenceParts {
     pub(crate) meters: Meters,
 }
 
-/// One vehicle's effects, to be committed. From a vehicle; never more on the way than there are permits.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Write {
-    pub(crate) vehicle_id: VehicleId,
-    pub(crate) organization_id: OrganizationId,
-    pub(crate) effects: Effects,
-    pub(crate) state: Arc<VehicleState>,
-    pub(crate) permit: Permit,
-    pub(crate) line: Line,
-    pub(crate) in_flight: InFlight,
-    pub(crate) done: Done,
-    /// How long its oldest fix was here when it was handed over. Seconds.
-    pub(crate) age_seconds: f64,
-}
-
 /// Answered once everything written before is committed and known to readers; with an error when
 /// it was refused instead, or while the store is away.
 #[derive(Message)]
 #[rtype(result = "Result<(), LiveError>")]
 pub(crate) struct Barrier;
 
-/// How a commit ended.
-enum Ended {
-    Committed {
-        told: (i64, Newest),
-        committed: Vec<Committed>,
-        owed: Vec<Owed>,
-        weight: usize,
-    },
-    Failed(StoreError, Piece),
-    /// It is stored, and what the store says of it cannot be.
-    Broken(Invariant, String, Piece),
-}
-
 impl Persistence {
-    /// Starts the writer on its thread. Its mailbox has room for whatever holds a permit from the
-    /// first message on: a vehicle can write before the thread has even begun.
-    pub(crate) fn begin(thread: &ArbiterHandle, parts: PersistenceParts, next_sequence: i64) -> Addr<Self> {
-        let room = parts.config.max_waiting_fixes as usize + ROOM_FOR_BARRIERS;
-        let (sender, receiver) = channel(room);
+    /// Starts the writer on its thread. A vehicle can write before the thread has even begun.
+    pub(crate) fn begin(thread: &ArbiterHandle, parts: PersistenceParts, next_sequence: i64) -> Writer {
+        let (sender, receiver) = channel(MAILBOX);
+        let writer = Writer { inbox: Inbox::default(), address: Addr::new(sender) };
+        let inbox = writer.inbox.clone();
         thread.spawn_fn(move || {
-            Context::with_receiver(receiver).run(Self::new(parts, next_sequence));
+            Context::with_receiver(receiver).run(Self::new(parts, next_sequence, inbox));
         });
-        Addr::new(sender)
+        writer
     }
 
-    fn new(parts: PersistenceParts, next_sequence: i64) -> Self {
+    fn new(parts: PersistenceParts, next_sequence: i64, inbox: Inbox) -> Self {
         Self {
             parts,
             next_sequence,
+            inbox,
             waiting: Waiting::default(),
             refused_in_a_row: 0,
             doing: Doing::Gathering,
             timer: None,
+        }
+    }
+
+    /// Takes in what was handed over, commits if that is due, and says what it wants to hear of.
+    fn look(&mut self, window_over: bool, ctx: &mut Context<Self>) {
+        loop {
+            self.take_in();
+            self.flush_if_due(window_over, ctx);
+            let bell = match self.doing {
+                Doing::Committing => Bell::Still,
+                Doing::Gathering if self.timer.is_some() => {
+                    Bell::At(self.parts.config.max_batch_rows.saturating_sub(self.waiting.rows()))
+                }
+                Doing::Gathering | Doing::Rereading | Doing::Ended => Bell::At(0),
+            };
+            let is_due = self.inbox.set(bell);
+            if !is_due {
+                return;
+            }
+        }
+    }
+
+    fn take_in(&mut self) {
+        let meters = &self.parts.meters;
+        let writes = self.inbox.take();
+        meters.writes.offer(writes.len() as u64);
+        let room = self.parts.config.max_waiting_fixes as usize;
+        if self.waiting.len() + writes.len() > room {
+            meters.violated(Invariant::QueueBound, "more writes wait than there are permits");
+        }
+        for (write, came) in writes {
+            let may_be_written = self.doing != Doing::Ended && write.permit.is_current();
+            if may_be_written && self.waiting.len() < room {
+                self.waiting.push(write, came);
+            } else {
+                meters.writes.refuse(1);
+                write.done.send(Err(LiveError::Unavailable)).ok();
+            }
         }
     }
 
@@ -137,7 +148,7 @@ impl Persistence {
         } else if self.timer.is_none() {
             self.timer = Some(ctx.run_later(self.parts.config.batch_window, |actor, ctx| {
                 actor.timer = None;
-                actor.flush_if_due(true, ctx);
+                actor.look(true, ctx);
             }));
         }
     }
@@ -171,16 +182,17 @@ impl Persistence {
                             actor.parts.meters.cache.refuse(many);
                         }
                     }
-                    actor.committed(&committed, owed, ctx);
+                    actor.committed(&committed, owed);
                 }
                 Ended::Failed(StoreError::Refused(why), piece) => actor.refused(why, piece, ctx),
                 Ended::Failed(error, piece) => actor.failed(&error, piece, ctx),
                 Ended::Broken(which, what, piece) => actor.broken(which, what, piece, ctx),
             }
+            actor.look(false, ctx);
         }));
     }
 
-    fn committed(&mut self, committed: &[Committed], owed: Vec<Owed>, ctx: &mut Context<Self>) {
+    fn committed(&mut self, committed: &[Committed], owed: Vec<Owed>) {
         self.doing = Doing::Gathering;
         self.refused_in_a_row = 0;
         self.waiting.finished(owed.len());
@@ -196,7 +208,6 @@ impl Persistence {
             done.send(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None })).ok();
         }
         self.waiting.release_barriers();
-        self.flush_if_due(false, ctx);
     }
 
     /// The store takes everything else, but not this: half of it may be fine. Of a single write nothing is
@@ -221,7 +232,6 @@ impl Persistence {
             }
             self.waiting.release_barriers();
         }
-        self.flush_if_due(false, ctx);
     }
 
     /// What the store says cannot be. With wrong numbers nobody may go on; for the rest, what is stored counts.
@@ -231,9 +241,9 @@ impl Persistence {
             refuse(piece.owed);
             self.waiting.refuse_all();
             self.waiting.refuse_barriers(&LiveError::Stopped);
-            self.parts.health.send_replace(Health::Broken(what));
             self.doing = Doing::Ended;
             self.parts.permits.end();
+            self.parts.health.send_replace(Health::Broken(what));
         } else {
             self.failed(&StoreError::Away(what), piece, ctx);
         }
@@ -292,83 +302,27 @@ impl Persistence {
     }
 }
 
-/// Commits a piece and tells readers of it.
-fn commit(parts: &PersistenceParts, piece: Piece, next_sequence: i64) -> impl Future<Output = Ended> + use<> {
-    let store = Arc::clone(&parts.store);
-    let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
-    let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
-    async move {
-        let mut committed = match in_time(limit, store.commit(&piece.batch)).await {
-            Ok(committed) => committed,
-            Err(error) => return Ended::Failed(error, piece),
-        };
-        if let Some((which, what)) = broken_invariant(&piece.owed, &committed, next_sequence) {
-            return Ended::Broken(which, what, piece);
-        }
-        if let Some(newest) = piece.newest_arrival() {
-            meters.newest_fix_millis.set(newest.as_micros() / 1_000);
-        }
-        let weight = piece.weight();
-        let Piece { batch, owed } = piece;
-        let dirty = dirty_vehicles(&batch, &committed);
-        let told = tell(&occupancy, batch, &mut committed, next_sequence).await;
-        if !dirty.is_empty() {
-            corrections.send(Dirty(dirty)).await.ok();
-        }
-        Ended::Committed { told, committed, owed, weight }
-    }
-}
-
-/// What the cache is offered.
-type Newest = Vec<(OrganizationId, VehicleId, Arc<VehicleState>)>;
-
-/// Tells what is committed, so that an answer after the acknowledgement shows it. Answers the number
-/// of the next event.
-async fn tell(
-    occupancy: &Addr<Occupancy>,
-    batch: Batch,
-    committed: &mut [Committed],
-    next_sequence: i64,
-) -> (i64, Newest) {
-    let next_sequence =
-        committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
-    let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
-    for committed in committed {
-        events.append(&mut committed.events);
-        fuel_events.append(&mut committed.fuel_events);
-    }
-    let committed = |write: VehicleWrite| CommittedVehicle {
-        vehicle_id: write.vehicle_id,
-        organization_id: write.organization_id,
-        state: write.state,
-    };
-    let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
-    let newest = vehicles.iter().map(|v| (v.organization_id, v.vehicle_id, Arc::clone(&v.state))).collect();
-    occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
-    (next_sequence, newest)
-}
-
 impl Actor for Persistence {
     type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        self.look(false, ctx);
+    }
 }
 
-impl Handler<Write> for Persistence {
+impl Drop for Persistence {
+    fn drop(&mut self) {
+        self.inbox.set(Bell::Gone);
+        // Whoever waits for one of them hears that it came to nothing.
+        drop(self.inbox.take());
+    }
+}
+
+impl Handler<Ring> for Persistence {
     type Result = ();
 
-    fn handle(&mut self, write: Write, ctx: &mut Context<Self>) {
-        let meters = &self.parts.meters;
-        meters.writes.offer(1);
-        let room = self.parts.config.max_waiting_fixes as usize;
-        if self.waiting.len() >= room {
-            meters.violated(Invariant::QueueBound, "more writes wait than there are permits");
-        }
-        if self.waiting.len() >= room || !write.permit.is_current() {
-            meters.writes.refuse(1);
-            write.done.send(Err(LiveError::Unavailable)).ok();
-            return;
-        }
-        self.waiting.push(write);
-        self.flush_if_due(false, ctx);
+    fn handle(&mut self, _: Ring, ctx: &mut Context<Self>) {
+        self.look(false, ctx);
     }
 }
 
@@ -377,13 +331,14 @@ impl Handler<Barrier> for Persistence {
 
     fn handle(&mut self, _: Barrier, ctx: &mut Context<Self>) -> Self::Result {
         let (released, wait) = oneshot::channel();
+        self.take_in();
         self.waiting.add_barrier(released);
         match self.doing {
             Doing::Gathering | Doing::Committing => self.waiting.release_barriers(),
             Doing::Rereading => self.waiting.refuse_barriers(&LiveError::Unavailable),
             Doing::Ended => self.waiting.refuse_barriers(&LiveError::Stopped),
         }
-        self.flush_if_due(false, ctx);
+        self.look(false, ctx);
         Box::pin(async move { wait.await.unwrap_or(Err(LiveError::Stopped)) })
     }
 }

@@ -10,11 +10,12 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
-pub(crate) use super::asked::{Correct, Done, Outcome, Rename, Report, Retire, Settle};
+pub(crate) use super::asked::{Correct, Done, Leave, Outcome, Rename, Report, Retire, Settle};
+use super::directory::Passivated;
+use super::inbox::{Write, Writer};
 use super::line::{InFlight, Line};
 use super::occupancy::{Occupancy, Seed, Withdraw};
 use super::permits::Permit;
-use super::persistence::{Barrier, Persistence, Write};
 use super::sightings::Sightings;
 use super::suspects::Suspects;
 use crate::clock::Clock;
@@ -34,7 +35,7 @@ pub(crate) struct VehicleParts {
     pub(crate) vehicle: Arc<Vehicle>,
     pub(crate) fences: Arc<ArcSwap<FenceSet>>,
     pub(crate) store: Arc<dyn TrackStore>,
-    pub(crate) persistence: Addr<Persistence>,
+    pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
     pub(crate) sightings: Sightings,
     pub(crate) clock: Clock,
@@ -44,7 +45,7 @@ pub(crate) struct VehicleParts {
     /// Whether an earlier actor of this vehicle may have left something on its way to a commit.
     pub(crate) restarted: bool,
     /// Told when the actor goes idle.
-    pub(crate) passivated: Recipient<super::directory::Passivated>,
+    pub(crate) passivated: Recipient<Passivated>,
     /// Counts restarts: which of the vehicle's actors this is.
     pub(crate) generation: u64,
     /// Fixes that its actors panicked on.
@@ -91,7 +92,7 @@ impl VehicleActor {
 
     /// Takes over the vehicle's committed state; the mailbox waits until it is there.
     fn seed(&mut self, after_barrier: bool, ctx: &mut Context<Self>, then: impl FnOnce(&mut Self) + 'static) {
-        let (persistence, occupancy) = (self.parts.persistence.clone(), self.parts.occupancy.clone());
+        let (writer, occupancy) = (self.parts.writer.clone(), self.parts.occupancy.clone());
         let vehicle = self.id();
         self.line.renew();
         let seed = async move {
@@ -99,7 +100,7 @@ impl VehicleActor {
                 // What an earlier actor of this vehicle left must be committed or refused first.
                 // While the store is away it is refused: what is judged now is too, and a newer
                 // term takes over the state again.
-                persistence.send(Barrier).await.ok();
+                writer.barrier().await.ok();
             }
             occupancy.send(Seed(vehicle)).await
         };
@@ -165,21 +166,14 @@ impl VehicleActor {
             in_flight: InFlight::begin(&self.in_flight),
             done,
         };
-        // The permits bound what is on its way, and the writer's mailbox holds that much.
-        let (write, why) = match self.parts.persistence.try_send(write) {
-            Ok(()) => {
-                self.state = state;
-                return;
+        match self.parts.writer.take(write) {
+            Ok(()) => self.state = state,
+            Err(write) => {
+                self.correcting = None; // it remembers what has not happened
+                self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
+                refuse(write.done, LiveError::Stopped);
             }
-            Err(SendError::Full(write)) => {
-                self.parts.meters.violated(Invariant::QueueBound, "the writer's mailbox is full");
-                (write, LiveError::Unavailable)
-            }
-            Err(SendError::Closed(write)) => (write, LiveError::Stopped),
-        };
-        self.correcting = None; // it remembers what has not happened
-        self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
-        refuse(write.done, why);
+        }
     }
 
     /// Reads a slice of the past, while live fixes are applied.
@@ -187,11 +181,10 @@ impl VehicleActor {
         self.correcting = Some(Meanwhile::default());
         self.correction += 1;
         let number = self.correction;
-        let (persistence, store, vehicle) =
-            (self.parts.persistence.clone(), Arc::clone(&self.parts.store), self.id());
+        let (writer, store, vehicle) = (self.parts.writer.clone(), Arc::clone(&self.parts.store), self.id());
         let slice = async move {
             // What was handed over before must be stored when the slice is read.
-            persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)??;
+            writer.barrier().await?;
             store.slice(vehicle).await.map_err(|error| unread(&error))
         };
         ctx.spawn(slice.into_actor(self).map(move |slice, actor, _| {
@@ -226,6 +219,16 @@ impl VehicleActor {
             meanwhile.fixes.extend_from_slice(fixes);
             if meanwhile.fixes.len() > MAX_MEANWHILE {
                 self.correcting = None;
+            }
+        }
+    }
+
+    /// Ends, unless something is on its way.
+    fn give_back(&self, ctx: &mut Context<Self>) {
+        if self.correcting.is_none() && self.in_flight.load(Ordering::Acquire) == 0 {
+            let gone = Passivated { vehicle: self.id(), generation: self.parts.generation };
+            if self.parts.passivated.try_send(gone).is_ok() {
+                ctx.stop();
             }
         }
     }
@@ -288,13 +291,8 @@ impl Actor for VehicleActor {
         self.seed(self.parts.restarted, ctx, |_| {});
         let idle_after = self.parts.idle_after;
         ctx.run_interval(idle_after, move |actor, ctx| {
-            let idle = actor.last_used.elapsed() >= idle_after;
-            if idle && actor.correcting.is_none() && actor.in_flight.load(Ordering::Acquire) == 0 {
-                let gone =
-                    super::directory::Passivated { vehicle: actor.id(), generation: actor.parts.generation };
-                if actor.parts.passivated.try_send(gone).is_ok() {
-                    ctx.stop();
-                }
+            if actor.last_used.elapsed() >= idle_after {
+                actor.give_back(ctx);
             }
         });
     }
@@ -371,6 +369,14 @@ impl Handler<Retire> for VehicleActor {
 
     fn handle(&mut self, _: Retire, ctx: &mut Context<Self>) {
         ctx.stop();
+    }
+}
+
+impl Handler<Leave> for VehicleActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
+        self.give_back(ctx);
     }
 }
 

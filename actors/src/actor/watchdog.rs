@@ -1,6 +1,7 @@
 //! Looks whether the actors that are there once, and the threads of all, still answer. From a thread of its
 //! own, so that no thread is asked about itself. Says what it finds; ends nothing.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use tokio::sync::watch;
 
+use super::lanes::Lanes;
 use crate::live::Health;
 use crate::meters::Meters;
 
@@ -16,6 +18,8 @@ use crate::meters::Meters;
 pub(crate) struct WatchdogParts {
     /// Threads by name.
     pub(crate) threads: Vec<(String, ArbiterHandle)>,
+    /// Threads that may be lent, and may end.
+    pub(crate) lanes: Lanes,
     /// Whether an actor is still there, by name.
     pub(crate) actors: Vec<(&'static str, IsThere)>,
     pub(crate) meters: Meters,
@@ -57,7 +61,7 @@ impl Watchdog {
 }
 
 fn run(parts: &WatchdogParts, told: &watch::Sender<Health>, stopped: &mpsc::Receiver<()>) {
-    let mut questions: Vec<Option<Question>> = parts.threads.iter().map(|_| None).collect();
+    let mut questions = HashMap::new();
     while stopped.recv_timeout(parts.every) == Err(RecvTimeoutError::Timeout) {
         let health = look(parts, &mut questions);
         told.send_if_modified(|known| {
@@ -80,14 +84,22 @@ fn report(health: &Health) {
     }
 }
 
-fn look(parts: &WatchdogParts, questions: &mut [Option<Question>]) -> Health {
+fn look(parts: &WatchdogParts, questions: &mut HashMap<String, Question>) -> Health {
     let mut stalled = Vec::new();
     let mut broken = Vec::new();
-    for ((name, thread), question) in parts.threads.iter().zip(questions) {
-        let open = question.take().filter(|open| !open.answered.load(Ordering::Acquire));
+    let own = parts.threads.iter().map(|(name, thread)| (name.clone(), thread.clone(), false));
+    let lent =
+        parts.lanes.lent().into_iter().map(|lane| (format!("{:?}", lane.lent_by()), lane.thread, true));
+    for (name, thread, may_end) in own.chain(lent) {
+        let open = questions.remove(&name).filter(|open| !open.answered.load(Ordering::Acquire));
+        // One that is lent may have ended since, with its connections.
+        let open = open.filter(|_| !may_end || thread.spawn_fn(|| ()));
         let Some(open) = open else {
-            match ask(thread) {
-                Some(asked) => *question = Some(asked),
+            match ask(&thread) {
+                Some(asked) => {
+                    questions.insert(name, asked);
+                }
+                None if may_end => {}
                 None => broken.push(format!("the thread {name} ended")),
             }
             continue;
@@ -99,7 +111,7 @@ fn look(parts: &WatchdogParts, questions: &mut [Option<Question>]) -> Health {
         if silent >= parts.stalled_after {
             stalled.push(format!("the thread {name} does not answer"));
         }
-        *question = Some(open);
+        questions.insert(name, open);
     }
     parts.meters.stalled_threads.set(i64::try_from(stalled.len()).unwrap_or(i64::MAX));
     let gone = parts.actors.iter().filter(|(_, is_there)| !is_there());

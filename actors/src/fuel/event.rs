@@ -5,67 +5,27 @@ use sha2::{Digest, Sha256};
 
 use crate::model::{EventId, Place, Timestamp, VehicleId};
 
-/// What happened to the tank.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum FuelEventKind {
-    /// Fuel came in.
-    Refuel,
-    /// Fuel went out that the engine did not burn.
-    Drain,
-}
-
-impl FuelEventKind {
-    /// Every value.
-    pub const ALL: &[Self] = &[Self::Refuel, Self::Drain];
-
-    /// The word the interface and the store use.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Refuel => "refuel",
-            Self::Drain => "drain",
-        }
+words!(
+    /// What happened to the tank.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    FuelEventKind {
+        /// Fuel came in.
+        Refuel = "refuel",
+        /// Fuel went out that the engine did not burn.
+        Drain = "drain",
     }
+);
 
-    /// The value of a word, if it is one.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|value| value.as_str() == word)
+words!(
+    /// What the vehicle did meanwhile, as far as anybody knows.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    FuelMotion {
+        /// It stood.
+        Stopped = "stopped",
+        /// Nobody knows: nothing was reported between, or no motion ever is.
+        Unknown = "unknown",
     }
-}
-
-/// What the vehicle did meanwhile, as far as anybody knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum FuelMotion {
-    /// It stood.
-    Stopped,
-    /// Nobody knows: nothing was reported between, or no motion ever is.
-    Unknown,
-}
-
-impl FuelMotion {
-    /// Every value.
-    pub const ALL: &[Self] = &[Self::Stopped, Self::Unknown];
-
-    /// The word the interface and the store use.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Stopped => "stopped",
-            Self::Unknown => "unknown",
-        }
-    }
-
-    /// The value of a word, if it is one.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|value| value.as_str() == word)
-    }
-}
+);
 
 /// A refuel or a drain. It is final as far as the readings up to it go; only a reading that came late
 /// changes it, by a replay that finds another.

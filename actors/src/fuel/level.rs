@@ -1,7 +1,5 @@
 //! From what a sensor said to litres, or why not.
 
-use serde::{Deserialize, Serialize};
-
 use super::sensor::OVERFILL_SHARE;
 use crate::model::{CalibrationPoint, FuelReading, Sensor, SensorKind};
 
@@ -12,42 +10,20 @@ const CALIBRATION_MARGIN_SHARE: f64 = 0.02;
 /// 102.0 for "error" and "not available" (0.4 % a bit, from 251 on), which must not read as full.
 const PERCENT_MARGIN: f64 = 0.01;
 
-/// Whether a reading can be believed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum Quality {
-    /// It is a level, or a counter's value.
-    Ok,
-    /// No level such a tank and sensor can have.
-    OutOfRange,
-    /// The sensor says that it is broken.
-    SensorError,
-    /// Its unit is the sensor's own, and no calibration says what that is in litres.
-    Uncalibrated,
-}
-
-impl Quality {
-    /// Every value.
-    pub const ALL: &[Self] = &[Self::Ok, Self::OutOfRange, Self::SensorError, Self::Uncalibrated];
-
-    /// The word the interface and the store use.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Ok => "ok",
-            Self::OutOfRange => "outOfRange",
-            Self::SensorError => "sensorError",
-            Self::Uncalibrated => "uncalibrated",
-        }
+words!(
+    /// Whether a reading can be believed.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    Quality {
+        /// It is a level, or a counter's value.
+        Ok = "ok",
+        /// No level such a tank and sensor can have.
+        OutOfRange = "outOfRange",
+        /// The sensor says that it is broken.
+        SensorError = "sensorError",
+        /// Its unit is the sensor's own, and no calibration says what that is in litres.
+        Uncalibrated = "uncalibrated",
     }
-
-    /// The value of a word, if it is one.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|value| value.as_str() == word)
-    }
-}
+);
 
 /// What a reading means.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,48 +1,25 @@
 //! The fuel log: what a reading said and meant, one row per vehicle and instant, and the row's id.
 
-use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::level::{Interpreted, Quality, interpret};
 use crate::model::{Fix, FuelReading, Place, Sensor, Timestamp, VehicleId};
 
-/// In which unit a device reported.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub enum FuelUnit {
-    /// Share of the tank in percent.
-    Percent,
-    /// Litres.
-    Liters,
-    /// The sensor's own unit.
-    Raw,
-    /// Litres burnt since the counter began.
-    Cumulative,
-}
-
-impl FuelUnit {
-    /// Every value.
-    pub const ALL: &[Self] = &[Self::Percent, Self::Liters, Self::Raw, Self::Cumulative];
-
-    /// The word the interface and the store use.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Percent => "percent",
-            Self::Liters => "liters",
-            Self::Raw => "raw",
-            Self::Cumulative => "cumulative",
-        }
+words!(
+    /// In which unit a device reported.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    FuelUnit {
+        /// Share of the tank in percent.
+        Percent = "percent",
+        /// Litres.
+        Liters = "liters",
+        /// The sensor's own unit.
+        Raw = "raw",
+        /// Litres burnt since the counter began.
+        Cumulative = "cumulative",
     }
-
-    /// The value of a word, if it is one.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|value| value.as_str() == word)
-    }
-}
+);
 
 /// A row of the fuel log.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,6 @@ use super::{Live, LiveError};
 use crate::actor::corrections::Await;
 use crate::actor::directory::{ForgetVehicle, Known, PutVehicle};
 use crate::actor::occupancy::{Forget, Introduce, Touched};
-use crate::actor::persistence::Barrier;
 use crate::actor::registry::Published;
 use crate::actor::vehicle::{Outcome, Settle};
 use crate::geofence::{FenceTimeline, PreparedVersion};
@@ -132,8 +131,8 @@ impl Live {
     async fn settle(&self, timeline: &Arc<FenceTimeline>, version: i64) -> Result<(), LiveError> {
         // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
         // is handed to the writer, and then in the newest committed states.
-        self.core.pass_lanes().await;
-        self.core.persistence.send(Barrier).await.map_err(|_| LiveError::Stopped)??;
+        self.core.lanes().pass().await;
+        self.core.writer.barrier().await?;
         let touched = Touched { fence: Arc::clone(timeline), version };
         let touched = self.core.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
         let from = effective_from(timeline, version).unwrap_or(Timestamp::FIRST);

@@ -6,36 +6,9 @@ use super::{
     Analytics, DriverId, EventId, Fix, GeofenceId, OrganizationId, Place, Timestamp, VehicleId, VisitId,
 };
 
-macro_rules! word {
-    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:tt),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-        pub enum $name {
-            $($(#[$vdoc])* #[serde(rename = $text)] $variant),+
-        }
-
-        impl $name {
-            /// Every value.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// The word the interface and the store use.
-            #[must_use]
-            pub const fn as_str(self) -> &'static str {
-                match self { $(Self::$variant => $text),+ }
-            }
-
-            /// The value of a word, if it is one.
-            #[must_use]
-            pub fn from_word(word: &str) -> Option<Self> {
-                Self::ALL.iter().copied().find(|value| value.as_str() == word)
-            }
-        }
-    };
-}
-
-word!(
+words!(
     /// What happened.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
     EventKind {
         /// The vehicle came in.
         Entry = "entry",
@@ -46,8 +19,9 @@ word!(
     }
 );
 
-word!(
+words!(
     /// Whether a record still holds.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
     EventStatus {
         /// It holds.
         Active = "active",
@@ -56,8 +30,9 @@ word!(
     }
 );
 
-word!(
+words!(
     /// How a record came about.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
     Origin {
         /// From fixes in order, as they came.
         Live = "live",
@@ -68,8 +43,9 @@ word!(
     }
 );
 
-word!(
+words!(
     /// Why a record exists.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
     Cause {
         /// The vehicle crossed the boundary.
         Crossing = "crossing",

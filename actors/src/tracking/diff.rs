@@ -94,9 +94,9 @@ pub fn compare<R: Record>(stored: &[R], found: &[R], correction: &Correction) ->
     (told, moved)
 }
 
-/// The accessors both kinds have alike.
-macro_rules! accessors {
-    ($($id:ident).+) => {
+/// What both kinds have alike. `names`: what others are called today, which is joined when a record is read.
+macro_rules! alike {
+    ($($id:ident).+, names: $($name:ident),+) => {
         fn id(&self) -> EventId {
             self.$($id).+
         }
@@ -119,50 +119,34 @@ macro_rules! accessors {
             let Correction { origin, detected_at, .. } = *correction;
             Self { revision, status, origin, detected_at, ..self.clone() }
         }
+        fn tells_the_same(&self, found: &Self) -> bool {
+            let as_stored = Self {
+                sequence: self.sequence,
+                revision: self.revision,
+                detected_at: self.detected_at,
+                origin: self.origin,
+                driver_id: self.driver_id,
+                confirmed_at: self.confirmed_at,
+                $($name: self.$name.clone(),)+
+                ..found.clone()
+            };
+            as_stored == *self
+        }
     };
 }
 
 impl Record for Event {
-    accessors!(id);
+    alike!(id, names: vehicle_name, geofence_name);
 
     fn happened_at(&self) -> Timestamp {
         self.occurred_at
     }
-
-    fn tells_the_same(&self, found: &Self) -> bool {
-        let as_stored = Self {
-            sequence: self.sequence,
-            revision: self.revision,
-            detected_at: self.detected_at,
-            origin: self.origin,
-            driver_id: self.driver_id,
-            vehicle_name: self.vehicle_name.clone(),
-            geofence_name: self.geofence_name.clone(),
-            confirmed_at: self.confirmed_at,
-            ..found.clone()
-        };
-        as_stored == *self
-    }
 }
 
 impl Record for FuelRecord {
-    accessors!(event.id);
+    alike!(event.id, names: vehicle_name);
 
     fn happened_at(&self) -> Timestamp {
         self.event.started_at
-    }
-
-    fn tells_the_same(&self, found: &Self) -> bool {
-        let as_stored = Self {
-            sequence: self.sequence,
-            revision: self.revision,
-            detected_at: self.detected_at,
-            origin: self.origin,
-            driver_id: self.driver_id,
-            vehicle_name: self.vehicle_name.clone(),
-            confirmed_at: self.confirmed_at,
-            ..found.clone()
-        };
-        as_stored == *self
     }
 }

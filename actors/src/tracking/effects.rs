@@ -4,38 +4,20 @@ use super::VehicleState;
 use crate::fuel::{FuelRecord, FuelRow};
 use crate::model::{Event, EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
 
-/// Why a stored fix was not evaluated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Quarantine {
-    /// Recorded too far ahead of the server's clock.
-    Future,
-    /// Less accurate than the vehicle's limit.
-    Accuracy,
-    /// It implies an impossible speed, and no next fix confirmed it yet.
-    Speed,
-    /// Recorded while the vehicle was out of service.
-    OutOfService,
-}
-
-impl Quarantine {
-    /// The word in the store.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Future => "future",
-            Self::Accuracy => "accuracy",
-            Self::Speed => "speed",
-            Self::OutOfService => "outOfService",
-        }
+words!(
+    /// Why a stored fix is not evaluated.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema), schema(as = QuarantineReason))]
+    Quarantine {
+        /// Recorded too far ahead of the server's clock.
+        Future = "future",
+        /// Less accurate than the vehicle's limit.
+        Accuracy = "accuracy",
+        /// It implies an impossible speed, and no next fix confirmed it.
+        Speed = "speed",
+        /// Recorded while the vehicle was out of service.
+        OutOfService = "outOfService",
     }
-
-    /// The value of a word, if it is one.
-    #[must_use]
-    pub fn from_word(word: &str) -> Option<Self> {
-        let all = [Self::Future, Self::Accuracy, Self::Speed, Self::OutOfService];
-        all.into_iter().find(|value| value.as_str() == word)
-    }
-}
+);
 
 /// What the engine knows of a row before the store has seen it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

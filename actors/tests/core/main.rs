@@ -9,6 +9,7 @@ mod edits;
 mod failures;
 mod fault;
 mod fences;
+mod lanes;
 mod late;
 #[path = "../ledger/mod.rs"]
 mod ledger;

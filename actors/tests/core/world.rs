@@ -5,6 +5,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout};
@@ -98,6 +99,7 @@ pub(crate) struct TestClock {
     panics: AtomicU64,
     stands: Mutex<Standstill>,
     changed: Condvar,
+    read_on: Mutex<Option<ThreadId>>,
 }
 
 #[derive(Default)]
@@ -113,6 +115,7 @@ impl TestClock {
             panics: AtomicU64::new(0),
             stands: Mutex::default(),
             changed: Condvar::new(),
+            read_on: Mutex::default(),
         })
     }
 
@@ -148,7 +151,13 @@ impl TestClock {
         self.stands().waiting
     }
 
+    /// The thread that read it last: of the vehicle that made the last step.
+    pub(crate) fn read_on(&self) -> Option<ThreadId> {
+        *self.read_on.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn read(&self) -> Timestamp {
+        *self.read_on.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current().id());
         let mut stands = self.stands();
         stands.waiting += 1;
         stands =

@@ -14,21 +14,9 @@ use crate::timelines::{Dated, Step, THE_END};
 
 const TANK_LITERS: f64 = 400.0;
 
-/// A lorry's day: a refuel, another one unseen, and a theft.
+/// A lorry's day, a reading each minute.
 fn day() -> Simulation {
-    let mut tank = Simulation::new(Rig { seconds_between: 60, ..Rig::quiet(TANK_LITERS) }, 0.4);
-    tank.drive(45.0);
-    tank.park(10.0);
-    tank.refuel(150.0, 50.0, false);
-    tank.park(10.0);
-    tank.drive(30.0);
-    tank.park(30.0);
-    tank.unseen(FuelEventKind::Refuel, 60.0, 120.0);
-    tank.park(20.0);
-    tank.drain(30.0, 6.0);
-    tank.park(40.0);
-    tank.drive(20.0);
-    tank
+    Simulation::day(Rig { seconds_between: 60, ..Rig::quiet(TANK_LITERS) }, false)
 }
 
 /// The day as a tracker reports it, in percent.

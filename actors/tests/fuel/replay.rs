@@ -1,24 +1,12 @@
 //! Events are a function of the readings: kept and loaded, repeated, late and replayed.
 
 use proptest::prelude::*;
-use waypost_actors::fuel::{FuelEvent, FuelEventKind, FuelState, Reading, Tank, step};
+use waypost_actors::fuel::{FuelEvent, FuelState, Reading, Tank, step};
 
 use crate::tank::{Rig, Simulation, detect, vehicle};
 
 fn day() -> Simulation {
-    let mut tank = Simulation::new(Rig::quiet(400.0), 0.4);
-    tank.drive(45.0);
-    tank.park(10.0);
-    tank.refuel(150.0, 50.0, false);
-    tank.park(10.0);
-    tank.drive(30.0);
-    tank.park(30.0);
-    tank.unseen(FuelEventKind::Refuel, 60.0, 120.0);
-    tank.park(20.0);
-    tank.drain(30.0, 6.0);
-    tank.park(40.0);
-    tank.drive(20.0);
-    tank
+    Simulation::day(Rig::quiet(400.0), false)
 }
 
 #[test]

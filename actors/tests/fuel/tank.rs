@@ -86,6 +86,23 @@ impl Simulation {
         }
     }
 
+    /// A lorry's day: a refuel, another one unseen, and a theft.
+    pub(crate) fn day(rig: Rig, idling: bool) -> Self {
+        let mut tank = Self::new(rig, 0.4);
+        tank.drive(45.0);
+        tank.park(10.0);
+        tank.refuel(150.0, 50.0, idling);
+        tank.park(10.0);
+        tank.drive(30.0);
+        tank.park(30.0);
+        tank.unseen(FuelEventKind::Refuel, 60.0, 120.0);
+        tank.park(20.0);
+        tank.drain(30.0, 6.0);
+        tank.park(40.0);
+        tank.drive(20.0);
+        tank
+    }
+
     pub(crate) fn now(&self) -> Timestamp {
         START.plus_seconds(f64::from(self.seconds))
     }

@@ -152,19 +152,16 @@ fn cell(x: f64, y: f64, side: usize) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
     use crate::load::Slice;
     use crate::systems::{Packing, encoder};
-    use crate::world::{Drive, Mix, Motion, Truth};
+    use crate::world::{Drive, Mix, Motion};
 
     #[test]
     fn the_floor_finds_what_the_oracle_finds() {
         let world =
             World { seed: 5, vehicles: 200, fences: 500, vertices: 40, mix: Mix::Poly, motion: Motion::Jump };
-        let (fixes, expected) = Drive::new(&world, Truth::new(make_fences(&world))).next(10);
-        let slice = Arc::new(Slice::new(fixes, expected));
+        let slice = Slice::next(&mut Drive::new(&world), 10);
         let mut encode = encoder(0, Packing::Fleet { connections: 1, fixes: 1 }, "", &[]);
         let mut pipeline = Pipeline::new(&world, 0);
         for fix in 0..slice.fixes.len() as u32 {

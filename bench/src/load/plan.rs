@@ -1,8 +1,9 @@
 //! What is sent on which connection when: every byte made before the clock starts.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use crate::world::{Fix, Transition};
+use crate::world::{Drive, Fix, Transition};
 
 /// Some rounds of a world and what the oracle says of them.
 #[derive(Debug, Default)]
@@ -18,6 +19,12 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// The next rounds of a drive.
+    pub(crate) fn next(drive: &mut Drive, rounds: u32) -> Arc<Self> {
+        let (fixes, transitions) = drive.next(rounds);
+        Arc::new(Self::new(fixes, transitions))
+    }
+
     pub(crate) fn new(fixes: Vec<Fix>, mut expected: Vec<Transition>) -> Self {
         expected.sort_unstable();
         let first_round = fixes.iter().map(|fix| fix.round).min().unwrap_or_default();

@@ -104,10 +104,3 @@ where
     runtime.shutdown_background();
     done
 }
-
-/// Resident memory of a process.
-pub(crate) fn rss_bytes(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
-    line.split_whitespace().next()?.parse::<u64>().ok().map(|kibibytes| kibibytes * 1024)
-}

@@ -14,7 +14,7 @@ mod tile38;
 mod traccar;
 mod waypost;
 
-pub(crate) use child::{Child, Ready, rss_bytes, server_loop};
+pub(crate) use child::{Child, Ready, server_loop};
 pub(crate) use floor::open_floor;
 #[cfg(test)]
 pub(crate) use items::encoder;

@@ -48,6 +48,13 @@ pub(crate) struct WaypostOptions {
     pub(crate) idle_vehicles: u32,
 }
 
+impl WaypostOptions {
+    /// Without a directory of its own and without idle vehicles.
+    pub(crate) fn new(world: &World, store: Store, packing: Packing) -> Self {
+        Self { world: world.clone(), store, packing, data_dir: None, idle_vehicles: 0 }
+    }
+}
+
 /// A running server with a world in it.
 pub(crate) struct Waypost {
     pub(crate) options: WaypostOptions,
@@ -67,12 +74,15 @@ pub(crate) fn begin_millis() -> i64 {
 }
 
 impl Waypost {
-    /// Starts it; `None` where its store is not installed.
+    /// Starts it; `None`, and says so, where its store is not installed.
     pub(crate) fn start(options: WaypostOptions) -> Result<Option<Self>> {
         let postgres = match options.store {
             Store::Postgres => match PrivatePostgres::start(&POSTGRES).map_err(anyhow::Error::msg)? {
                 Some(postgres) => Some(Arc::new(postgres)),
-                None => return Ok(None),
+                None => {
+                    println!("{:?}: skipped, not installed", options.store);
+                    return Ok(None);
+                }
             },
             Store::Null | Store::Sqlite => None,
         };

@@ -20,7 +20,7 @@ use crate::systems::{
     OPERATOR_EMAIL, OPERATOR_PASSWORD, Packing, Store, Subscription, Waypost, WaypostOptions,
 };
 use crate::table::{self, millis};
-use crate::world::{Drive, Truth, World, make_fences};
+use crate::world::{Drive, World};
 
 /// Editors side by side; each makes a fence, moves it and deletes it, over and over.
 const EDITORS: usize = 16;
@@ -52,22 +52,16 @@ pub(crate) fn w9(options: &Options) -> Result<()> {
     let world = &options.world;
     let mut rows = Vec::new();
     for &store in &options.store {
-        let packing = Packing::Own { fixes: 1 };
-        let started =
-            WaypostOptions { world: world.clone(), store, packing, data_dir: None, idle_vehicles: 0 };
-        let Some(waypost) = Waypost::start(started)? else {
-            println!("{store:?}: skipped, not installed");
-            continue;
-        };
+        let started = WaypostOptions::new(world, store, Packing::Own { fixes: 1 });
+        let Some(waypost) = Waypost::start(started)? else { continue };
         let (server, organization) =
             (format!("http://{}", waypost.child.ready.address), waypost.child.ready.organization.clone());
         let all = (0..world.vehicles).collect();
         let mut session = waypost.open(&[Subscription::AllEvents, Subscription::PositionsOf(all)])?;
-        let mut drive = Drive::new(world, Truth::new(make_fences(world)));
+        let mut drive = Drive::new(world);
         let rounds = (options.rate * options.seconds as f64 / f64::from(world.vehicles)).ceil() as u32;
         let mut turn = |edits: Option<f64>| -> Result<(Measured, Edited)> {
-            let (fixes, transitions) = drive.next(rounds.max(2));
-            let slice = Arc::new(Slice::new(fixes, transitions));
+            let slice = Slice::next(&mut drive, rounds.max(2));
             let editing = edits.map(|rate| Editing::start(&server, &organization, rate));
             let measured = run(&mut session, &slice, options.rate, 0.2)?;
             let edited = editing.map(Editing::stop).transpose()?.unwrap_or_default();

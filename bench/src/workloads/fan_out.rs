@@ -2,7 +2,6 @@
 //! bytes.
 
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -13,7 +12,7 @@ use crate::load::{Ear, Ears, SharedLog, Slice};
 use crate::run::{Measured, run};
 use crate::systems::{Child, Packing, Store, Subscription, Waypost, WaypostOptions};
 use crate::table::{self, megabytes};
-use crate::world::{Drive, Mix, Motion, Truth, World, make_fences};
+use crate::world::{Drive, Mix, Motion, World};
 
 const VEHICLES: u32 = 100;
 /// A slow dispatcher reads so many bytes each second.
@@ -42,26 +41,17 @@ pub(crate) fn w6(options: &Options) -> Result<()> {
         World { seed: 1, vehicles: VEHICLES, fences: 1, vertices: 100, mix: Mix::One, motion: Motion::Roam };
     let mut rows = Vec::new();
     for &count in &options.dispatchers {
-        let started = WaypostOptions {
-            world: world.clone(),
-            store: Store::Null,
-            packing: Packing::Own { fixes: 1 },
-            data_dir: None,
-            idle_vehicles: 0,
-        };
+        let started = WaypostOptions::new(&world, Store::Null, Packing::Own { fixes: 1 });
         let Some(waypost) = Waypost::start(started)? else { continue };
         let slow = count * options.slow / 100;
         let mut watching = vec![Subscription::AllEvents, Subscription::PositionsOf((0..VEHICLES).collect())];
         watching.extend((slow + 1..count).map(|_| Subscription::AllPositions));
         watching.extend((0..slow).map(|_| Subscription::Slowly(SLOW_BYTES)));
         let mut session = waypost.open(&watching)?;
-        let mut drive = Drive::new(&world, Truth::new(make_fences(&world)));
+        let mut drive = Drive::new(&world);
         let rounds = (options.rate * options.seconds as f64 / f64::from(VEHICLES)) as u32;
-        let mut next = || {
-            let (fixes, transitions) = drive.next(rounds.max(2));
-            Arc::new(Slice::new(fixes, transitions))
-        };
-        let quiet = run(&mut session, &next(), options.rate, 0.0)?;
+        let slice = Slice::next(&mut drive, rounds.max(2));
+        let quiet = run(&mut session, &slice, options.rate, 0.0)?;
         let floor = bare(count - slow, &quiet, options)?;
         rows.push(row(count - slow, &quiet, floor));
     }

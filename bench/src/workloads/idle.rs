@@ -1,18 +1,16 @@
 //! W7: what vehicles and sockets take that do nothing: memory, and CPU time.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use waypost::client::CpuMeter;
+use waypost::client::{CpuMeter, resident_bytes};
 
 use crate::load::Slice;
 use crate::run::run;
-use crate::systems::Subscription;
-use crate::systems::{Packing, Store, Waypost, WaypostOptions, rss_bytes};
+use crate::systems::{Packing, Store, Subscription, Waypost, WaypostOptions};
 use crate::table::{self, megabytes};
-use crate::world::{Drive, Mix, Motion, Truth, World, make_fences};
+use crate::world::{Drive, Mix, Motion, World};
 
 /// After whatever was begun, so long until memory is read.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
@@ -60,15 +58,14 @@ fn world(vehicles: u32) -> World {
 }
 
 fn started(vehicles: u32, idle_vehicles: u32) -> Result<Waypost> {
-    let packing = Packing::Own { fixes: 1 };
-    let options =
-        WaypostOptions { world: world(vehicles), store: Store::Null, packing, data_dir: None, idle_vehicles };
+    let usual = WaypostOptions::new(&world(vehicles), Store::Null, Packing::Own { fixes: 1 });
+    let options = WaypostOptions { idle_vehicles, ..usual };
     Waypost::start_on(options, None, crate::systems::begin_millis())
 }
 
 fn memory(waypost: &Waypost) -> u64 {
     std::thread::sleep(SETTLED_AFTER);
-    rss_bytes(waypost.child.pid()).unwrap_or_default()
+    resident_bytes(waypost.child.pid()).unwrap_or_default()
 }
 
 /// CPU milliseconds per minute.
@@ -97,13 +94,12 @@ fn sockets(options: &Options) -> Result<Vec<Vec<String>>> {
     let world = waypost.options.world.clone();
     let mut session = waypost.open(&[Subscription::AllEvents])?;
     std::thread::sleep(SETTLED_AFTER);
-    let opened = rss_bytes(pid).unwrap_or_default();
+    let opened = resident_bytes(pid).unwrap_or_default();
     let mut rows = vec![row("sockets, open", options.sockets, before, opened, still_of(pid, options))];
-    let mut drive = Drive::new(&world, Truth::new(make_fences(&world)));
-    let (fixes, transitions) = drive.next(2);
-    run(&mut session, &Arc::new(Slice::new(fixes, transitions)), 2_000.0, 0.0)?;
+    let mut drive = Drive::new(&world);
+    run(&mut session, &Slice::next(&mut drive, 2), 2_000.0, 0.0)?;
     std::thread::sleep(SETTLED_AFTER);
-    let reported = rss_bytes(pid).unwrap_or_default();
+    let reported = resident_bytes(pid).unwrap_or_default();
     let cpu = still_of(pid, options);
     rows.push(row("vehicles, reported a moment ago", options.sockets, opened, reported, cpu));
     Ok(rows)

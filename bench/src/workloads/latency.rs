@@ -3,7 +3,6 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
@@ -14,7 +13,7 @@ use crate::load::Slice;
 use crate::run::{Measured, run};
 use crate::systems::{Child, Packing, Store, Subscription, Waypost, WaypostOptions};
 use crate::table::{self, millis};
-use crate::world::{Drive, Truth, World, make_fences};
+use crate::world::{Drive, World};
 
 /// Fences of one dispatcher.
 const FENCES_EACH: u32 = 50;
@@ -51,20 +50,14 @@ pub(crate) fn w5(options: &Options) -> Result<()> {
     let world = &options.world;
     let mut rows = Vec::new();
     for &store in &options.store {
-        let packing = Packing::Own { fixes: 1 };
-        let started =
-            WaypostOptions { world: world.clone(), store, packing, data_dir: None, idle_vehicles: 0 };
-        let Some(waypost) = Waypost::start(started)? else {
-            println!("{store:?}: skipped, not installed");
-            continue;
-        };
+        let started = WaypostOptions::new(world, store, Packing::Own { fixes: 1 });
+        let Some(waypost) = Waypost::start(started)? else { continue };
         let mut session = waypost.open(&watching(options))?;
-        let mut drive = Drive::new(world, Truth::new(make_fences(world)));
+        let mut drive = Drive::new(world);
         for load in &options.load {
             let rate = options.highest * f64::from(*load) / 100.0;
             let rounds = (rate * options.seconds as f64 / f64::from(world.vehicles)).ceil().max(1.0) as u32;
-            let (fixes, transitions) = drive.next(rounds);
-            let slice = Arc::new(Slice::new(fixes, transitions));
+            let slice = Slice::next(&mut drive, rounds);
             let echo = echo()?;
             let measured = run(&mut session, &slice, rate, 0.2)?;
             rows.push(row(&session.name, *load, rate, &measured, echo));

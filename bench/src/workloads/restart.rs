@@ -1,6 +1,5 @@
 //! W8: killed, started again: how long until it answers and until its first events, which must be the right ones.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -11,7 +10,7 @@ use crate::load::Slice;
 use crate::run::run;
 use crate::systems::{Packing, Store, Subscription, Waypost, WaypostOptions};
 use crate::table;
-use crate::world::{Drive, Truth, World, make_fences};
+use crate::world::{Drive, World};
 
 /// Positions per second while it is probed.
 const PROBE_RATE: f64 = 1_000.0;
@@ -36,10 +35,7 @@ pub(crate) struct Options {
 pub(crate) fn w8(options: &Options) -> Result<()> {
     let mut rows = Vec::new();
     for &store in &options.store {
-        match one(options, store)? {
-            Some(row) => rows.push(row),
-            None => println!("{store:?}: skipped, not installed"),
-        }
+        rows.extend(one(options, store)?);
     }
     let headings = [
         "equality gate passed",
@@ -58,20 +54,15 @@ pub(crate) fn w8(options: &Options) -> Result<()> {
 fn one(options: &Options, store: Store) -> Result<Option<Vec<String>>> {
     let directory = tempfile::tempdir()?;
     let connections = 50.min(options.world.vehicles);
+    let packing = Packing::Fleet { connections, fixes: 32 };
     let started = WaypostOptions {
-        world: options.world.clone(),
-        store,
-        packing: Packing::Fleet { connections, fixes: 32 },
         data_dir: Some(directory.path().to_owned()),
-        idle_vehicles: 0,
+        ..WaypostOptions::new(&options.world, store, packing)
     };
     let Some(waypost) = Waypost::start(started.clone())? else { return Ok(None) };
     let (postgres, begin) = (waypost.postgres.clone(), waypost.begin_millis);
-    let mut drive = Drive::new(&options.world, Truth::new(make_fences(&options.world)));
-    let mut next = |rounds| {
-        let (fixes, transitions) = drive.next(rounds);
-        Arc::new(Slice::new(fixes, transitions))
-    };
+    let mut drive = Drive::new(&options.world);
+    let mut next = |rounds| Slice::next(&mut drive, rounds);
     let mut session = waypost.open(&[Subscription::AllEvents])?;
     let before = next(options.rounds.max(2));
     let measured = run(&mut session, &before, options.rate, 0.0)?;

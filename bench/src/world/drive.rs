@@ -5,7 +5,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 
-use super::fences::rounded;
+use super::fences::{make_fences, rounded};
 use super::{Motion, SOUTH, Transition, Truth, WEST, WIDTH, World};
 
 /// Degrees of latitude at 15 m/s in a second.
@@ -43,7 +43,7 @@ pub(crate) struct Drive {
 }
 
 impl Drive {
-    pub(crate) fn new(world: &World, truth: Truth) -> Self {
+    pub(crate) fn new(world: &World) -> Self {
         let mut dice = StdRng::seed_from_u64(world.seed);
         let vehicle = |_| Vehicle {
             place: Coord {
@@ -54,6 +54,7 @@ impl Drive {
             inside: Vec::new(),
         };
         let vehicles = (0..world.vehicles).map(vehicle).collect();
+        let truth = Truth::new(make_fences(world));
         Self { truth, motion: world.motion, dice, vehicles, round: 0 }
     }
 
@@ -134,13 +135,13 @@ impl Vehicle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::world::{Mix, make_fences};
+    use crate::world::Mix;
 
     #[test]
     fn the_same_seed_is_the_same_world_and_transitions_alternate() {
         let world =
             World { seed: 9, vehicles: 50, fences: 300, vertices: 12, mix: Mix::Poly, motion: Motion::Jump };
-        let drive = || Drive::new(&world, Truth::new(make_fences(&world)));
+        let drive = || Drive::new(&world);
         let (fixes, transitions) = drive().next(6);
         assert_eq!(fixes.len(), 300);
         assert!((fixes, transitions.clone()) == drive().next(6));

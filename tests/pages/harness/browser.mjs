@@ -9,6 +9,8 @@ const HERE = dirname(fileURLToPath(import.meta.url));
 const PICTURES = resolve(process.env.WAYPOST_TEST_PICTURES ?? join(HERE, "../../../target/pages"));
 /** How many times slower the page's processor is made: shows what only a fast machine does in time. */
 const SLOWER = Number(process.env.WAYPOST_TEST_SLOWER ?? 1);
+/** How long a page may take for anything: only a fault takes longer. */
+export const PATIENCE_MS = 60_000 * Math.max(1, SLOWER);
 /** A map that draws shows nothing new for a while: so many pictures in a row are like the one before. */
 const ALIKE = 3;
 // What a browser would otherwise say to its maker.
@@ -39,7 +41,7 @@ export function launch(...flags) {
  */
 export async function open(browser, server, options = {}) {
   const context = await browser.newContext({ baseURL: server.url, viewport: { width: 1280, height: 800 }, ...options });
-  context.setDefaultTimeout(45_000);
+  context.setDefaultTimeout(PATIENCE_MS);
   const page = await context.newPage();
   if (SLOWER > 1) await (await context.newCDPSession(page)).send("Emulation.setCPUThrottlingRate", { rate: SLOWER });
   const own = new URL(server.url).host;
@@ -73,9 +75,27 @@ export async function isLive(page) {
   await page.locator("[data-connection=live]").waitFor();
 }
 
-/** Waits until the page has nothing to wait for from the server. */
+/** Waits until the page has nothing to wait for from the server, and has drawn what it has: drawing may ask for more. */
 export async function isSettled(page) {
-  await page.locator("main[aria-busy=false]").waitFor();
+  const isDrawn = () => page.evaluate(() => new Promise((tell) => {
+    requestAnimationFrame(() => setTimeout(() => tell(document.querySelector("main").ariaBusy === "false")));
+  }));
+  do await page.locator("main[aria-busy=false]").waitFor();
+  while (!(await isDrawn()));
+}
+
+/** Goes to a view, `#/fleet/ID?query`, and waits until it stands: what is found then is not of the view before. */
+export async function visit(page, address) {
+  const [view] = address.replace(/^#\//, "").split("?");
+  await page.goto(`/${address}`);
+  await page.locator(`main[data-view="${view}"]`).waitFor();
+  await isLive(page);
+  await isSettled(page);
+}
+
+/** Waits until the map is drawn, where there can be one. */
+export async function hasMap(page) {
+  await page.locator("[data-map=ready]").waitFor();
 }
 
 /**

@@ -1,6 +1,12 @@
 // What a test puts into a server, all of it through the interface: organizations, people, vehicles, fences, fixes.
 
+import { randomUUID } from "node:crypto";
+
 import { ADMIN, PASSWORD } from "./server.mjs";
+
+/** A server that is too busy for a moment (503) is asked again; so often, on a machine that is busy too. */
+const MOST_TIMES = 100;
+const AGAIN_AFTER_MS = 200;
 
 let number = 0;
 
@@ -24,7 +30,15 @@ export class Client {
   async #ask(method, path, body) {
     const headers = body === undefined ? {} : { "Content-Type": "application/json" };
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
-    const answer = await fetch(this.url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
+    // sent again, it is done once
+    if (method === "POST" && this.token) headers["Idempotency-Key"] = randomUUID();
+    const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
+    let answer = await fetch(this.url + path, request);
+    for (let times = 1; answer.status === 503 && times < MOST_TIMES; times += 1) {
+      await answer.body?.cancel();
+      await new Promise((again) => setTimeout(again, AGAIN_AFTER_MS));
+      answer = await fetch(this.url + path, request);
+    }
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : null;

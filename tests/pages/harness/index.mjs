@@ -4,5 +4,6 @@ export { ADMIN, PASSWORD, Server } from "./server.mjs";
 export { Client, Fleet, Vehicle } from "./fleet.mjs";
 export { TileHost, archive } from "./tiles.mjs";
 export { Wire } from "./wire.mjs";
-export { isLive, isSettled, launch, open, picture, signIn } from "./browser.mjs";
+export { hasMap, isLive, isSettled, picture, signIn, visit } from "./browser.mjs";
 export { sample, views } from "./sample.mjs";
+export { eventually, setUp } from "./stage.mjs";

@@ -12,6 +12,8 @@ import { fileURLToPath } from "node:url";
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../..");
 export const PASSWORD = "correct horse battery";
 export const ADMIN = "root@example.org";
+/** A letter that is not there by then will not come. */
+const LETTER_MS = 60_000;
 
 function binary() {
   const path = resolve(ROOT, process.env.WAYPOST_TEST_BINARY ?? "target/debug/waypost");
@@ -100,6 +102,7 @@ export class Server {
    */
   async linkFor(recipient, kind) {
     const folder = join(this.dataDirectory, "mail");
+    const last = performance.now() + LETTER_MS;
     for (;;) {
       for (const name of existsSync(folder) ? await readdir(folder) : []) {
         if (!name.endsWith(".eml")) continue;
@@ -107,6 +110,7 @@ export class Server {
         const link = letter.match(/https?:\/\/\S+/g)?.find((address) => address.includes(`/${kind}/`));
         if (letter.includes(recipient) && link) return link;
       }
+      if (performance.now() > last) throw new Error(`no letter of the kind ${kind} to ${recipient}:\n${this.log}`);
       await new Promise((again) => setTimeout(again, 50));
     }
   }

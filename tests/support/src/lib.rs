@@ -16,6 +16,7 @@
 
 mod eventually;
 mod postgres;
+mod program;
 mod programs;
 mod redis;
 mod report;
@@ -24,6 +25,7 @@ mod store;
 
 pub use eventually::{Attempt, eventually};
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
+pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};
 pub use redis::{PrivateRedis, redis};
 pub use service::scratch;
 pub use store::{TestStore, run};

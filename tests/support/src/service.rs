@@ -217,7 +217,7 @@ fn watch_over(nest: &Nest, launch: &Launch) -> Result<(Child, Option<ChildStdin>
 }
 
 /// Sends a signal by its name; to a process that is gone it does nothing.
-fn send<'a>(signal: &str, processes: impl Iterator<Item = &'a str>) {
+pub(crate) fn send<'a>(signal: &str, processes: impl Iterator<Item = &'a str>) {
     let sent = Command::new("kill").args(["-s", signal]).args(processes).stderr(Stdio::null()).status();
     sent.expect("a Unix system has kill");
 }

@@ -73,8 +73,26 @@ export function prepare<P extends keyof paths, M extends Method>(method: M, path
   };
 }
 
+/** A server that is too busy for a moment (503) is asked again after so long. Milliseconds. */
+const PAUSES_MS = [400, 1200];
+
+/** Whether a request may be sent again, whatever became of it. */
+const isRepeatable = ({ method, headers }: Prepared) => method === "GET" || "Idempotency-Key" in headers;
+
 /** Sends a request as whoever the token names. */
 export async function send<T>(request: Prepared, token: string | undefined): Promise<T> {
+  for (const pause of isRepeatable(request) ? PAUSES_MS : []) {
+    try {
+      return await sendOnce<T>(request, token);
+    } catch (problem) {
+      if (!(problem instanceof Problem) || problem.status !== 503) throw problem;
+    }
+    await new Promise((again) => setTimeout(again, pause));
+  }
+  return sendOnce<T>(request, token);
+}
+
+async function sendOnce<T>(request: Prepared, token: string | undefined): Promise<T> {
   const init: RequestInit = { method: request.method, headers: token ? { ...request.headers, Authorization: `Bearer ${token}` } : request.headers };
   if (request.body !== undefined) init.body = request.body;
   if (request.signal) init.signal = request.signal;

@@ -3572,7 +3572,7 @@ export interface components {
          * @description Why a stored fix is not evaluated.
          * @enum {string}
          */
-        readonly QuarantineReason: "future" | "accuracy" | "speed";
+        readonly QuarantineReason: "future" | "accuracy" | "speed" | "outOfService";
         /**
          * @description How raw data is written.
          * @enum {string}

@@ -25,7 +25,6 @@ export class LiveFeed {
   #worker: Worker | null = null;
   /** Vehicles by the worker's number. */
   readonly #ids: string[] = [];
-  #isOn = false;
   #organizationId: string | undefined;
   #intervalMs = 1000;
   #cursor: string | undefined;
@@ -34,6 +33,8 @@ export class LiveFeed {
   #number = 0;
   #isOpen = false;
   #pause = 0;
+  /** Counts attempts to connect; only the newest may go on. */
+  #attempt = 0;
 
   constructor(hear: (said: Said) => void) {
     this.#hear = hear;
@@ -42,7 +43,6 @@ export class LiveFeed {
   /** Begins anew: `intervalMs` lies between two deltas at least, 0 to 60,000. */
   start(organizationId: string, intervalMs: number): void {
     this.stop();
-    this.#isOn = true;
     this.#organizationId = organizationId;
     this.#intervalMs = intervalMs;
     this.#cursor = undefined;
@@ -54,7 +54,6 @@ export class LiveFeed {
 
   /** Ends it; nothing is heard any more. */
   stop(): void {
-    this.#isOn = false;
     removeEventListener("online", this.#again);
     removeEventListener("offline", this.#cut);
     this.#drop();
@@ -69,20 +68,22 @@ export class LiveFeed {
 
   async #connect(): Promise<void> {
     this.#be(this.#attempts === 0 ? "connecting" : "reconnecting");
-    const organizationId = this.#organizationId;
+    this.#attempt += 1;
+    const attempt = this.#attempt;
     let ticket: string;
     try {
       ({ ticket } = await api.post("/v1/auth/ws-ticket"));
     } catch (problem) {
+      if (attempt !== this.#attempt) return;
       // nobody is signed in any more: the sign-in view takes over
       if (isSignedOut(problem)) this.stop();
-      else if (this.#isOn && organizationId === this.#organizationId) this.#wait();
+      else this.#wait();
       return;
     }
-    if (!this.#isOn || organizationId !== this.#organizationId || this.#isOpen) return;
+    if (attempt !== this.#attempt) return;
     this.#isOpen = true;
     this.#number += 1;
-    const filter = { organizationId };
+    const filter = { organizationId: this.#organizationId };
     const subscription = {
       type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events"], filter,
       minIntervalMs: this.#intervalMs, ...(this.#cursor ? { cursor: this.#cursor } : {}),
@@ -153,8 +154,10 @@ export class LiveFeed {
   /** The browser's network is gone, which its socket may not notice for minutes. */
   readonly #cut = (): void => this.#lost();
 
+  /** Ends the connection, and what was on its way to become one. */
   #drop(): void {
     clearTimeout(this.#pause);
+    this.#attempt += 1;
     if (this.#isOpen) this.#order({ do: "close" });
     this.#isOpen = false;
   }

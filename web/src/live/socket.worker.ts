@@ -2,17 +2,16 @@
 // columns. Watches whether the other side still answers, also while the page is busy or hidden.
 
 import { Numbering, buffersOf } from "./columns";
+import { Patience } from "./patience";
 import type { FeedVehicle, Numbered, Order, Report, Said } from "./protocol";
 
 /** Silence after which the server is asked whether it is there: at most so much of a cut's first second is lost. */
-const ASK_AFTER_MS = 400;
-/** Silence after which it is not, unless answers are known to take longer. */
-const SILENT_AFTER_MS = 850;
-/** Answers that take longer than this are no measure of the way, but of a server or a browser that was busy. */
-const LONGEST_ANSWER_MS = 500;
+const ASK_AFTER_MS = 300;
 /** A silent connection is given up: whatever the browser thinks, nobody is there. */
 const DEAD_AFTER_MS = 10_000;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 50;
+/** Of a time in which the worker did not run, no more counts as silence: what came in it is still to be read. */
+const LONGEST_GAP_MS = 250;
 
 const PING = JSON.stringify({ type: "ping" });
 const numbering = new Numbering();
@@ -25,21 +24,25 @@ function report(told: Report, buffers: ArrayBuffer[] = []): void {
 function open(connection: number, url: string, firstWords: readonly string[]): void {
   const socket = new WebSocket(url);
   let heardAt = performance.now();
+  let lookedAt = heardAt;
+  let silentMs = 0;
   let askedAt = 0;
-  let answersTakeMs = 0;
+  const patience = new Patience();
   let isSilent = false;
   const finish = (): void => {
     end();
     report({ connection, is: "closed" });
   };
   const look = setInterval(() => {
-    const silence = performance.now() - heardAt;
-    if (silence > DEAD_AFTER_MS) finish();
-    else if (silence > SILENT_AFTER_MS + 2 * answersTakeMs && !isSilent) {
+    const now = performance.now();
+    silentMs += Math.min(LONGEST_GAP_MS, now - lookedAt);
+    lookedAt = now;
+    if (now - heardAt > DEAD_AFTER_MS) finish();
+    else if (silentMs > ASK_AFTER_MS + patience.milliseconds && !isSilent) {
       isSilent = true;
       report({ connection, is: "silent" });
-    } else if (silence > ASK_AFTER_MS && askedAt === 0 && socket.readyState === WebSocket.OPEN) {
-      askedAt = performance.now();
+    } else if (silentMs > ASK_AFTER_MS && askedAt === 0 && socket.readyState === WebSocket.OPEN) {
+      askedAt = now;
       socket.send(PING);
     }
   }, LOOK_EVERY_MS);
@@ -53,11 +56,13 @@ function open(connection: number, url: string, firstWords: readonly string[]): v
   socket.onclose = finish;
   socket.onmessage = ({ data }: MessageEvent<string>) => {
     heardAt = performance.now();
+    silentMs = 0;
+    lookedAt = heardAt;
     if (isSilent) report({ connection, is: "heard" });
     isSilent = false;
     const said = JSON.parse(data) as Said<readonly FeedVehicle[]>;
     if (said.type === "pong" && askedAt > 0) {
-      answersTakeMs = (answersTakeMs + Math.min(LONGEST_ANSWER_MS, heardAt - askedAt)) / 2;
+      patience.learn(heardAt - askedAt);
       askedAt = 0;
     }
     tell(connection, said);

@@ -1,14 +1,13 @@
-// The map as a part of the page: loaded after the page stands, and missing with a reason where it cannot be.
+// The map of the fleet as it is: what the live view shows on it.
 
 import { type Signal, effect, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
 
-import { sentence } from "../api/problem";
 import { fences, inside, organization, positions, vehicleName, vehicles } from "../state/fleet";
 import { standings } from "../state/standing";
-import { theme } from "../state/theme";
+import { onTheme } from "../state/theme";
 import { strings } from "../strings";
 import type { FleetMap } from "./fleet_map";
+import { type Begin, MapFrame } from "./MapFrame";
 import type { Point } from "./geodesic";
 
 /** What the map shows beside the fleet, and what it is told to do. */
@@ -22,39 +21,15 @@ export interface MapLinks {
 }
 
 export function MapPanel({ links }: { links: MapLinks }) {
-  const container = useRef<HTMLDivElement>(null);
   const map = useSignal<FleetMap | null>(null);
-  const state = useSignal<"loading" | "ready" | "missing">("loading");
-  const reason = useSignal("");
-
-  useEffect(() => {
-    let end = () => {};
-    let isGone = false;
-    const element = container.current as HTMLDivElement;
-    load(element, () => { state.value = "ready"; })
-      .then((loaded) => {
-        if (isGone) return loaded.remove();
-        map.value = loaded;
-        end = connect(loaded, links);
-      })
-      .catch((error: unknown) => {
-        reason.value = whyMissing(error);
-        state.value = "missing";
-      });
-    return () => {
-      isGone = true;
-      end();
+  const load = async (): Promise<Begin> => {
+    const { FleetMap } = await import("./fleet_map");
+    return (element, whenReady) => {
+      map.value = new FleetMap(element, whenReady);
+      return connect(map.value, links);
     };
-  }, []);
-
-  return (
-    <section class="map-panel" aria-label={strings.live.map} data-map={state}>
-      <div ref={container} class="map" hidden={state.value === "missing"} />
-      {state.value === "loading" && <p class="map-note">{strings.map.loading}</p>}
-      {state.value === "missing" && <p class="map-note" role="status">{reason}</p>}
-      {map.value && <Controls map={map.value} links={links} />}
-    </section>
-  );
+  };
+  return <MapFrame label={strings.live.map} load={load}>{() => map.value && <Controls map={map.value} links={links} />}</MapFrame>;
 }
 
 function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
@@ -69,38 +44,12 @@ function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
   );
 }
 
-function hasWebgl2(): boolean {
-  return document.createElement("canvas").getContext("webgl2") !== null;
-}
-
-/** Why there is no map, as a sentence. */
-export const whyMissing = (error: unknown): string => (hasWebgl2() ? strings.map.failed(sentence(error)) : strings.map.noWebgl);
-
-/** The map's program, which is most of the page's bytes, and a map. */
-export async function load(container: HTMLElement, whenReady: () => void, isLive = true): Promise<FleetMap> {
-  const { FleetMap } = await import("./fleet_map");
-  const map = new FleetMap(container, whenReady, isLive);
-  // for tests, and for whoever looks into the page
-  Object.assign(container, { fleetMap: map });
-  return map;
-}
-
 /** Fences on the map, kept up to date until the returned function is called. */
 export function showFences(map: FleetMap): () => void {
   return effect(() => {
     inside.revision.value;
     const occupied = new Set(inside.fences());
     map.setFences(fences.value.values(), (id) => occupied.has(id));
-  });
-}
-
-/** The map's colours follow the page's. */
-export function followTheme(map: FleetMap): () => void {
-  let shown = theme.peek();
-  return effect(() => {
-    if (theme.value === shown) return;
-    shown = theme.value;
-    map.restyle();
   });
 }
 
@@ -115,7 +64,7 @@ function connect(map: FleetMap, { chosen, isFollowing, trail, pick }: MapLinks):
       map.forget();
     }),
     showFences(map),
-    followTheme(map),
+    onTheme(() => map.restyle()),
     effect(() => {
       positions.revision.value;
       vehicles.value;

@@ -62,12 +62,16 @@ export class FleetMap {
   #chosen: string | null = null;
   #namedAt = 0;
   #isFollowing = false;
+  /** Whether the vehicle that is followed went on while the map was on its way to it. */
+  #isBehind = false;
   #isFitted = false;
   readonly #isLive: boolean;
 
   /** `isLive`: whether vehicles have names and leave wakes; a replay has one vehicle and its whole trail. */
   constructor(container: HTMLElement, whenReady: () => void, isLive = true) {
     this.#isLive = isLive;
+    // for tests, and for whoever looks into the page
+    Object.assign(container, { fleetMap: this });
     this.map = new MapLibre({
       container,
       style: style(null),
@@ -85,6 +89,7 @@ export class FleetMap {
     this.map.addControl(new ScaleControl({ unit: "metric" }), "bottom-left");
     this.map.on("style.load", () => this.#fillAll());
     this.map.on("moveend", () => this.#look());
+    this.map.on("moveend", () => { if (this.#isBehind) this.#keepInView(); });
     this.map.on("dragstart", () => this.#endFollowing());
     this.map.on("click", ({ point }) => this.onPick(this.vehicleAt(point.x, point.y)));
     this.map.on("mousemove", ({ point }) => {
@@ -236,7 +241,8 @@ export class FleetMap {
 
   #keepInView(): void {
     const place = this.#isFollowing ? this.#place(this.#chosen) : null;
-    if (place && !this.map.isMoving()) this.#moveTo(place, this.map.getZoom());
+    this.#isBehind = place !== null && this.map.isMoving();
+    if (place && !this.#isBehind) this.#moveTo(place, this.map.getZoom());
   }
 
   #showNames(): void {

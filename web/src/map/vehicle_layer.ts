@@ -1,10 +1,11 @@
 // Vehicles on the map, drawn from columns of numbers by the graphics processor: an arrow for who moves, a square for who
 // stands, a disc for who is only seen, a cross for who is silent. Ten thousand cost little more than ten.
 
-import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
+import type { Map as MapLibre } from "maplibre-gl";
 
 import { mercatorX, mercatorY } from "./mercator";
-import { type Rgb, look, program, readRows } from "./webgl";
+import { RowsLayer, type Uniforms } from "./rows_layer";
+import type { Rgb } from "./webgl";
 
 /** Vehicles to draw; rows 0 to `count` - 1. */
 export interface Drawn {
@@ -107,26 +108,16 @@ interface Colors {
   readonly ring: Rgb;
 }
 
-/** The layer; goes on with what it was last given after the map's style was changed. */
-export class VehicleLayer implements CustomLayerInterface {
-  readonly type = "custom";
-  readonly renderingMode = "2d";
-  readonly id = "vehicles";
-  #map: MapLibre | null = null;
-  #gl: WebGL2RenderingContext | null = null;
-  #program: WebGLProgram | null = null;
-  #array: WebGLVertexArrayObject | null = null;
-  #buffer: WebGLBuffer | null = null;
+export class VehicleLayer extends RowsLayer {
   #data = new Float32Array(0);
   /** Mercator, 0 to 1, for finding what is under the pointer. */
   #x = new Float64Array(0);
   #y = new Float64Array(0);
   #count = 0;
-  #isChanged = false;
-
   readonly #colors: () => Colors;
 
   constructor(colors: () => Colors) {
+    super("vehicles", { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], divisor: 1 });
     this.#colors = colors;
   }
 
@@ -152,8 +143,7 @@ export class VehicleLayer implements CustomLayerInterface {
       this.#data[at + 5] = (isLost ? MOVING_SOMEWHERE : standing) + (row === chosen ? CHOSEN : 0);
     }
     this.#count = count;
-    this.#isChanged = true;
-    this.#map?.triggerRepaint();
+    this.changed();
   }
 
   /**
@@ -175,48 +165,18 @@ export class VehicleLayer implements CustomLayerInterface {
     return found;
   }
 
-  onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
-    this.#map = map;
-    this.#gl = gl;
-    this.#program = program(gl, VERTEX, FRAGMENT);
-    this.#buffer = gl.createBuffer();
-    this.#array = gl.createVertexArray();
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    readRows(gl, this.#program, [["high", 2], ["low", 2], ["heading", 1], ["standing", 1]], 1);
-    gl.bindVertexArray(null);
-    this.#isChanged = true;
+  protected rows(): Float32Array {
+    return this.#data.subarray(0, this.#count * FLOATS_PER_VEHICLE);
   }
 
-  onRemove(_: MapLibre, gl: WebGL2RenderingContext): void {
-    gl.deleteProgram(this.#program);
-    gl.deleteBuffer(this.#buffer);
-    gl.deleteVertexArray(this.#array);
-    this.#gl = null;
-  }
-
-  render(gl: WebGL2RenderingContext): void {
-    const [map, drawing] = [this.#map, this.#program];
-    if (!map || !drawing || !this.#gl || this.#count === 0) return;
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    if (this.#isChanged) gl.bufferData(gl.ARRAY_BUFFER, this.#data.subarray(0, this.#count * FLOATS_PER_VEHICLE), gl.DYNAMIC_DRAW);
-    this.#isChanged = false;
-    gl.useProgram(drawing);
-    const at = (name: string) => gl.getUniformLocation(drawing, name);
-    look(gl, at, map);
+  protected paint(gl: WebGL2RenderingContext, at: Uniforms, map: MapLibre): void {
     gl.uniform1f(at("radius"), radiusAt(map.getZoom()));
     gl.uniform1f(at("ratio"), map.getPixelRatio());
     const { standings, rim, ring } = this.#colors();
     gl.uniform3fv(at("colors"), standings.flat());
     gl.uniform3fv(at("rim"), rim);
     gl.uniform3fv(at("ring"), ring);
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    gl.disable(gl.DEPTH_TEST);
-    gl.disable(gl.CULL_FACE);
     gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, this.#count);
-    gl.bindVertexArray(null);
   }
 
   #grow(count: number): void {

@@ -1,10 +1,9 @@
 // Where everybody has just been: a thin line behind each vehicle that fades. Where there are no streets on the map, these
 // draw them.
 
-import type { CustomLayerInterface, Map as MapLibre } from "maplibre-gl";
-
 import { mercatorX, mercatorY } from "./mercator";
-import { type Rgb, look, program, readRows } from "./webgl";
+import { RowsLayer, type Uniforms } from "./rows_layer";
+import type { Rgb } from "./webgl";
 import type { Drawn } from "./vehicle_layer";
 
 /** Pieces that are kept, the newest ones. */
@@ -41,23 +40,15 @@ void main() {
 }`;
 
 /** The layer; keeps its lines when the map's style is changed. */
-export class WakeLayer implements CustomLayerInterface {
-  readonly type = "custom";
-  readonly renderingMode = "2d";
-  readonly id = "wakes";
+export class WakeLayer extends RowsLayer {
   readonly #began = performance.now();
   readonly #data = new Float32Array(PIECES * FLOATS_PER_PIECE);
   readonly #last = new Map<string, readonly [x: number, y: number]>();
-  #map: MapLibre | null = null;
-  #program: WebGLProgram | null = null;
-  #array: WebGLVertexArrayObject | null = null;
-  #buffer: WebGLBuffer | null = null;
   #count = 0;
-  #isChanged = false;
-
   readonly #ink: () => Rgb;
 
   constructor(ink: () => Rgb) {
+    super("wakes", { vertex: VERTEX, fragment: FRAGMENT, columns: [["high", 2], ["low", 2], ["drawn_at", 1]], divisor: 0 });
     this.#ink = ink;
   }
 
@@ -79,45 +70,21 @@ export class WakeLayer implements CustomLayerInterface {
     this.#last.clear();
     this.#count = 0;
     this.#data.fill(0);
-    this.#isChanged = true;
+    this.changed();
   }
 
-  onAdd(map: MapLibre, gl: WebGL2RenderingContext): void {
-    this.#map = map;
-    this.#program = program(gl, VERTEX, FRAGMENT);
-    this.#buffer = gl.createBuffer();
-    this.#array = gl.createVertexArray();
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    readRows(gl, this.#program, [["high", 2], ["low", 2], ["drawn_at", 1]], 0);
-    gl.bindVertexArray(null);
-    this.#isChanged = true;
+  protected rows(): Float32Array {
+    return this.#data.subarray(0, this.#pieces * FLOATS_PER_PIECE);
   }
 
-  onRemove(_: MapLibre, gl: WebGL2RenderingContext): void {
-    gl.deleteProgram(this.#program);
-    gl.deleteBuffer(this.#buffer);
-    gl.deleteVertexArray(this.#array);
-    this.#program = null;
-  }
-
-  render(gl: WebGL2RenderingContext): void {
-    const [map, drawing] = [this.#map, this.#program];
-    const pieces = Math.min(this.#count, PIECES);
-    if (!map || !drawing || pieces === 0) return;
-    gl.bindVertexArray(this.#array);
-    gl.bindBuffer(gl.ARRAY_BUFFER, this.#buffer);
-    if (this.#isChanged) gl.bufferData(gl.ARRAY_BUFFER, this.#data.subarray(0, pieces * FLOATS_PER_PIECE), gl.DYNAMIC_DRAW);
-    this.#isChanged = false;
-    gl.useProgram(drawing);
-    const at = (name: string) => gl.getUniformLocation(drawing, name);
-    look(gl, at, map);
+  protected paint(gl: WebGL2RenderingContext, at: Uniforms): void {
     gl.uniform1f(at("now"), this.#seconds());
     gl.uniform3fv(at("ink"), this.#ink());
-    gl.enable(gl.BLEND);
-    gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
-    gl.drawArrays(gl.LINES, 0, pieces * 2);
-    gl.bindVertexArray(null);
+    gl.drawArrays(gl.LINES, 0, this.#pieces * 2);
+  }
+
+  get #pieces(): number {
+    return Math.min(this.#count, PIECES);
   }
 
   #seconds(): number {
@@ -135,6 +102,6 @@ export class WakeLayer implements CustomLayerInterface {
       this.#data[at++] = this.#seconds();
     }
     this.#count += 1;
-    this.#isChanged = true;
+    this.changed();
   }
 }

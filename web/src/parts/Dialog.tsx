@@ -26,8 +26,10 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     event.preventDefault();
     onClose();
   };
+  // a browser may close it without asking; when it was taken away, that is known
+  const closed = () => { if (dialog.current) onClose(); };
   return (
-    <dialog ref={dialog} aria-labelledby={id} onCancel={cancel}>
+    <dialog ref={dialog} aria-labelledby={id} onCancel={cancel} onClose={closed}>
       <h2 id={id}>{title}</h2>
       {children}
     </dialog>

@@ -2,7 +2,7 @@
 
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useId } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 
 import { notice } from "../state/notices";
 import { organization } from "../state/fleet";
@@ -15,13 +15,17 @@ const MOST_ROWS = 200;
 /** A list that belongs to the organization shown: loaded with it, and again when asked; null until it is there. */
 export function useList<T>(load: () => Promise<readonly T[]>): { items: Signal<readonly T[] | null>; reload: () => Promise<void> } {
   const items = useSignal<readonly T[] | null>(null);
+  const newest = useRef(0);
   const reload = async () => {
-    const whose = organization.peek()?.id;
+    newest.current += 1;
+    const asked = newest.current;
     const found = await load();
-    if (organization.peek()?.id === whose) items.value = found;
+    // answers may overtake each other
+    if (asked === newest.current) items.value = found;
   };
   useSignalEffect(() => {
     organization.value?.id;
+    newest.current += 1;
     items.value = null;
     queueMicrotask(() => reload().catch(notice));
   });

@@ -24,7 +24,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         <ThemeChoice />
         {me.value && <button type="button" title={me.value.email} onClick={() => void signOut()}>{strings.signIn.signOut}</button>}
       </header>
-      <main id="content" tabIndex={-1} aria-busy={isAsking.value}>{children}</main>
+      <main id="content" tabIndex={-1} aria-busy={isAsking.value} data-view={route.value.parts.join("/")}>{children}</main>
     </>
   );
 }

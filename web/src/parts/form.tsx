@@ -3,7 +3,7 @@
 
 import { type Signal, signal } from "@preact/signals";
 import { type ComponentChildren, createContext } from "preact";
-import { useContext, useId, useMemo, useRef, useState } from "preact/hooks";
+import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Problem, sentence } from "../api/problem";
 import { strings } from "../strings";
@@ -22,6 +22,11 @@ function written(value: unknown, [step, ...rest]: readonly string[], leaf: unkno
   return { ...members, [step as string]: rest.length > 0 ? written(members[step as string], rest, leaf) : leaf };
 }
 
+/** The members of one that are other than those of another. */
+function differing(now: Members, from: Members): Members {
+  return Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(from[name])));
+}
+
 /** What is being written: the object as it is now, what is wrong with it, and whether it is on its way. */
 export class Draft {
   readonly value: Signal<Members>;
@@ -32,7 +37,8 @@ export class Draft {
   readonly isBusy = signal(false);
   /** The pointers that a field of the form shows. */
   readonly shown = new Set<string>();
-  readonly #initial: Members;
+  /** The object as it is elsewhere, as far as we know. */
+  #initial: Members;
 
   constructor(initial: Members) {
     this.#initial = initial;
@@ -50,8 +56,14 @@ export class Draft {
 
   /** The members that are other than at first, for a PUT; what nobody touched is left to others. */
   changes(): Members {
-    const now = this.value.peek();
-    return Object.fromEntries(Object.entries(now).filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(this.#initial[name])));
+    return differing(this.value.peek(), this.#initial);
+  }
+
+  /** The object has become another elsewhere: takes that over, but for the members that somebody is writing here. */
+  rebase(now: Members): void {
+    const touched = this.changes();
+    this.#initial = now;
+    this.value.value = { ...now, ...touched };
   }
 
   /** What is wrong at a pointer or below it. */
@@ -70,8 +82,10 @@ export class Draft {
     this.isBusy.value = true;
     this.refused.value = NONE;
     this.said.value = "";
+    const [sent, before] = [this.value.peek(), this.#initial];
     try {
       await work();
+      this.#keep(sent, before);
       return true;
     } catch (problem) {
       if (problem instanceof Problem) this.refused.value = problem.fields;
@@ -81,13 +95,28 @@ export class Draft {
       this.isBusy.value = false;
     }
   }
+
+  /** What was sent is what is elsewhere; what was typed while it was on its way is not. */
+  #keep(sent: Members, before: Members): void {
+    if (this.#initial === before) this.#initial = sent;
+    else this.value.value = { ...this.#initial, ...differing(this.value.peek(), sent) };
+  }
 }
 
 const DraftContext = createContext<Draft>(new Draft({}));
 /** The draft of the form around. */
 export const useFormDraft = (): Draft => useContext(DraftContext);
-/** A draft of its own for a component; begins anew when `key` changes. */
-export const useDraft = (initial: () => Members, key?: unknown): Draft => useMemo(() => new Draft(initial()), [key]);
+/** A draft of its own for a component; `version` tells when what `initial` reads has become another. */
+export function useDraft(initial: () => Members, version?: unknown): Draft {
+  const draft = useMemo(() => new Draft(initial()), []);
+  const known = useRef(version);
+  useLayoutEffect(() => {
+    if (known.current === version) return;
+    known.current = version;
+    draft.rebase(initial());
+  }, [version]);
+  return draft;
+}
 
 interface FormProps {
   readonly draft: Draft;

@@ -48,22 +48,29 @@ export const fenceName = (id: string): string => fences.value.get(id)?.name ?? i
 /** The organization that lists are asked for: operators must name it, others need not. */
 export const scope = computed(() => ({ organizationId: organization.value?.id }));
 
+/** Asks for something of the organization shown; when another one is shown by the time of the answer, nothing is done with it. */
+async function ofShown<T>(ask: () => Promise<T>, take: (found: T) => void): Promise<void> {
+  const whose = organization.peek()?.id;
+  const found = await ask();
+  if (organization.peek()?.id === whose) take(found);
+}
+
 /** Loads the vehicles' master data again: after one was changed. */
-export const loadVehicles = once(async () => {
-  const list = await all((page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } }));
-  vehicles.value = new Map(list.map((vehicle) => [vehicle.id, vehicle]));
-});
+export const loadVehicles = once(() => ofShown(
+  () => all((page) => api.get("/v1/vehicles", { query: { ...page, ...scope.value, include: "none", sort: "name" } })),
+  (list) => { vehicles.value = new Map(list.map((vehicle) => [vehicle.id, vehicle])); },
+));
 
 /** Loads the fences again: after one was changed. */
-export const loadFences = once(async () => {
-  const list = await all((page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } }));
-  fences.value = new Map(list.map((fence) => [fence.id, fence]));
-});
+export const loadFences = once(() => ofShown(
+  () => all((page) => api.get("/v1/geofences", { query: { ...page, ...scope.value, geometry: "full", sort: "name" } })),
+  (list) => { fences.value = new Map(list.map((fence) => [fence.id, fence])); },
+));
 
-async function loadEvents(): Promise<void> {
-  const { data } = await api.get("/v1/geofence-events", { query: { ...scope.value, limit: EVENTS_AT_START } });
-  events.add(...data);
-}
+const loadEvents = () => ofShown(
+  () => api.get("/v1/geofence-events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
+  ({ data }) => events.add(...data),
+);
 
 /** Shows another organization. */
 export function choose(chosen: Organization): void {

@@ -1,6 +1,6 @@
 // Light or dark: as the system has it, unless somebody chose.
 
-import { computed, effect, signal } from "@preact/signals";
+import { computed, effect, signal, untracked } from "@preact/signals";
 
 export type Choice = "auto" | "light" | "dark";
 
@@ -23,3 +23,13 @@ effect(() => {
   localStorage.setItem(KEY, choice.value);
   document.documentElement.dataset.theme = theme.value;
 });
+
+/** Calls whenever another theme is in force, until the returned function is called. */
+export function onTheme(act: () => void): () => void {
+  let known = theme.peek();
+  return effect(() => {
+    if (theme.value === known) return;
+    known = theme.value;
+    untracked(act);
+  });
+}

@@ -5,7 +5,7 @@ import { type ReadonlySignal, type Signal, effect, untracked } from "@preact/sig
 import type { ShapeSpec } from "../../api/schema";
 import type { Fence } from "../../api/types";
 import { fences, inside } from "../../state/fleet";
-import { theme } from "../../state/theme";
+import { onTheme } from "../../state/theme";
 import { strings } from "../../strings";
 import { FleetMap } from "../fleet_map";
 import { token } from "../tokens";
@@ -59,7 +59,10 @@ export class DrawSession {
         this.#map.setFences([...fences.value.values()].filter(({ id }) => id !== isOpen), (id) => occupied.has(id));
       }),
       effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
-      this.#followTheme(),
+      onTheme(() => {
+        this.#end();
+        this.#map.restyle();
+      }),
     );
   }
 
@@ -78,16 +81,6 @@ export class DrawSession {
     const bounds: [[number, number], [number, number]] = [[west, south], [east < west ? east + 360 : east, north]];
     // what opens beside the map makes it narrower first
     requestAnimationFrame(() => this.#map.map.resize().fitBounds(bounds, { padding: 72, maxZoom: 16, animate: false }));
-  }
-
-  #followTheme(): () => void {
-    let shown = theme.peek();
-    return effect(() => {
-      if (theme.value === shown) return;
-      shown = theme.value;
-      this.#end();
-      this.#map.restyle();
-    });
   }
 
   /** A new style has taken the drawing's layers away. */

@@ -1,12 +1,12 @@
 // What a driver drives and drove; assigning and unassigning.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
-import type { PageOfAssignedVehicle } from "../../api/schema";
 import type { Driver } from "../../api/types";
 import { dayAndTime } from "../../format";
+import { useAnswer } from "../../parts/answer";
 import { Dialog } from "../../parts/Dialog";
 import { CheckField, Form, SelectField, useDraft } from "../../parts/form";
 import { loadVehicles, scope, vehicles } from "../../state/fleet";
@@ -56,19 +56,16 @@ export function Assignments({ driver, reload }: Props) {
 }
 
 function Past({ driver }: { driver: Driver }) {
-  const past = useSignal<PageOfAssignedVehicle["data"]>([]);
-  useSignalEffect(() => {
+  const past = useAnswer(() => {
     const query = { ...scope.peek(), state: "past" as const, limit: PAST_SHOWN };
-    api.get("/v1/drivers/{driverId}/vehicles", { path: { driverId: driver.id }, query })
-      .then(({ data }) => { past.value = data; })
-      .catch(notice);
+    return api.get("/v1/drivers/{driverId}/vehicles", { path: { driverId: driver.id }, query });
   });
-  if (past.value.length === 0) return null;
+  if (!past.value?.data.length) return null;
   return (
     <section class="part" aria-label={words.past}>
       <header><h3>{words.past}</h3></header>
       <ul class="lines">
-        {past.value.map(({ id, vehicle, startedAt, endedAt, endReason }) => (
+        {past.value.data.map(({ id, vehicle, startedAt, endedAt, endReason }) => (
           <li key={id}>
             <b>{vehicle.name}</b>
             <span class="quiet">{dayAndTime(startedAt)} – {endedAt && dayAndTime(endedAt)}{endReason && `, ${words.ended[endReason]}`}</span>

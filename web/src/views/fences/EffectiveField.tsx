@@ -8,11 +8,15 @@ import { strings } from "../../strings";
 
 const words = strings.manage.fences;
 
+type Choice = "now" | "always" | "at";
+
+const choiceOf = (from: unknown): Choice => (from === undefined ? "now" : from === null ? "always" : "at");
+
 /** `now` is from when on the present version holds; null is always. */
 export function EffectiveField({ now, isNew }: { now: string | null | undefined; isNew: boolean }) {
   const draft = useFormDraft();
-  const [choice, choose] = useState<"now" | "always" | "at">("now");
-  const pick = (picked: "now" | "always" | "at") => {
+  const [choice, choose] = useState(() => choiceOf(draft.at("/effectiveFrom")));
+  const pick = (picked: Choice) => {
     choose(picked);
     draft.put("/effectiveFrom", picked === "always" ? null : undefined);
   };
@@ -21,7 +25,7 @@ export function EffectiveField({ now, isNew }: { now: string | null | undefined;
       {!isNew && <p class="quiet">{now ? dayAndTime(now) : words.effectiveAlways}</p>}
       <Field of="/effectiveFrom" label={words.effectiveFrom} hint={words.effectiveHint}>
         {(bound) => (
-          <select {...bound} value={choice} onChange={(event) => pick(event.currentTarget.value as "now" | "always" | "at")}>
+          <select {...bound} value={choice} onChange={(event) => pick(event.currentTarget.value as Choice)}>
             <option value="now">{words.effectiveNow}</option>
             <option value="always">{words.effectiveAlways}</option>
             <option value="at">{words.effectiveAt}</option>

@@ -7,7 +7,7 @@ import type { CreateGeofenceBody, UpdateGeofenceBody } from "../../api/schema";
 import type { Fence } from "../../api/types";
 import type { Tool } from "../../map/draw/shape_drawing";
 import { Confirm } from "../../parts/Dialog";
-import { CheckField, Draft, Field, Form, Group, TextField, useFormDraft } from "../../parts/form";
+import { CheckField, type Draft, Field, Form, Group, type Members, TextField, useFormDraft } from "../../parts/form";
 import { organization, scope } from "../../state/fleet";
 import { strings } from "../../strings";
 import { EffectiveField } from "./EffectiveField";
@@ -18,13 +18,13 @@ const words = strings.manage.fences;
 const FIRST_RADIUS_METERS = 200;
 
 /** What a form of a fence writes; `effectiveFrom` only when somebody says so. */
-export function fenceDraft(fence: Fence | null): Draft {
+export function fenceMembers(fence: Fence | null): Members {
   if (!fence) {
     const shape = { type: "circle", center: { latitude: null, longitude: null }, radiusMeters: FIRST_RADIUS_METERS };
-    return new Draft({ enabled: true, shape, rules: organization.peek()?.settings?.geofenceDefaults ?? {} });
+    return { enabled: true, shape, rules: organization.peek()?.settings?.geofenceDefaults ?? {} };
   }
   const { name, description, category, color, enabled, shape, rules } = fence;
-  return new Draft({ name, description, category, color, enabled, shape, rules });
+  return { name, description, category, color, enabled, shape, rules };
 }
 
 interface Props {
@@ -63,7 +63,7 @@ export function FenceForm({ fence, draft, tool, onSaved, onGone }: Props) {
         <TextField of="/description" label={words.description} rows={2} />
         <CheckField of="/enabled" label={words.enabled} />
         <Group title={words.rules}><RuleFields of="/rules" /></Group>
-        <Group title={words.effectiveFrom}><EffectiveField now={fence?.effectiveFrom} isNew={!fence} /></Group>
+        <Group title={words.effectiveFrom}><EffectiveField key={fence?.updatedAt} now={fence?.effectiveFrom} isNew={!fence} /></Group>
       </Form>
       {fence && isAsking.value && (
         <Confirm title={words.remove(fence.name)} text={words.removeText} action={strings.manage.form.delete} work={remove} onClose={() => { isAsking.value = false; }} />

@@ -1,7 +1,7 @@
 // Fences: the list, the map on which they are drawn, and what is said of the one that is open.
 
 import { batch, computed, useComputed, useSignal } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 
 import { may } from "../../api/permissions";
 import type { ShapeSpec } from "../../api/schema";
@@ -11,14 +11,14 @@ import type { Tool } from "../../map/draw/shape_drawing";
 import type { Desk } from "../../map/draw/session";
 import { byName } from "../../format";
 import { Detail } from "../../parts/Desk";
-import type { Draft } from "../../parts/form";
+import { Draft } from "../../parts/form";
 import { Listing } from "../../parts/Listing";
 import { feed, fences, inside, loadFences } from "../../state/fleet";
 import { notice } from "../../state/notices";
 import { href, route } from "../../state/route";
 import { strings } from "../../strings";
 import { FenceFacts } from "./FenceFacts";
-import { FenceForm, fenceDraft } from "./FenceForm";
+import { FenceForm, fenceMembers } from "./FenceForm";
 import { ImportDialog } from "./ImportDialog";
 
 const words = strings.manage.fences;
@@ -35,7 +35,8 @@ export function FencesView() {
   const shape = useComputed(() => (draft.value?.value.value["shape"] as ShapeSpec | undefined) ?? null);
   const tool = useSignal<Tool>("select");
   const limit = useSignal("");
-  const said = useSignal("");
+  /** The fence that was saved last, as long as it is open. */
+  const saved = useSignal<string | null>(null);
   const desk = useMemo((): Desk => ({
     openId, shape, tool, limit,
     take: (drawn) => draft.peek()?.put("/shape", drawn),
@@ -46,18 +47,24 @@ export function FencesView() {
   const fence = open ? fences.value.get(open) : undefined;
   const version = fence?.updatedAt;
   const isNew = open === "new";
-  // what is open may be drawn from then on; what was open before may not
-  useEffect(() => batch(() => {
+  const drafted = useRef<string | null>(null);
+  // what is open may be drawn from then on; what was open before may not, nor be typed in for a moment more
+  useLayoutEffect(() => batch(() => {
     const isOpen = (fence !== undefined || isNew) && may("writeGeofences");
-    draft.value = isOpen ? fenceDraft(fence ?? null) : null;
+    if (isOpen && draft.peek() && drafted.current === open) {
+      draft.peek()?.rebase(fenceMembers(fence ?? null));
+      return;
+    }
+    drafted.current = open;
+    if (saved.peek() !== open) saved.value = null;
+    draft.value = isOpen ? new Draft(fenceMembers(fence ?? null)) : null;
     tool.value = isNew ? "circle" : "select";
     limit.value = "";
   }), [open, version]);
-  useEffect(() => () => { said.value = ""; }, [open]);
 
   const show = async (id: string | null) => {
     await loadFences();
-    said.value = id ? strings.manage.form.saved : "";
+    saved.value = id;
     location.hash = id ? href("fences", id) : href("fences");
   };
   return (
@@ -66,8 +73,8 @@ export function FencesView() {
       <DrawMap desk={desk} />
       {open && (fence || isNew) && (
         <Detail key={open} title={fence?.name ?? words.new} back={href("fences")}>
-          <p role="status" class="said">{said.value}</p>
-          {draft.value && <FenceForm key={`${open} ${version}`} fence={fence ?? null} draft={draft.value} tool={tool} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
+          <p role="status" class="said">{saved.value === open && strings.manage.form.saved}</p>
+          {draft.value && <FenceForm key={open} fence={fence ?? null} draft={draft.value} tool={tool} onSaved={(id) => show(id).catch(notice)} onGone={() => show(null)} />}
           {fence && !may("writeGeofences") && <FenceFacts fence={fence} />}
         </Detail>
       )}

@@ -18,10 +18,12 @@ export function followTrail(chosen: ReadonlySignal<string | null>): { readonly p
   const ends = [
     effect(() => {
       const id = chosen.value;
+      let isChosen = true;
       points.value = [];
       if (id) untracked(() => load(id)).then((before) => {
-        if (chosen.peek() === id) points.value = [...before, ...points.peek()];
+        if (isChosen) points.value = [...before, ...points.peek()];
       }, notice);
+      return () => { isChosen = false; };
     }),
     effect(() => {
       positions.revision.value;

@@ -20,8 +20,10 @@ export function Audit() {
   const after = useSignal<string | null>(null);
   const people = useSignal<ReadonlyMap<string, string>>(new Map());
   const load = async () => {
-    const query = { ...scope.peek(), limit: PAGE, ...(after.peek() ? { after: after.peek() as string } : {}) };
-    const { data, pagination } = await api.get("/v1/audit", { query });
+    const from = after.peek();
+    const { data, pagination } = await api.get("/v1/audit", { query: { ...scope.peek(), limit: PAGE, ...(from ? { after: from } : {}) } });
+    // whoever asks twice for the same page is shown it once
+    if (after.peek() !== from) return;
     entries.value = [...(entries.peek() ?? []), ...data];
     after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
   };

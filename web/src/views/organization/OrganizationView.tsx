@@ -1,14 +1,14 @@
 // What the organization says of itself and sets for itself, and who changed what.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { Organization, UpdateOrganizationBody } from "../../api/schema";
+import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { CheckField, Form, Group, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
 import { organization, organizations } from "../../state/fleet";
-import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { RuleFields } from "../fences/RuleFields";
 import { Audit } from "./Audit";
@@ -32,12 +32,9 @@ export function OrganizationView() {
 
 /** Lists do not count what is used: the organization by itself does. */
 function Plan({ organization: { id } }: { organization: Organization }) {
-  const subscription = useSignal<Organization["subscription"] | null>(null);
-  useSignalEffect(() => {
-    api.get("/v1/organizations/organization/{id}", { path: { id } }).then((found) => { subscription.value = found.subscription; }).catch(notice);
-  });
-  if (!subscription.value) return null;
-  const { plan, usage, limits } = subscription.value;
+  const found = useAnswer(() => api.get("/v1/organizations/organization/{id}", { path: { id } }));
+  if (!found.value?.subscription) return null;
+  const { plan, usage, limits } = found.value.subscription;
   const manage = strings.manage;
   return (
     <Facts facts={[

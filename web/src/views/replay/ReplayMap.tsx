@@ -1,13 +1,14 @@
 // The day's way on the map, with its stops and crossings, and the vehicle where it was at the moment.
 
-import { effect, useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { effect } from "@preact/signals";
 
 import type { FleetMap } from "../../map/fleet_map";
-import { followTheme, load, showFences, whyMissing } from "../../map/MapPanel";
+import { type Begin, MapFrame } from "../../map/MapFrame";
+import { showFences } from "../../map/MapPanel";
 import type { Point } from "../../map/geodesic";
 import { span, timeOfDay } from "../../format";
 import { STANDINGS } from "../../state/standing";
+import { onTheme } from "../../state/theme";
 import { strings } from "../../strings";
 import type { Day } from "./ReplayView";
 import type { Playback } from "./playback";
@@ -18,30 +19,11 @@ const STOPPED = STANDINGS.indexOf("stopped");
 const WALKING_KMH = 3;
 
 export function ReplayMap({ id, day, playback }: { id: string; day: Day; playback: Playback }) {
-  const container = useRef<HTMLDivElement>(null);
-  const reason = useSignal("");
-  const state = useSignal<"loading" | "ready" | "missing">("loading");
-  useEffect(() => {
-    let end = () => {};
-    let isGone = false;
-    load(container.current as HTMLDivElement, () => { state.value = "ready"; }, false).then((map) => {
-      if (isGone) return map.remove();
-      end = connect(map, id, day, playback);
-    }).catch((error: unknown) => {
-      reason.value = whyMissing(error);
-      state.value = "missing";
-    });
-    return () => {
-      isGone = true;
-      end();
-    };
-  }, []);
-  return (
-    <section class="map-panel" aria-label={strings.live.map} data-map={state}>
-      <div ref={container} class="map" hidden={reason.value !== ""} />
-      {reason.value && <p class="map-note" role="status">{reason}</p>}
-    </section>
-  );
+  const load = async (): Promise<Begin> => {
+    const { FleetMap } = await import("../../map/fleet_map");
+    return (element, whenReady) => connect(new FleetMap(element, whenReady, false), id, day, playback);
+  };
+  return <MapFrame label={strings.live.map} load={load} />;
 }
 
 function connect(map: FleetMap, id: string, day: Day, playback: Playback): () => void {
@@ -53,7 +35,7 @@ function connect(map: FleetMap, id: string, day: Day, playback: Playback): () =>
   const now = oneVehicle(id);
   const ends = [
     showFences(map),
-    followTheme(map),
+    onTheme(() => map.restyle()),
     effect(() => {
       now.put(day.track, playback.at.value);
       map.setVehicles(now, now.standings, () => "");

@@ -1,7 +1,7 @@
 // A vehicle's day once more: on the map, on a line of time, and as a list of what happened.
 
 import { useSignal, useSignalEffect } from "@preact/signals";
-import { useEffect, useMemo } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api } from "../../api/client";
 import type { Columns, Event } from "../../api/schema";
@@ -80,6 +80,9 @@ function Shown({ id, day, at }: { id: string; day: string; at: number }) {
   const fuel = useSignal<Columns | null>(null);
   const playback = useMemo(() => new Playback(), []);
   const [from, to] = [startOfDay(day), startOfDay(day, 1)];
+  // the address may name another moment while the day is loading
+  const wanted = useRef(at);
+  wanted.current = at;
 
   useEffect(() => {
     let isGone = false;
@@ -87,7 +90,7 @@ function Shown({ id, day, at }: { id: string; day: string; at: number }) {
     load(id, day, (count) => { fixes.value = count; }).then((found) => {
       if (ended()) return;
       const { times, count } = found.track;
-      playback.load(times[0] ?? from, times[count - 1] ?? to, Number.isNaN(at) ? times[0] ?? from : at);
+      playback.load(times[0] ?? from, times[count - 1] ?? to, Number.isNaN(wanted.current) ? times[0] ?? from : wanted.current);
       loaded.value = found;
     }).catch(notice);
     loadFuel(id, from, to).then((columns) => { if (!ended()) fuel.value = columns; }, notice);

@@ -3,17 +3,14 @@
 import { api } from "../../api/client";
 import type { StoredPosition } from "../../api/schema";
 import { bearing } from "../../map/mercator";
+import type { Drawn } from "../../map/vehicle_layer";
 import { scope } from "../../state/fleet";
 
 /** Rows by time. Unknown numbers are NaN. */
-export interface Track {
-  readonly count: number;
+export interface Track extends Drawn {
   /** Milliseconds since 1970. */
   readonly times: Float64Array;
-  readonly longitudes: Float64Array;
-  readonly latitudes: Float64Array;
   readonly speedsKmh: Float32Array;
-  readonly headingsDegrees: Float32Array;
 }
 
 /** Parts that are asked for at the same time; browsers send six requests at once. */

@@ -32,7 +32,12 @@ export function TrackerDetail({ tracker, reload, onGone, onToken }: Props) {
     await api.put("/v1/trackers/{id}", { path, query: scope.peek(), body });
     await Promise.all([reload(), loadVehicles()]);
   };
-  const rotate = async () => onToken(await api.post("/v1/trackers/{id}/token", { path, query: scope.peek() }));
+  const rotate = async () => {
+    const issued = await api.post("/v1/trackers/{id}/token", { path, query: scope.peek() });
+    // one dialog after the other, so that the focus finds its way back
+    close();
+    onToken(issued);
+  };
   const remove = async () => {
     await api.delete("/v1/trackers/{id}", { path, query: scope.peek() });
     await Promise.all([onGone(), loadVehicles()]);

@@ -23,8 +23,9 @@ export function TrackersView({ parts: [open] }: { parts: readonly string[] }) {
   const issued = useSignal<{ uniqueId: string; token: string } | null>(null);
   const { items, reload } = useList(() => all((page) => api.get("/v1/trackers", { query: { ...page, ...scope.peek(), sort: "uniqueId" } })));
   const show = async (made: TrackerWithToken | null) => {
-    await reload();
+    // first of all: nobody is shown a token twice
     if (made) issued.value = made;
+    await reload();
     location.hash = made ? href("trackers", made.id) : href("trackers");
   };
   const tracker = items.value?.find(({ id }) => id === open);

@@ -1,12 +1,12 @@
 // A vehicle's fuel: the chart of a time, and what was refuelled and lost in it, also in words.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import type { Columns } from "../../api/schema";
 import { liters, timeOfDay } from "../../format";
+import { useAnswer } from "../../parts/answer";
 import { scope, vehicleName } from "../../state/fleet";
-import { notice } from "../../state/notices";
 import { strings } from "../../strings";
 import { FuelChart } from "./FuelChart";
 
@@ -24,11 +24,9 @@ export async function loadFuel(vehicleId: string, from: number, to: number): Pro
 
 export function Fuel({ id }: { id: string }) {
   const range = useSignal<Range>("day");
-  const columns = useSignal<Columns | null>(null);
-  useSignalEffect(() => {
-    const asked = range.value;
+  const columns = useAnswer(() => {
     const to = Date.now();
-    loadFuel(id, to - RANGES[asked], to).then((found) => { if (range.peek() === asked) columns.value = found; }, notice);
+    return loadFuel(id, to - RANGES[range.value], to);
   });
   const words = strings.detail;
   const found = columns.value;

@@ -1,6 +1,6 @@
 // Everything of one vehicle: where it is and how fast, who drives it, the fences it is in, its fuel, what it did today.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
@@ -8,6 +8,7 @@ import { sentence } from "../../api/problem";
 import type { VehicleOut } from "../../api/schema";
 import { timeOfDay } from "../../format";
 import { Age } from "../../parts/Age";
+import { useAnswer } from "../../parts/answer";
 import { fenceName, inside, positions, scope, vehicleName } from "../../state/fleet";
 import { href } from "../../state/route";
 import { standing } from "../../state/standing";
@@ -18,13 +19,8 @@ import { Visits } from "./Visits";
 
 export function VehiclePanel({ id }: { id: string }) {
   const title = useId();
-  const vehicle = useSignal<VehicleOut | null>(null);
   const fault = useSignal("");
-  useSignalEffect(() => {
-    api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value })
-      .then((found) => { vehicle.value = found; })
-      .catch((problem: unknown) => { fault.value = sentence(problem); });
-  });
+  const vehicle = useAnswer(() => api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value }), (problem) => { fault.value = sentence(problem); });
   // whoever comes by keyboard goes on reading here
   useLayoutEffect(() => { document.getElementById(title)?.focus({ preventScroll: true }); }, []);
   const words = strings.detail;

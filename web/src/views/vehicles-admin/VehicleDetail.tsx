@@ -1,10 +1,11 @@
 // One vehicle as it is entered, its trackers, and taking it out of service.
 
-import { useSignal, useSignalEffect } from "@preact/signals";
+import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
-import type { Tracker, VehicleOut } from "../../api/schema";
+import type { VehicleOut } from "../../api/schema";
+import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
 import { loadVehicles, scope } from "../../state/fleet";
@@ -75,20 +76,15 @@ function VehicleFacts({ vehicle: { plate, driver, fuel, tracking, ...vehicle } }
 }
 
 function Trackers({ vehicle }: { vehicle: VehicleOut }) {
-  const trackers = useSignal<readonly Tracker[] | null>(null);
-  useSignalEffect(() => {
-    api.get("/v1/trackers", { query: { ...scope.peek(), vehicleId: [vehicle.id] } })
-      .then(({ data }) => { trackers.value = data; })
-      .catch(notice);
-  });
+  const trackers = useAnswer(() => api.get("/v1/trackers", { query: { ...scope.peek(), vehicleId: [vehicle.id] } }));
   return (
     <section class="part" aria-label={words.tracker}>
       <header>
         <h3>{words.tracker}</h3><span class="grow" />
         {may("writeTrackers") && <a class="button" href={`${href("trackers", "new")}?vehicle=${vehicle.id}`}>{words.addTracker}</a>}
       </header>
-      {trackers.value?.length === 0 && <p class="quiet">{words.noTracker}</p>}
-      <ul class="lines">{trackers.value?.map(({ id, uniqueId, model }) => <li key={id}><a href={href("trackers", id)}>{uniqueId}</a> <span class="quiet">{model}</span></li>)}</ul>
+      {trackers.value?.data.length === 0 && <p class="quiet">{words.noTracker}</p>}
+      <ul class="lines">{trackers.value?.data.map(({ id, uniqueId, model }) => <li key={id}><a href={href("trackers", id)}>{uniqueId}</a> <span class="quiet">{model}</span></li>)}</ul>
     </section>
   );
 }

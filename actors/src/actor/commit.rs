@@ -1,0 +1,91 @@
+//! One commit, and the telling of it: the store first, then memory, then whoever waits for it.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::batches::{Owed, Piece, broken_invariant, dirty_vehicles};
+use super::corrections::Dirty;
+use super::occupancy::{self, CommittedVehicle, Occupancy};
+use super::patience::in_time;
+use super::persistence::PersistenceParts;
+use crate::meters::Invariant;
+use crate::model::{OrganizationId, VehicleId};
+use crate::ports::{Batch, Committed, StoreError, VehicleWrite};
+use crate::tracking::VehicleState;
+
+/// How a commit ended.
+pub(super) enum Ended {
+    Committed {
+        told: (i64, Newest),
+        committed: Vec<Committed>,
+        owed: Vec<Owed>,
+        weight: usize,
+    },
+    Failed(StoreError, Piece),
+    /// It is stored, and what the store says of it cannot be.
+    Broken(Invariant, String, Piece),
+}
+
+/// Commits a piece and tells readers of it.
+pub(super) fn commit(
+    parts: &PersistenceParts,
+    piece: Piece,
+    next_sequence: i64,
+) -> impl Future<Output = Ended> + use<> {
+    let store = Arc::clone(&parts.store);
+    let (occupancy, corrections) = (parts.occupancy.clone(), parts.corrections.clone());
+    let (limit, meters) = (parts.config.commit_timeout, parts.meters.clone());
+    let is_cached = parts.cache.is_some();
+    async move {
+        let mut committed = match in_time(limit, store.commit(&piece.batch)).await {
+            Ok(committed) => committed,
+            Err(error) => return Ended::Failed(error, piece),
+        };
+        if let Some((which, what)) = broken_invariant(&piece.owed, &committed, next_sequence) {
+            return Ended::Broken(which, what, piece);
+        }
+        if let Some(newest) = piece.newest_arrival() {
+            meters.newest_fix_millis.set(newest.as_micros() / 1_000);
+        }
+        let weight = piece.weight();
+        let Piece { batch, owed } = piece;
+        let dirty = dirty_vehicles(&batch, &committed);
+        let told = tell(&occupancy, batch, &mut committed, next_sequence, is_cached).await;
+        if !dirty.is_empty() {
+            corrections.send(Dirty(dirty)).await.ok();
+        }
+        Ended::Committed { told, committed, owed, weight }
+    }
+}
+
+/// What the cache is offered.
+pub(super) type Newest = Vec<(OrganizationId, VehicleId, Arc<VehicleState>)>;
+
+/// Tells what is committed, so that an answer after the acknowledgement shows it. Answers the number
+/// of the next event.
+async fn tell(
+    occupancy: &Addr<Occupancy>,
+    batch: Batch,
+    committed: &mut [Committed],
+    next_sequence: i64,
+    is_cached: bool,
+) -> (i64, Newest) {
+    let next_sequence =
+        committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
+    let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
+    for committed in committed {
+        events.append(&mut committed.events);
+        fuel_events.append(&mut committed.fuel_events);
+    }
+    let committed = |write: VehicleWrite| CommittedVehicle {
+        vehicle_id: write.vehicle_id,
+        organization_id: write.organization_id,
+        state: write.state,
+    };
+    let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
+    let newest = |v: &CommittedVehicle| (v.organization_id, v.vehicle_id, Arc::clone(&v.state));
+    let newest = if is_cached { vehicles.iter().map(newest).collect() } else { Vec::new() };
+    occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
+    (next_sequence, newest)
+}

@@ -1,0 +1,107 @@
+//! The threads that vehicles live on: the core's own, and those lent to it by who hears trackers. A vehicle whose
+//! fixes come in on a lent thread lives there, so that no other thread is woken to judge them.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, ThreadId};
+
+use actix::prelude::*;
+use futures_util::future::join_all;
+use tokio::sync::oneshot;
+
+use crate::model::VehicleId;
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Lane {
+    pub(crate) thread: ArbiterHandle,
+    /// `None`: the core's own.
+    lent_by: Option<ThreadId>,
+}
+
+impl Lane {
+    /// Whether the other one is the same.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        self.lent_by.is_some() && self.lent_by == other.lent_by
+    }
+
+    /// Whether its thread takes tasks.
+    pub(crate) fn is_there(&self) -> bool {
+        self.thread.spawn_fn(|| ())
+    }
+
+    /// The thread that lent it.
+    pub(crate) fn lent_by(&self) -> Option<ThreadId> {
+        self.lent_by
+    }
+}
+
+/// All of them.
+#[derive(Clone)]
+pub(crate) struct Lanes {
+    own: Arc<[Lane]>,
+    lent: Arc<Mutex<Vec<Lane>>>,
+}
+
+impl Lanes {
+    /// Starts so many of the core's own, one at least: for vehicles that nobody's connection asks for.
+    pub(crate) fn start(own: usize) -> Self {
+        let start = |_| Lane { thread: Arbiter::new().handle(), lent_by: None };
+        Self { own: (0..own.max(1)).map(start).collect(), lent: Arc::default() }
+    }
+
+    /// Takes the calling thread as a lane, if it runs an arbiter.
+    pub(crate) fn lend(&self) {
+        let Some(arbiter) = Arbiter::try_current() else { return };
+        let here = Some(thread::current().id());
+        let mut lent = self.lock();
+        lent.retain(|lane| lane.lent_by != here && lane.is_there());
+        lent.push(Lane { thread: arbiter, lent_by: here });
+    }
+
+    /// The calling thread, if it is lent.
+    pub(crate) fn here(&self) -> Option<Lane> {
+        let here = Some(thread::current().id());
+        self.lock().iter().find(|lane| lane.lent_by == here).cloned()
+    }
+
+    /// The core's own lane for a vehicle.
+    pub(crate) fn of(&self, vehicle: VehicleId) -> Lane {
+        let lane = vehicle.0.as_u64_pair().1 % self.own.len() as u64;
+        self.own[lane as usize].clone()
+    }
+
+    /// Those that are lent now.
+    pub(crate) fn lent(&self) -> Vec<Lane> {
+        self.lock().clone()
+    }
+
+    /// The core's own.
+    pub(crate) fn own(&self) -> &[Lane] {
+        &self.own
+    }
+
+    /// Waits until every step of a vehicle that runs now is over and handed to the writer.
+    pub(crate) async fn pass(&self) {
+        let lent = self.lent();
+        let turns = self.own.iter().chain(&lent).map(|lane| {
+            let (turn, came) = oneshot::channel();
+            // A lane runs one step at a time, and this between two of them; one that ended runs none.
+            lane.thread.spawn(async move {
+                turn.send(()).ok();
+            });
+            came
+        });
+        join_all(turns.collect::<Vec<_>>()).await;
+    }
+
+    /// Stops the core's own.
+    pub(crate) fn stop(&self) {
+        for lane in &*self.own {
+            lane.thread.stop();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Lane>> {
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,57 @@
+//! Where vehicles live: near who reports them. The clock is read in a vehicle's step, and knows on which thread.
+
+use std::thread;
+
+use waypost_actors::ports::Counts;
+use waypost_actors::report::Reporter;
+
+use crate::world::{INSIDE, OUTSIDE, World, eventually, fix, quick, vehicle, within};
+
+const STORED: Counts = Counts { stored: 1, duplicates: 0 };
+
+async fn report(reporter: &mut Reporter, seconds: f64) {
+    let place = if seconds as i64 % 2 == 0 { INSIDE } else { OUTSIDE };
+    let pending = within(reporter.report(vehicle(1), vec![fix(seconds, place)])).await.unwrap();
+    assert_eq!(within(pending.committed()).await, Ok(STORED));
+}
+
+#[actix_rt::test]
+async fn a_vehicle_lives_on_the_thread_of_the_connection_that_reports_it_first() {
+    let world = World::with(1, quick()).await;
+    let here = Some(thread::current().id());
+    let mut before = world.live.reporter();
+    world.live.lend_thread();
+    let mut near = world.live.reporter().for_long();
+    report(&mut near, 0.0).await;
+    assert_eq!(world.clock.read_on(), here);
+    // Who has no lane of its own finds it where it is.
+    report(&mut before, 1.0).await;
+    assert_eq!((world.clock.read_on(), world.actors()), (here, 1));
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn it_moves_to_a_connection_that_goes_on_for_long_and_to_no_request() {
+    let world = World::with(1, quick()).await;
+    let here = Some(thread::current().id());
+    let mut before = world.live.reporter();
+    report(&mut before, 0.0).await;
+    world.live.lend_thread();
+    report(&mut world.live.reporter(), 1.0).await;
+    assert_ne!(world.clock.read_on(), here, "a request does not move it");
+
+    // It goes when nothing is on its way; until then it is reported to where it is.
+    let mut long = world.live.reporter().for_long();
+    let mut seconds = 2.0;
+    while world.clock.read_on() != here {
+        assert!(seconds < 50.0, "it never came");
+        report(&mut long, seconds).await;
+        seconds += 1.0;
+    }
+    report(&mut before, seconds).await;
+    assert_eq!(world.clock.read_on(), here, "everybody finds it there");
+    let events = world.store.events_of(vehicle(1)).len();
+    assert_eq!(events, seconds as usize + 1, "each fix crosses the boundary");
+    eventually("one actor", || world.actors() == 1).await;
+    world.end().await;
+}

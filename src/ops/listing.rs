@@ -1,0 +1,55 @@
+//! A list that goes on by cursor: after which place it is read, what of it is the slice, and where that ends.
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{from_slice, to_vec};
+
+use super::error::OpError;
+use crate::auth::Sealer;
+use crate::context::Context;
+use crate::domain::paging::{Slice, SliceRequest};
+
+/// One reading of a list.
+pub(super) struct Listing<'a> {
+    sealer: &'a Sealer,
+    purpose: String,
+    request: &'a SliceRequest,
+}
+
+impl<'a> Listing<'a> {
+    /// `purpose`: which list, in which order, whose. Cursors are good for the same purpose only.
+    pub(super) fn new(context: &'a Context, purpose: String, request: &'a SliceRequest) -> Self {
+        Self { sealer: &context.auth.sealer, purpose, request }
+    }
+
+    /// The place after which it goes on.
+    pub(super) fn after<P: DeserializeOwned>(&self) -> Result<Option<P>, OpError> {
+        let Some(cursor) = &self.request.after else { return Ok(None) };
+        let payload = self.sealer.open(&self.purpose, cursor).ok_or(OpError::Cursor)?;
+        from_slice(&payload).map(Some).map_err(|_| OpError::Cursor)
+    }
+
+    /// How many items to read: one more than asked for tells whether there is more.
+    pub(super) const fn limit(&self) -> i64 {
+        self.request.limit + 1
+    }
+
+    /// The slice of what was read. `place`: that of an item, as [`Listing::after`] reads it.
+    pub(super) fn slice<T, P: Serialize>(
+        &self,
+        mut items: Vec<T>,
+        place: impl Fn(&T) -> P,
+    ) -> Result<Slice<T>, OpError> {
+        let limit = usize::try_from(self.request.limit).unwrap_or(usize::MAX);
+        let has_next = items.len() > limit;
+        items.truncate(limit);
+        let end_cursor = match items.last() {
+            Some(last) => {
+                let payload = to_vec(&place(last)).map_err(|error| OpError::Internal(error.to_string()))?;
+                Some(self.sealer.seal(&self.purpose, &payload))
+            }
+            None => self.request.after.clone(),
+        };
+        Ok(Slice { items, end_cursor, has_next })
+    }
+}

@@ -1,0 +1,206 @@
+//! The real program as a process of its own, to be killed, stopped and looked at. Gone when dropped.
+
+use std::cell::RefCell;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use waypost::client::{most_resident_bytes, resident_bytes};
+use waypost::store::open::Location;
+
+use crate::eventually;
+use crate::service::{random_hex, send};
+
+/// The first superAdmin's address.
+pub const ROOT: &str = "root@example.org";
+/// And password.
+pub const PASSWORD: &str = "correct horse battery";
+/// How long a start or a stop may take on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(120);
+/// One look at whether it is ready.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// How a server is started, the first time and again.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    program: PathBuf,
+    /// Its store.
+    pub location: Location,
+    /// Where it listens, on loopback.
+    pub port: u16,
+    /// Settings by their variables.
+    pub settings: Vec<(String, String)>,
+}
+
+impl Launch {
+    /// On a port that stays free while the server is away. `program`: the one just built, which
+    /// `WAYPOST_TEST_BINARY` overrules.
+    #[must_use]
+    pub fn new(program: &str, location: Location) -> Self {
+        let program = std::env::var_os("WAYPOST_TEST_BINARY").map_or_else(|| program.into(), PathBuf::from);
+        Self { program, location, port: port_for_restarts(), settings: Vec::new() }
+    }
+
+    /// `http://…`
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://127.0.0.1:{}", self.port)
+    }
+
+    fn command(&self, directory: &Path) -> std::io::Result<Command> {
+        let mut command = dying_with_us();
+        command.arg(&self.program).arg("serve").env_clear().current_dir(directory);
+        command.env("WAYPOST_LISTEN", format!("127.0.0.1:{}", self.port)).env("WAYPOST_LOG", "warn");
+        command.env("WAYPOST_ADMIN_EMAIL", ROOT).env("WAYPOST_ADMIN_PASSWORD", PASSWORD);
+        command.env("WAYPOST_RATE_LIMIT", "off").env("WAYPOST_RATE_LIMIT_SIGN_IN", "off");
+        match &self.location {
+            Location::Embedded(directory) => command.env("WAYPOST_DATA_DIR", directory),
+            Location::Postgres(url) => command.env("WAYPOST_DATABASE_URL", url),
+        };
+        command.envs(self.settings.iter().map(|(name, value)| (name, value)));
+        let log = File::create(directory.join("log"))?;
+        command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
+        Ok(command)
+    }
+}
+
+/// What runs a program that the kernel kills when this test is gone, however it ends. Without `setpriv` a
+/// killed test leaves its server behind.
+fn dying_with_us() -> Command {
+    let mut command = Command::new("env");
+    if Command::new("setpriv").args(["--pdeathsig", "KILL", "true"]).status().is_ok_and(|done| done.success())
+    {
+        command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL"]);
+    }
+    command
+}
+
+/// `waypost serve`, running.
+#[derive(Debug)]
+pub struct Program {
+    process: Child,
+    launch: Launch,
+    /// Where it runs, without settings of its own, and its log.
+    directory: TempDir,
+}
+
+impl Program {
+    /// Starts the program and does not wait.
+    ///
+    /// # Panics
+    /// It cannot be started.
+    #[must_use]
+    pub fn spawn(launch: &Launch) -> Self {
+        let directory = tempfile::tempdir().expect("the folder for temporary files can be written");
+        let process = launch.command(directory.path()).and_then(|mut command| command.spawn());
+        Self { process: process.expect("the program can be started"), launch: launch.clone(), directory }
+    }
+
+    /// Starts the program and waits until it is ready.
+    pub async fn start(launch: &Launch) -> Self {
+        let program = Self::spawn(launch);
+        program.ready().await;
+        program
+    }
+
+    /// Waits until it says that it is ready.
+    pub async fn ready(&self) {
+        eventually(DEADLINE, || self.is_ready()).await;
+    }
+
+    /// Whether it says so now.
+    pub async fn is_ready(&self) -> bool {
+        let asked = async {
+            let mut socket = TcpStream::connect(("127.0.0.1", self.launch.port)).await?;
+            socket.write_all(b"GET /readyz HTTP/1.1\r\nHost: waypost\r\nConnection: close\r\n\r\n").await?;
+            let mut answer = String::new();
+            socket.read_to_string(&mut answer).await?;
+            std::io::Result::Ok(answer.starts_with("HTTP/1.1 200 "))
+        };
+        matches!(timeout(LOOK, asked).await, Ok(Ok(true)))
+    }
+
+    /// `kill -9`, and waits until it is gone.
+    ///
+    /// # Panics
+    /// It was gone.
+    pub fn kill(&mut self) {
+        self.process.kill().expect("a process of ours can be killed");
+        self.process.wait().expect("and be waited for");
+    }
+
+    /// Sends a signal by its name.
+    pub fn signal(&self, signal: &str) {
+        send(signal, std::iter::once(self.process.id().to_string().as_str()));
+    }
+
+    /// Asks it to stop, as a service manager does, and waits.
+    pub async fn stop(&mut self) {
+        self.signal("TERM");
+        self.ended().await;
+    }
+
+    /// Waits until it has ended by itself.
+    ///
+    /// # Panics
+    /// It does not say that all went well.
+    pub async fn ended(&mut self) {
+        let process = RefCell::new(&mut self.process);
+        let ended = || async { process.borrow_mut().try_wait().expect("it is ours to wait for") };
+        let status = eventually(DEADLINE, ended).await;
+        assert!(status.success(), "{status}\n{}", self.log());
+    }
+
+    /// Memory of the process that is in use, bytes.
+    #[must_use]
+    pub fn resident_bytes(&self) -> u64 {
+        resident_bytes(self.process.id()).unwrap_or_default()
+    }
+
+    /// The most memory it ever had, bytes.
+    #[must_use]
+    pub fn most_resident_bytes(&self) -> u64 {
+        most_resident_bytes(self.process.id()).unwrap_or_default()
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.launch.url()
+    }
+
+    /// What it has logged.
+    #[must_use]
+    pub fn log(&self) -> String {
+        fs::read_to_string(self.directory.path().join("log")).unwrap_or_default()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It may have ended already; a stopped one dies too.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+        if std::thread::panicking() {
+            let log = self.log();
+            let lines: Vec<&str> = log.lines().collect();
+            println!("the server's last words:\n{}", lines[lines.len().saturating_sub(30)..].join("\n"));
+        }
+    }
+}
+
+/// A free port below those the system gives to clients: while a server is away, none of its clients
+/// can be given it.
+#[must_use]
+pub fn port_for_restarts() -> u16 {
+    let random = || u16::from_str_radix(&random_hex()[..4], 16).expect("four hexadecimal digits");
+    let mut some = std::iter::repeat_with(|| 12_000 + random() % 20_000);
+    some.find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok()).expect("a port of 20,000 is free")
+}
