@@ -68,8 +68,7 @@ impl Core {
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let sightings = Sightings::new(permits.clone());
-        threads.desk.spawn(sightings.clone().keep_telling());
+        let sightings = Sightings::begin(&threads.desk, permits.clone());
         let occupancy =
             Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
@@ -122,10 +121,8 @@ impl Core {
         threads.desk.spawn_fn(move || {
             Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
         });
-        let registry_meters = meters.clone();
-        let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| {
-            GeofenceRegistry::new(shelves, registry_meters)
-        });
+        let registry = GeofenceRegistry::new(shelves, meters.clone());
+        let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
         let actors = once(&writer.address, &desk.directory, &occupancy, &corrections, &registry);
         let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
         Self {
