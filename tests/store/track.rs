@@ -4,7 +4,9 @@ use uuid::Uuid;
 use waypost::store::partitions::make_partitions;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
-use waypost_actors::model::{Event, EventKind, EventStatus, Fix, OrganizationId, Origin, Timestamp, VehicleId};
+use waypost_actors::model::{
+    Event, EventKind, EventStatus, Fix, OrganizationId, Origin, Timestamp, VehicleId,
+};
 use waypost_actors::ports::{Committed, Counts, EventLog, StoreError, TrackStore, VehicleWrite};
 use waypost_actors::tracking::{PositionRow, Quarantine, Standing, VisitRow};
 use waypost_actors::watch::Audience;
