@@ -175,7 +175,10 @@ impl Socket {
         let Some((first, last)) = numbers(&items)? else { return Ok(()) };
         match self.sent.place(first, Instant::now()) {
             Place::Next => {}
-            Place::Ahead => return Ok(()),
+            Place::Ahead => {
+                self.intake.glimpse(items).await;
+                return Ok(());
+            }
             Place::Lost(seq) => return self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
             Place::Hopeless(seq) => {
                 let detail = format!("item {seq} was to come again and did not");

@@ -7,7 +7,8 @@ use tokio_tungstenite::tungstenite::Message;
 use waypost::domain::account::Role;
 use waypost_test_support::{TestStore, for_each_engine};
 
-use crate::server::{INSIDE, OUTSIDE, Server, text};
+use crate::server::{DEADLINE, INSIDE, OUTSIDE, Server, text};
+use crate::tracker::Stuck;
 use crate::wire::{Wire, crossings};
 
 for_each_engine!(
@@ -20,6 +21,8 @@ for_each_engine!(
     a_box_narrows_positions_and_says_who_left_it,
     organizations_see_nothing_of_each_other,
     deltas_are_coalesced_and_events_are_not,
+    a_position_is_told_before_its_commit_and_events_after,
+    what_was_told_and_not_stored_is_taken_back,
 );
 
 /// A subscription to everything, with no wait between deltas.
@@ -39,6 +42,11 @@ async fn begin(wire: &mut Wire, subscription: &Value) -> (Value, Value) {
     let snapshot = wire.hear("snapshot").await;
     assert_eq!((&snapshot["part"], &snapshot["last"]), (&json!(0), &json!(true)));
     (subscribed, snapshot)
+}
+
+/// Whether a delta says who went in, or out.
+fn crossed(said: &Value, way: &str) -> bool {
+    said["type"] == "delta" && said["occupancy"][way] != json!([])
 }
 
 fn ids(list: &Value, member: &str) -> Vec<String> {
@@ -64,12 +72,13 @@ async fn a_subscription_is_told_everything(store: TestStore) {
     for member in ["id", "visitId", "occurredAt", "revision", "vehicleId"] {
         assert_eq!(event["event"][member], listed["data"][0][member], "{member}: {event}");
     }
-    let delta = wire.until(|said| said["type"] == "delta").await;
+    let delta = wire.until(|said| crossed(said, "enter")).await;
     assert_eq!(delta["vehicles"][0]["position"]["latitude"], INSIDE, "{delta}");
+    assert_eq!(delta["vehicles"][0]["durable"], true);
     assert_eq!(delta["vehicles"][0]["geofenceIds"], json!([fence]));
     assert_eq!(delta["occupancy"]["enter"][0]["vehicleId"], bus.vehicle);
     bus.cross(&server, 2, 2).await;
-    let delta = wire.until(|said| said["type"] == "delta").await;
+    let delta = wire.until(|said| crossed(said, "leave")).await;
     assert_eq!(delta["occupancy"]["leave"], json!([{ "geofenceId": fence, "vehicleId": bus.vehicle }]));
     assert_eq!(delta["vehicles"][0]["motion"], "moving", "{delta}");
     // Answering pings keeps it open; the heartbeat carries the cursor to go on from.
@@ -240,7 +249,6 @@ async fn a_box_narrows_positions_and_says_who_left_it(store: TestStore) {
     let server = Server::start(&store).await;
     let fleet = server.fleet("org").await;
     let bus = fleet.bus("one").await;
-    fleet.fence("depot").await;
     let around = |latitude: f64| json!({ "bbox": [-98.0, latitude - 0.01, -97.0, latitude + 0.01] });
     bus.cross(&server, 1, 1).await;
     let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
@@ -310,14 +318,16 @@ async fn deltas_are_coalesced_and_events_are_not(store: TestStore) {
     rarely["minIntervalMs"] = json!(60_000);
     begin(&mut wire, &rarely).await;
     bus.cross(&server, 1, 1).await;
-    wire.until(|said| said["type"] == "delta").await;
+    let mut events = 0;
+    while wire.until(|said| said["type"] != "heartbeat").await["type"] != "delta" {
+        events += 1;
+    }
     for seq in 2..=10 {
         bus.cross(&server, seq, seq).await;
     }
     // A minute has to pass before the next delta; the events come at once. The second subscription's
     // answer comes after all that the server had to say before.
     wire.say(&subscribe("now")).await;
-    let mut events = 1;
     loop {
         let said = wire.next().await.unwrap();
         match said["type"].as_str().unwrap() {
@@ -337,5 +347,80 @@ async fn deltas_are_coalesced_and_events_are_not(store: TestStore) {
     assert_eq!((&delta["id"], delta["vehicles"].as_array().unwrap().len()), (&json!("now"), 1));
     assert_eq!(delta["vehicles"][0]["position"]["latitude"], OUTSIDE);
     assert_eq!(delta["occupancy"], json!({ "enter": [], "leave": [] }));
+    server.stop().await;
+}
+
+async fn a_position_is_told_before_its_commit_and_events_after(store: TestStore) {
+    // Nothing is given up while it is held.
+    let server = Server::start_with(&store, |settings| {
+        settings.commit_timeout = DEADLINE;
+        settings.statement_timeout = DEADLINE;
+    })
+    .await;
+    let fleet = server.fleet("org").await;
+    let (bus, fence) = (fleet.bus("one").await, fleet.fence("depot").await);
+    let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
+    begin(&mut wire, &subscribe("all")).await;
+    let stuck = Stuck::hold(&store).await;
+    let mut tracker = Wire::bus(&server, &bus).await;
+    tracker.report(crossings(1, 1)).await;
+    let delta = wire.hear("delta").await;
+    let told = &delta["vehicles"][0];
+    assert_eq!((&told["vehicleId"], &told["durable"]), (&json!(bus.vehicle), &json!(false)), "{delta}");
+    assert_eq!((&told["position"]["latitude"], &told["geofenceIds"]), (&json!(INSIDE), &Value::Null));
+    assert_eq!(delta["occupancy"], json!({ "enter": [], "leave": [] }));
+    // Who begins now sees it too, and who asks /v1 does not.
+    let mut late = Wire::feed(&server, &fleet.dispatcher).await;
+    let (_, snapshot) = begin(&mut late, &subscribe("late")).await;
+    let shown = &snapshot["vehicles"][0];
+    assert_eq!((&shown["position"]["latitude"], &shown["durable"]), (&json!(INSIDE), &json!(false)));
+    assert_eq!((&shown["geofenceIds"], &snapshot["occupancy"]), (&json!([]), &json!([])));
+    let path = format!("/v1/geofence-events/geofence/{fence}/vehicles");
+    assert_eq!(server.get(&path, &fleet.dispatcher).await.ok(200)["data"], json!([]));
+    stuck.release().await;
+    // Nothing but the position came before this.
+    assert_eq!(wire.hear("event").await["event"]["type"], "entry");
+    let delta = wire.hear("delta").await;
+    assert_eq!((&delta["vehicles"][0]["durable"], crossed(&delta, "enter")), (&json!(true), true), "{delta}");
+    assert_eq!(delta["vehicles"][0]["geofenceIds"], json!([fence]));
+    server.stop().await;
+}
+
+async fn what_was_told_and_not_stored_is_taken_back(store: TestStore) {
+    let soon = Duration::from_millis(300);
+    let server = Server::start_with(&store, |settings| settings.commit_timeout = soon).await;
+    let fleet = server.fleet("org").await;
+    let bus = fleet.bus("one").await;
+    bus.cross(&server, 1, 1).await;
+    let mut wire = Wire::feed(&server, &fleet.dispatcher).await;
+    begin(&mut wire, &subscribe("all")).await;
+    let stuck = Stuck::hold(&store).await;
+    let mut tracker = Wire::bus(&server, &bus).await;
+    tracker.report(crossings(2, 2)).await;
+    let delta = wire.hear("delta").await;
+    assert_eq!(delta["vehicles"][0]["position"]["latitude"], OUTSIDE, "{delta}");
+    assert_eq!(wire.hear("status").await["storing"], false);
+    tracker.hear("retry").await;
+    // Meanwhile it goes on with what is sent, whatever has to come again first.
+    tracker.report(crossings(3, 3)).await;
+    let further = wire.hear("delta").await["vehicles"][0].clone();
+    assert_eq!((&further["position"]["latitude"], &further["durable"]), (&json!(INSIDE), &json!(false)));
+    stuck.release().await;
+    let is_stored = |said: &Value| said["type"] == "delta" && said["vehicles"][0]["durable"] == true;
+    let (mut truth, mut storing) = (Value::Null, false);
+    while truth.is_null() || !storing {
+        let said = wire.until(|said| is_stored(said) || said["type"] == "status").await;
+        match said["type"] == "status" {
+            true => storing = said["storing"] == true,
+            false => truth = said["vehicles"][0].clone(),
+        }
+    }
+    assert_eq!(truth["position"]["latitude"], INSIDE);
+    assert!(truth["position"]["recordedAt"].as_str() < further["position"]["recordedAt"].as_str());
+    // And it comes again, and stays.
+    tracker.report(crossings(2, 2)).await;
+    let delta = wire.hear("delta").await;
+    assert_eq!(delta["vehicles"][0]["position"]["latitude"], OUTSIDE, "{delta}");
+    tracker.hear("ack").await;
     server.stop().await;
 }

@@ -36,7 +36,7 @@ fn main() {
     fences.iter().for_each(one_fence);
     println!();
     real_set(&real);
-    for count in [100, 10_000, 100_000] {
+    for count in [1_000, 10_000, 100_000] {
         many_fences(count);
     }
 }
@@ -68,6 +68,32 @@ fn one_fence(fence: &Named) {
     );
 }
 
+/// What it costs to index fences, all of them and one in place of its like.
+fn changes(name: &str, mut set: FenceSet, fences: &[Arc<FenceTimeline>]) {
+    let index_bytes = set.index_bytes() / fences.len();
+    let shape_bytes: usize = fences.iter().map(|fence| fence.newest().shape.memory_bytes()).sum();
+    let mut number = 0;
+    let [build, edit] = nanoseconds([
+        &mut || {
+            black_box(FenceSet::new(fences.to_vec()));
+            1
+        },
+        &mut || {
+            for _ in 0..100 {
+                number = (number + 7_919) % fences.len();
+                set = set.with(Arc::clone(&fences[number]));
+            }
+            100
+        },
+    ]);
+    println!(
+        "{name:<24} build {:>6.0} ms, edit {:>6.1} µs, bytes a fence: index {index_bytes}, shape {}",
+        build / 1e6,
+        edit / 1e3,
+        shape_bytes / fences.len(),
+    );
+}
+
 /// Asks something of every item; how many were asked.
 fn count<T>(items: &[T], ask: impl Fn(&T) -> bool) -> u64 {
     for item in items {
@@ -78,7 +104,7 @@ fn count<T>(items: &[T], ask: impl Fn(&T) -> bool) -> u64 {
 
 /// All real fences at once, along the streets of their middle.
 fn real_set(real: &[Named]) {
-    let set = fence_set(real.iter().map(|fence| fence.spec.clone()));
+    let set = FenceSet::new(timelines(real.iter().map(|fence| fence.spec.clone())));
     let largest = Shape::prepare(&real[real.len() / 8].spec);
     let mut dice = Dice(3);
     let places: Vec<Place> = (0..20_000).map(|_| around(&largest, 2.0, &mut dice)).collect();
@@ -89,12 +115,16 @@ fn real_set(real: &[Named]) {
 fn many_fences(count: usize) {
     let mut dice = Dice(5);
     let side = (1.5 * shapes::WIDTH * shapes::WIDTH / count as f64).sqrt();
-    let set = fence_set((0..count).map(|_| {
+    let ring = |_| {
         let center = dice.place();
         shapes::ring_at(center, side * 0.43, 100, false, &mut dice)
-    }));
+    };
+    let fences = timelines((0..count).map(ring));
+    let set = FenceSet::new(fences.clone());
     let places: Vec<Place> = (0..200_000).map(|_| dice.place()).collect();
-    report(&format!("{count} fences of 100"), &set, &places);
+    let name = format!("{count} fences of 100");
+    report(&name, &set, &places);
+    changes(&name, set, &fences);
 }
 
 fn report(name: &str, set: &FenceSet, places: &[Place]) {
@@ -107,11 +137,11 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         calibrations: vec![],
     };
     let mut inside = 0_u64;
-    let [near, covering, engine] = nanoseconds([
+    let [near, covering, way, engine] = nanoseconds([
         &mut || {
             for place in places {
-                set.for_each_near(*place, |fence| {
-                    black_box(fence.id);
+                set.for_each_near(*place, |near| {
+                    black_box(near.fence.id);
                 });
             }
             places.len() as u64
@@ -119,7 +149,16 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         &mut || {
             inside = 0;
             for place in places {
-                set.for_each_near(*place, |fence| inside += u64::from(fence.newest().shape.covers(*place)));
+                set.for_each_near(*place, |near| inside += u64::from(near.is_in(near.fence.newest())));
+            }
+            places.len() as u64
+        },
+        &mut || {
+            for place in places {
+                let to = Place::new(place.latitude, place.longitude + 0.000_2);
+                set.for_each_near_segment(*place, to, |fence| {
+                    black_box(fence.id);
+                });
             }
             places.len() as u64
         },
@@ -144,12 +183,12 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         },
     ]);
     println!(
-        "{name:<24} near {near:>6.0} ns, near and inside {covering:>6.0} ns ({:.2} inside), engine step {engine:>6.0} ns",
+        "{name:<24} near {near:>6.0} ns, near and inside {covering:>6.0} ns ({:.2} inside), way of 16 m {way:>6.0} ns, engine step {engine:>6.0} ns",
         inside as f64 / places.len() as f64
     );
 }
 
-fn fence_set(specs: impl Iterator<Item = ShapeSpec>) -> FenceSet {
+fn timelines(specs: impl Iterator<Item = ShapeSpec>) -> Vec<Arc<FenceTimeline>> {
     let timeline = |(number, shape): (usize, ShapeSpec)| {
         let version = FenceVersion {
             version: 1,
@@ -167,5 +206,5 @@ fn fence_set(specs: impl Iterator<Item = ShapeSpec>) -> FenceSet {
             versions: vec![version],
         }))
     };
-    FenceSet::new(specs.enumerate().map(timeline).collect())
+    specs.enumerate().map(timeline).collect()
 }

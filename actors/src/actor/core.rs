@@ -98,7 +98,7 @@ impl Core {
             lanes: threads.lanes.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
-            sightings,
+            sightings: sightings.clone(),
             shelves: shelves.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),
@@ -111,7 +111,7 @@ impl Core {
         let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory =
             Directory::start_in_arbiter(&threads.desk, move |_| Directory::new(directory, vehicles));
-        let desk = Desk { directory, permits };
+        let desk = Desk { directory, permits, sightings };
         let parts = CorrectionsParts {
             desk: desk.clone(),
             delay: config.correction_delay,

@@ -3,6 +3,9 @@
 use super::place::{canonical_degrees, eastward_degrees};
 use crate::model::Place;
 
+/// The longest degree of a meridian, at the poles, in metres (111,693.98 rounded up). No degree
+/// of a parallel is longer than this times its cosine.
+pub(super) const MOST_METERS_PER_DEGREE: f64 = 111_694.0;
 /// No degree of a meridian, and none of the equator, is shorter.
 const METERS_PER_DEGREE: f64 = 110_500.0;
 
@@ -34,6 +37,24 @@ impl GeoBox {
             && other.west <= self.east
             && self.south <= other.north
             && other.south <= self.north
+    }
+
+    /// What of it lies in the world.
+    pub(super) fn south_of_the_pole(self) -> Self {
+        Self { south: self.south.min(90.0), north: self.north.min(90.0), ..self }
+    }
+
+    /// Metres that no place in the box is farther from its middle.
+    pub(super) fn reach_meters(&self) -> f64 {
+        // The way there that is straight in longitude and latitude; and a millimetre for rounding.
+        let nearest_equator =
+            if self.south * self.north <= 0.0 { 0.0 } else { self.south.abs().min(self.north.abs()) };
+        let wide = (self.east - self.west) * nearest_equator.to_radians().cos();
+        wide.hypot(self.north - self.south) / 2.0 * MOST_METERS_PER_DEGREE + 0.001
+    }
+
+    pub(super) fn middle(&self) -> Place {
+        Place::new(f64::midpoint(self.south, self.north), f64::midpoint(self.west, self.east))
     }
 
     /// Whether the box may come as near to a place as this; never `false` where it does.

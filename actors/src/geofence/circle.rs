@@ -1,6 +1,7 @@
 //! Geodesic circles on WGS 84. Never a polygon in disguise.
 
 use super::GeoBox;
+use super::boxes::MOST_METERS_PER_DEGREE;
 use super::place::{eastward_degrees, geodesic_meters, haversine_meters, interpolate};
 use crate::model::{Circle, Place};
 
@@ -9,11 +10,9 @@ use crate::model::{Circle, Place};
 const BAND: std::ops::RangeInclusive<f64> = 0.993..=1.007;
 /// The shortest degree of a meridian, at the equator, in metres (110,574.27 rounded down).
 const LEAST_METERS_PER_DEGREE_NORTH: f64 = 110_574.0;
-/// The longest degree of a meridian, at the poles, in metres (111,693.98 rounded up). No degree
-/// of a parallel is longer than this times its cosine.
-const MOST_METERS_PER_DEGREE: f64 = 111_694.0;
 
 /// A circle ready for questions.
+#[derive(PartialEq)]
 pub(super) struct CircleShape {
     circle: Circle,
 }
@@ -43,6 +42,12 @@ impl CircleShape {
 
     pub(super) fn is_farther_outside_than(&self, place: Place, meters: f64) -> bool {
         !self.is_within(place, self.circle.radius_meters + meters)
+    }
+
+    /// Whether every place that is no farther than so many metres from this one is in the circle.
+    pub(super) fn holds_all_within(&self, place: Place, meters: f64) -> bool {
+        let radius = self.circle.radius_meters;
+        meters < radius && self.is_within(place, radius - meters)
     }
 
     /// Whether the geodesic from the centre is at most so many metres long.

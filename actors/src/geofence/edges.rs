@@ -110,6 +110,14 @@ impl EdgeIndex {
         (self.points[first], self.points[first + 1])
     }
 
+    /// Every edge once.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Point, Point)> {
+        let pairs = self.points.windows(2).zip(0..);
+        pairs
+            .filter(|(_, number)| self.seams.binary_search(number).is_err())
+            .map(|(pair, _)| (pair[0], pair[1]))
+    }
+
     /// Calls `each` with every edge that comes into an area, and with some that only come near it; each
     /// of them once.
     pub(super) fn for_each_near(&self, area: &Span, mut each: impl FnMut(Point, Point)) {

@@ -10,21 +10,25 @@
 
 mod area;
 mod boxes;
+mod cells;
 mod circle;
+mod cover;
 mod edges;
 mod place;
 mod plane;
 mod polygon;
 mod raster;
+mod roll;
 mod runs;
 mod set;
 mod shape;
+mod sketch;
 mod timeline;
 mod validate;
 
 pub use boxes::GeoBox;
 pub use place::{geodesic_meters, haversine_meters, interpolate, leg_meters};
-pub use set::FenceSet;
+pub use set::{FenceSet, Near};
 pub use shape::Shape;
 pub use timeline::{FenceTimeline, PreparedVersion};
 pub use validate::{MAX_VERTICES, RADIUS_METERS, ShapeProblem, normalise, validate};

@@ -51,6 +51,11 @@ impl PolygonShape {
         GeoBox::spanning(self.west, high.x, low.y, high.y)
     }
 
+    /// Its edges in the plane.
+    pub(super) fn edges(&self) -> impl Iterator<Item = (Point, Point)> {
+        self.edges.iter()
+    }
+
     pub(super) fn covers(&self, place: Place) -> bool {
         let turns = if place.longitude < self.west {
             1

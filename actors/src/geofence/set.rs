@@ -1,148 +1,109 @@
 //! The fences of one organization, as a snapshot that answers "which are near".
 
-use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use rstar::primitives::{GeomWithData, Rectangle};
-use rstar::{AABB, RTree};
-
-use super::{FenceTimeline, GeoBox};
+use super::cells::{Spot, Way};
+use super::cover::Cover;
+use super::place::eastward_degrees;
+use super::plane::Point;
+use super::roll::Roll;
+use super::{FenceTimeline, PreparedVersion};
 use crate::model::{GeofenceId, Place, Timestamp};
 
-/// An immutable snapshot of one organization's fences with its spatial index.
+/// An immutable snapshot of one organization's fences with its index.
 ///
-/// A large base is shared between snapshots; the edits since lie in a small overlay that is
-/// looked through entry by entry.
+/// Snapshots share what an edit did not touch, so one costs a few kilobytes more than the one before it.
 #[derive(Clone, Default)]
 pub struct FenceSet {
-    base: Arc<Base>,
-    /// Fences newer than the base, each once.
-    overlay: Vec<Arc<FenceTimeline>>,
-    /// Numbers of the fences of the base that the overlay replaces, ascending.
-    replaced: Vec<u32>,
+    roll: Roll,
+    cover: Cover,
     /// How many fences infer passages.
     inferring: usize,
     last_effective_from: Option<Timestamp>,
 }
 
-#[derive(Default)]
-struct Base {
-    fences: Vec<Arc<FenceTimeline>>,
-    numbers: HashMap<GeofenceId, u32>,
-    tree: RTree<Entry>,
-}
-
-/// A box of a fence. A fence has several where it crosses the antimeridian or was moved.
-type Entry = GeomWithData<Rectangle<[f64; 2]>, Slot>;
-
+/// A fence that a place may be in.
 #[derive(Clone, Copy)]
-struct Slot {
-    number: u32,
-    /// Whether this is the fence's only box.
-    sole: bool,
+pub struct Near<'a> {
+    /// The fence.
+    pub fence: &'a Arc<FenceTimeline>,
+    place: Place,
+    /// Whether the index knows that the place is in all of the fence's shapes.
+    is_inside: bool,
 }
 
-impl Base {
-    fn build(fences: Vec<Arc<FenceTimeline>>) -> Self {
-        let numbers = fences.iter().zip(0..).map(|(fence, number)| (fence.id, number)).collect();
-        let entries = fences.iter().zip(0..).flat_map(|(fence, number)| {
-            let slot = Slot { number, sole: fence.boxes().len() == 1 };
-            fence.boxes().iter().map(move |area| Entry::new(rectangle(area), slot))
-        });
-        let tree = RTree::bulk_load(entries.collect());
-        Self { fences, numbers, tree }
+impl Near<'_> {
+    /// Whether the place is in the shape of a version of this fence: what [`Shape::covers`] says,
+    /// without a look at its edges where the index knows.
+    ///
+    /// [`Shape::covers`]: super::Shape::covers
+    #[must_use]
+    pub fn is_in(&self, version: &PreparedVersion) -> bool {
+        self.is_inside || version.shape.covers(self.place)
     }
 }
 
 impl FenceSet {
-    /// Edits that may wait in the overlay before they are folded into a new base.
-    const MAX_OVERLAY: usize = 64;
-
     /// A set without fences.
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
     }
 
-    /// Indexes fences, all of them at once. Of several with one id the last one counts.
+    /// Indexes fences. Of several with one id the last one counts.
     #[must_use]
     pub fn new(fences: Vec<Arc<FenceTimeline>>) -> Self {
-        let mut seen = HashMap::with_capacity(fences.len());
-        let mut kept: Vec<Arc<FenceTimeline>> = Vec::with_capacity(fences.len());
+        let mut roll = Roll::for_len(fences.len());
         for fence in fences {
-            match seen.get(&fence.id) {
-                Some(&at) => kept[at] = fence,
-                None => {
-                    seen.insert(fence.id, kept.len());
-                    kept.push(fence);
-                }
-            }
+            roll.insert(fence);
         }
-        let inferring = kept.iter().filter(|fence| fence.infers_passages()).count();
-        let last_effective_from = kept.iter().filter_map(|fence| fence.last_effective_from()).max();
+        let fences: Vec<Arc<FenceTimeline>> = roll.iter().cloned().collect();
+        let mut cover = Cover::default();
+        cover.insert(&fences);
         Self {
-            base: Arc::new(Base::build(kept)),
-            overlay: Vec::new(),
-            replaced: Vec::new(),
-            inferring,
-            last_effective_from,
+            inferring: fences.iter().filter(|fence| fence.infers_passages()).count(),
+            last_effective_from: fences.iter().filter_map(|fence| fence.last_effective_from()).max(),
+            roll,
+            cover,
         }
     }
 
-    /// This set with a fence added, in place of one with the same id. Cheap but for every 65th
-    /// time, when the edits are folded into a new index.
+    /// This set with a fence added, in place of one with the same id. Costs what the fence has cells and
+    /// versions, not what the set has fences.
     #[must_use]
     pub fn with(&self, fence: Arc<FenceTimeline>) -> Self {
         let mut next = self.clone();
-        let before = self.get(fence.id);
+        let before = next.roll.insert(Arc::clone(&fence));
+        if let Some(before) = &before {
+            next.cover.remove(before);
+            next.inferring -= usize::from(before.infers_passages());
+        }
+        next.cover.insert(std::slice::from_ref(&fence));
         next.inferring += usize::from(fence.infers_passages());
-        next.inferring -= usize::from(before.is_some_and(|before| before.infers_passages()));
-        next.last_effective_from = self.last_effective_from_with(before, &fence);
-        if let Some(&number) = self.base.numbers.get(&fence.id)
-            && let Err(at) = next.replaced.binary_search(&number)
-        {
-            next.replaced.insert(at, number);
-        }
-        match next.overlay.iter_mut().find(|other| other.id == fence.id) {
-            Some(other) => *other = fence,
-            None => next.overlay.push(fence),
-        }
-        if next.overlay.len() > Self::MAX_OVERLAY { Self::new(next.iter().cloned().collect()) } else { next }
-    }
-
-    fn last_effective_from_with(
-        &self,
-        before: Option<&Arc<FenceTimeline>>,
-        fence: &FenceTimeline,
-    ) -> Option<Timestamp> {
         let (lost, gained) = (before.and_then(|f| f.last_effective_from()), fence.last_effective_from());
-        if lost.is_some() && lost == self.last_effective_from && gained < lost {
-            let others = self.iter().filter(|other| other.id != fence.id);
-            others.filter_map(|other| other.last_effective_from()).max().max(gained)
+        next.last_effective_from = if lost.is_some() && lost == self.last_effective_from && gained < lost {
+            next.iter().filter_map(|fence| fence.last_effective_from()).max()
         } else {
             self.last_effective_from.max(gained)
-        }
+        };
+        next
     }
 
     /// The fence of an id, if it is in the set.
     #[must_use]
     pub fn get(&self, id: GeofenceId) -> Option<&Arc<FenceTimeline>> {
-        self.overlay
-            .iter()
-            .find(|fence| fence.id == id)
-            .or_else(|| self.base.numbers.get(&id).map(|&number| &self.base.fences[number as usize]))
+        self.roll.get(id)
     }
 
     /// Every fence once, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<FenceTimeline>> {
-        let kept = self.base.fences.iter().zip(0..).filter(|(_, number)| !self.is_replaced(*number));
-        kept.map(|(fence, _)| fence).chain(&self.overlay)
+        self.roll.iter()
     }
 
     /// How many fences there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.base.fences.len() - self.replaced.len() + self.overlay.len()
+        self.roll.len()
     }
 
     /// Whether there are none.
@@ -165,48 +126,41 @@ impl FenceSet {
         self.last_effective_from
     }
 
-    /// Calls `each` once for every fence one of whose versions has a box that holds the place.
-    pub fn for_each_near(&self, place: Place, each: impl FnMut(&Arc<FenceTimeline>)) {
-        self.for_each_near_segment(place, place, each);
+    /// Calls `each` once for every fence one of whose versions holds the place, and for some that
+    /// only come near it.
+    pub fn for_each_near<'a>(&'a self, place: Place, mut each: impl FnMut(Near<'a>)) {
+        self.cover.for_each_at(Spot::of(place), |fence, is_inside| each(Near { fence, place, is_inside }));
     }
 
-    /// Calls `each` once for every fence one of whose versions has a box that meets the box of
-    /// the way, the shorter way round.
-    pub fn for_each_near_segment(&self, from: Place, to: Place, mut each: impl FnMut(&Arc<FenceTimeline>)) {
-        let (first, second) = GeoBox::of_way(from, to);
-        let mut seen = HashSet::new();
-        for area in std::iter::once(&first).chain(&second) {
-            for entry in self.base.tree.locate_in_envelope_intersecting(&envelope(area)) {
-                let Slot { number, sole } = entry.data;
-                if self.is_replaced(number) {
-                    continue;
-                }
-                let may_recur = !sole || second.is_some();
-                if may_recur && !seen.insert(number) {
-                    continue;
-                }
-                each(&self.base.fences[number as usize]);
-            }
+    /// Calls `each` once for every fence of one of whose versions the way meets the boundary, the
+    /// shorter way round, and for some that it only comes near.
+    pub fn for_each_near_segment<'a>(
+        &'a self,
+        from: Place,
+        to: Place,
+        each: impl FnMut(&'a Arc<FenceTimeline>),
+    ) {
+        let end = from.longitude + eastward_degrees(from.longitude, to.longitude);
+        let way =
+            Way::between(Point { x: from.longitude, y: from.latitude }, Point { x: end, y: to.latitude });
+        let mut met = Vec::new();
+        way.turned().for_each(|way| self.cover.list_met(&way, &mut met));
+        if met.len() > 1 {
+            met.sort_unstable_by_key(|fence| fence.id);
+            met.dedup_by_key(|fence| fence.id);
         }
-        let meets = |area: &GeoBox| area.meets(&first) || second.is_some_and(|second| area.meets(&second));
-        self.overlay.iter().filter(|fence| fence.boxes().iter().any(meets)).for_each(each);
+        met.into_iter().for_each(each);
     }
 
-    fn is_replaced(&self, number: u32) -> bool {
-        !self.replaced.is_empty() && self.replaced.binary_search(&number).is_ok()
+    /// Bytes the index takes on the heap, the fences aside.
+    #[must_use]
+    pub fn index_bytes(&self) -> usize {
+        self.cover.heap_bytes()
     }
 }
 
 impl std::fmt::Debug for FenceSet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "FenceSet({} fences, {} in the overlay)", self.len(), self.overlay.len())
+        write!(f, "FenceSet({} fences)", self.len())
     }
-}
-
-fn rectangle(area: &GeoBox) -> Rectangle<[f64; 2]> {
-    Rectangle::from_corners([area.west, area.south], [area.east, area.north])
-}
-
-fn envelope(area: &GeoBox) -> AABB<[f64; 2]> {
-    AABB::from_corners([area.west, area.south], [area.east, area.north])
 }

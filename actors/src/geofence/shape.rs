@@ -14,7 +14,7 @@ pub struct Shape {
     square_meters: f64,
 }
 
-enum Form {
+pub(super) enum Form {
     Circle(CircleShape),
     Polygon(Box<PolygonShape>),
 }
@@ -120,6 +120,23 @@ impl Shape {
     /// 1.5 % larger than need be.
     pub fn boxes(&self) -> impl Iterator<Item = GeoBox> {
         self.boxes.iter().copied()
+    }
+
+    /// Whether the other was prepared from an equal shape.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Circle(one), Form::Circle(other)) => one == other,
+            (Form::Polygon(one), Form::Polygon(other)) => one.edges().eq(other.edges()),
+            _ => false,
+        }
+    }
+
+    pub(super) fn box_list(&self) -> &[GeoBox] {
+        &self.boxes
+    }
+
+    pub(super) const fn form(&self) -> &Form {
+        &self.form
     }
 
     /// The area on WGS 84 in square metres.

@@ -73,6 +73,10 @@ impl FenceTimeline {
     #[must_use]
     pub fn with(&self, fence: &Fence) -> Self {
         let mut versions = Self::prepare(fence).versions;
+        let newest = &self.newest().shape;
+        for version in versions.iter_mut().filter(|version| version.shape.is_same(newest)) {
+            version.shape = Arc::clone(newest);
+        }
         versions.extend(self.versions.iter().cloned());
         // The sort is stable: of equal numbers the given one comes first and stays.
         versions.sort_by_key(|version| version.version);
@@ -133,6 +137,17 @@ impl FenceTimeline {
     #[must_use]
     pub fn is_within(&self, place: Place, meters: f64) -> bool {
         self.boxes.iter().any(|area| area.is_within(place, meters))
+    }
+
+    /// The first shapes that versions had, each once and no more than so many.
+    pub(super) fn shapes(&self, most: usize) -> Vec<&Shape> {
+        let mut shapes: Vec<&Arc<Shape>> = Vec::new();
+        for PreparedVersion { shape, .. } in &self.versions {
+            if shapes.len() < most && !shapes.iter().any(|known| Arc::ptr_eq(known, shape)) {
+                shapes.push(shape);
+            }
+        }
+        shapes.into_iter().map(Arc::as_ref).collect()
     }
 
     /// The distinct boxes of all versions.

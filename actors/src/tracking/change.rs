@@ -82,7 +82,7 @@ fn changes(
             }
         }
     };
-    context.fences.for_each_near(last.place, &mut gather);
+    context.fences.for_each_near(last.place, |near| gather(near.fence));
     for stay in &state.stays {
         if let Some(fence) = context.fences.get(stay.geofence_id) {
             gather(fence);

@@ -116,10 +116,10 @@ fn leave(gauged: Gauged, confirmed_at: Timestamp, context: &Context<'_>, effects
 /// The fences that hold a place by the versions of an instant, by id.
 fn holding(place: Place, at: Timestamp, context: &Context<'_>) -> Vec<GeofenceId> {
     let mut fences = Vec::new();
-    context.fences.for_each_near(place, |fence| {
-        let version = fence.in_force_at(at).filter(|version| version.active);
-        if version.is_some_and(|version| version.shape.covers(place)) {
-            fences.push(fence.id);
+    context.fences.for_each_near(place, |near| {
+        let version = near.fence.in_force_at(at).filter(|version| version.active);
+        if version.is_some_and(|version| near.is_in(version)) {
+            fences.push(near.fence.id);
         }
     });
     fences.sort_unstable();

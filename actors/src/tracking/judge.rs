@@ -11,7 +11,7 @@ use super::identity::{Anchor, event_id, visit_id};
 use super::motion::Leg;
 use super::passage::{Followed, infer_passages, is_plausible};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
-use crate::geofence::{FenceTimeline, PreparedVersion, interpolate};
+use crate::geofence::{FenceTimeline, Near, PreparedVersion, interpolate};
 use crate::model::{
     Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, Origin, Place, Timestamp,
     VehicleId,
@@ -25,13 +25,15 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
+    let mut around = Vec::new();
+    context.fences.for_each_near(fix.place, |near| around.push(near));
     if let Some((before, leg)) = &way {
-        leave_or_stay(state, before, leg, &fix, context, effects);
+        leave_or_stay(state, &around, (before, leg), &fix, context, effects);
         if context.fences.infers_passages() {
             infer_passages(state, &held, (before, leg), &fix, context, effects);
         }
     }
-    enter(state, way.as_ref(), &fix, first_event, context, effects);
+    enter(state, &around, way.as_ref(), &fix, first_event, (context, effects));
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     fuel::take(state, way.as_ref(), &fix, context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
@@ -56,19 +58,22 @@ pub(super) fn in_order(events: &mut [Event]) {
     events.sort_by_key(|event| (event.occurred_at, rank(event), event.geofence_id));
 }
 
-/// Every fence held, whatever an index says: still inside, on the way out, or out.
+/// Every fence held: still inside, on the way out, or out. `around`: the fences that may hold the fix.
 fn leave_or_stay(
     state: &mut VehicleState,
-    before: &Fix,
-    leg: &Leg,
+    around: &[Near<'_>],
+    (before, leg): (&Fix, &Leg),
     fix: &Fix,
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
     let mut stays = std::mem::take(&mut state.stays);
     stays.retain_mut(|stay| {
-        let Some(fence) = context.fences.get(stay.geofence_id) else { return true };
+        let near = around.iter().find(|near| near.fence.id == stay.geofence_id);
+        let fence = near.map(|near| near.fence).or_else(|| context.fences.get(stay.geofence_id));
+        let Some(fence) = fence else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
+        let is_inside = near.is_some_and(|near| near.is_in(version));
         let mut step = Step { fence, version, context, effects };
         // In force since before the newest entry, and made later: until the correction it brought about
         // is done, it is in force from here on.
@@ -76,7 +81,7 @@ fn leave_or_stay(
         if version.version != stay.version && !settle(stay, before, changed_at, &mut step) {
             return false;
         }
-        step.continue_stay(stay, before, leg, fix)
+        step.continue_stay(stay, (before, leg), fix, is_inside)
     });
     state.stays = stays;
 }
@@ -84,28 +89,26 @@ fn leave_or_stay(
 /// The fences around the fix that the vehicle was not in. `first_event`: where this step's records begin.
 fn enter(
     state: &mut VehicleState,
+    around: &[Near<'_>],
     way: Option<&(Fix, Leg)>,
     fix: &Fix,
     first_event: usize,
-    context: &Context<'_>,
-    effects: &mut Effects,
+    (context, effects): (&Context<'_>, &mut Effects),
 ) {
     let known = state.stays.len();
-    context.fences.for_each_near(fix.place, |fence| {
-        let Some(version) = fence.in_force_at(fix.recorded_at).filter(|version| version.active) else {
-            return;
-        };
-        if state.stays[..known].iter().any(|stay| stay.geofence_id == fence.id)
-            || !version.shape.covers(fix.place)
-        {
-            return;
+    for near in around {
+        let fence = near.fence;
+        if state.stays[..known].iter().any(|stay| stay.geofence_id == fence.id) {
+            continue;
         }
+        let version = fence.in_force_at(fix.recorded_at).filter(|version| version.active);
+        let Some(version) = version.filter(|version| near.is_in(version)) else { continue };
         let records = effects.events[first_event..].iter().filter(|event| event.geofence_id == fence.id);
         let left_at = records.map(|event| event.occurred_at).max();
         let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
         let mut step = Step { fence, version, context, effects };
         state.stays.push(step.begin_stay(way, fix, not_before));
-    });
+    }
 }
 
 /// One fence's part of a step: the version in force, and where its records go.
@@ -155,13 +158,19 @@ impl Step<'_> {
     }
 
     /// Returns whether the stay goes on.
-    fn continue_stay(&mut self, stay: &mut Stay, before: &Fix, leg: &Leg, fix: &Fix) -> bool {
+    fn continue_stay(
+        &mut self,
+        stay: &mut Stay,
+        (before, leg): (&Fix, &Leg),
+        fix: &Fix,
+        is_inside: bool,
+    ) -> bool {
         let rules = &self.version.rules;
         let mut at_exit = stay.tally;
         let whole = Piece::since(before, stay.entered_at, (fix.recorded_at, fix.place));
         stay.tally.travel(leg, whole, rules);
         self.count(stay, fix);
-        if self.version.shape.covers(fix.place) {
+        if is_inside {
             self.inside(stay, fix);
             return true;
         }

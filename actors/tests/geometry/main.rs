@@ -5,6 +5,7 @@ mod circles;
 mod crossings;
 mod fences;
 mod grid;
+mod index;
 mod meridian;
 mod refusals;
 mod simplicity;

@@ -1,10 +1,12 @@
 //! What single steps of a position cost: decode, point in polygon, index, engine. `cargo bench -p waypost-bench`.
 //!
-//! Wall times, so only of use on a quiet machine; `.ci/instructions` counts the same steps on any. The engine's
+//! CPU time of the thread; `.ci/instructions` counts the instructions of the same steps. The engine's
 //! answers are checked elsewhere: here nothing is asserted.
 
+mod cpu;
+
 #[expect(dead_code, unused_imports, reason = "the benches drive no vehicles and ask no oracle")]
-#[path = "../src/world/mod.rs"]
+#[path = "../../src/world/mod.rs"]
 mod world;
 
 use std::hint::black_box;
@@ -22,6 +24,7 @@ use waypost_actors::model::{
 };
 use waypost_actors::tracking::{Context, Effects, VehicleState, apply};
 
+use cpu::CpuTime;
 use world::{Mix, Motion, Outline, SOUTH, WEST, WIDTH, World, make_fences};
 
 /// Places asked about in turn: more than the caches hold answers for.
@@ -48,7 +51,7 @@ fn shape(outline: &Outline) -> waypost_actors::model::ShapeSpec {
     serde_json::from_value(outline.to_json()).expect("outlines are shapes")
 }
 
-fn fence_set(world: &World) -> FenceSet {
+fn fences(world: &World) -> Vec<Arc<FenceTimeline>> {
     let timeline = |(outline, number): (&Outline, u128)| {
         let version = FenceVersion {
             version: 1,
@@ -66,10 +69,10 @@ fn fence_set(world: &World) -> FenceSet {
             versions: vec![version],
         }))
     };
-    FenceSet::new(make_fences(world).iter().zip(0..).map(timeline).collect())
+    make_fences(world).iter().zip(0..).map(timeline).collect()
 }
 
-fn decodes(criterion: &mut Criterion) {
+fn decodes(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("decode");
     for items in [1, 32] {
         let item = |n: i64| {
@@ -88,12 +91,13 @@ fn decodes(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn polygons(criterion: &mut Criterion) {
+fn polygons(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("polygon");
     for vertices in [10, 100, 1_000, 10_000] {
         let outline = &make_fences(&world(100, vertices))[0];
         let (low, high) = outline.corners();
         let prepared = Shape::prepare(&shape(outline));
+        println!("polygon of {vertices}: {} bytes", prepared.memory_bytes());
         let (places, mut at) = (places((low.x, low.y), high.x - low.x), 0);
         group.bench_function(BenchmarkId::from_parameter(vertices), |bencher| {
             bencher.iter(|| prepared.covers(*next(&places, &mut at)));
@@ -102,26 +106,50 @@ fn polygons(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn indexes(criterion: &mut Criterion) {
+fn indexes(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("index");
-    for fences in [100, 10_000, 100_000] {
-        let set = fence_set(&world(fences, 100));
-        let (places, mut at) = (places((WEST, SOUTH), WIDTH), 0);
-        group.bench_function(BenchmarkId::from_parameter(fences), |bencher| {
+    for count in [1_000, 10_000, 100_000] {
+        let all = fences(&world(count, 100));
+        group.bench_function(BenchmarkId::new("build", count), |bencher| {
+            bencher.iter_with_large_drop(|| FenceSet::new(all.clone()));
+        });
+        let set = FenceSet::new(all.clone());
+        println!("index of {count} fences: {} bytes a fence", set.index_bytes() / all.len());
+        let places = places((WEST, SOUTH), WIDTH);
+        let mut at = 0;
+        group.bench_function(BenchmarkId::new("place", count), |bencher| {
             bencher.iter(|| {
-                let (place, mut inside) = (*next(&places, &mut at), 0_u32);
-                set.for_each_near(place, |fence| inside += u32::from(fence.newest().shape.covers(place)));
+                let mut inside = 0_u32;
+                set.for_each_near(*next(&places, &mut at), |near| {
+                    inside += u32::from(near.is_in(near.fence.newest()));
+                });
                 inside
+            });
+        });
+        // 16 m to the east.
+        group.bench_function(BenchmarkId::new("way", count), |bencher| {
+            bencher.iter(|| {
+                let (from, mut met) = (*next(&places, &mut at), 0_u32);
+                let to = Place::new(from.latitude, from.longitude + 0.000_2);
+                set.for_each_near_segment(from, to, |_| met += 1);
+                met
+            });
+        });
+        let (mut edited, mut number) = (set.clone(), 0);
+        group.bench_function(BenchmarkId::new("edit", count), |bencher| {
+            bencher.iter(|| {
+                number = (number + 7_919) % all.len();
+                edited = edited.with(Arc::clone(&all[number]));
             });
         });
     }
     group.finish();
 }
 
-fn engines(criterion: &mut Criterion) {
+fn engines(criterion: &mut Criterion<CpuTime>) {
     let mut group = criterion.benchmark_group("engine");
-    for fences in [100, 10_000] {
-        let set = fence_set(&world(fences, 100));
+    for count in [1_000, 10_000, 100_000] {
+        let set = FenceSet::new(fences(&world(count, 100)));
         let vehicle = Vehicle {
             id: VehicleId(Uuid::from_u128(1)),
             organization_id: OrganizationId(Uuid::nil()),
@@ -133,7 +161,7 @@ fn engines(criterion: &mut Criterion) {
         let starts = places((WEST, SOUTH), WIDTH);
         let mut states: Vec<VehicleState> = vec![VehicleState::default(); 1_000];
         let mut step = 0_usize;
-        group.bench_function(BenchmarkId::from_parameter(fences), |bencher| {
+        group.bench_function(BenchmarkId::from_parameter(count), |bencher| {
             let mut effects = Effects::default();
             bencher.iter(|| {
                 // Each of a thousand vehicles a step of 14 m to the east, in turn.
@@ -155,5 +183,9 @@ fn engines(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(steps, decodes, polygons, indexes, engines);
+criterion_group! {
+    name = steps;
+    config = Criterion::default().with_measurement(CpuTime::new());
+    targets = decodes, polygons, indexes, engines
+}
 criterion_main!(steps);

@@ -1,0 +1,155 @@
+//! The fences of an organization on the cells of the world: whoever asks about a place learns at once which
+//! fences hold it for certain, and which few may.
+//!
+//! A tree of blocks that never changes under its readers: an edit copies the blocks it comes through and
+//! shares the rest. So it costs what its fence has cells, however many other fences there are, and there
+//! is nothing to be built anew.
+
+use std::sync::Arc;
+
+use super::FenceTimeline;
+use super::cells::{Block, Mask, Spot, Way, cells};
+use super::sketch::{Drawing, Masks, Sketch, cell_bits};
+
+/// The cells of a block, and what lies in them.
+#[derive(Clone, Default)]
+pub(super) struct Cover {
+    /// Cells that have smaller ones, which are in `blocks` in the order of these bits.
+    divided: Mask,
+    blocks: Arc<[Self]>,
+    /// What these cells are to fences. No place is in two cells of one fence.
+    holdings: Arc<[Holding]>,
+}
+
+#[derive(Clone)]
+struct Holding {
+    fence: Arc<FenceTimeline>,
+    masks: Masks,
+}
+
+impl Cover {
+    /// Fences that are added side by side, so that a block they share is copied once for all of them.
+    const TOGETHER: usize = 64;
+
+    /// Adds fences that are not in it.
+    pub(super) fn insert(&mut self, fences: &[Arc<FenceTimeline>]) {
+        for some in fences.chunks(Self::TOGETHER) {
+            let sketches: Vec<Sketch<'_>> = some.iter().map(Sketch::of).collect();
+            self.insert_in(&Block::WORLD, &sketches);
+        }
+    }
+
+    fn insert_in(&mut self, block: &Block, sketches: &[Sketch<'_>]) {
+        let drawings: Vec<Drawing<'_, '_>> = sketches.iter().map(|sketch| sketch.draw(block)).collect();
+        let new = drawings.iter().filter(|drawing| drawing.masks.inside | drawing.masks.maybe != 0);
+        let new: Vec<Holding> =
+            new.map(|drawing| Holding { fence: Arc::clone(drawing.fence()), masks: drawing.masks }).collect();
+        if !new.is_empty() {
+            self.holdings = self.holdings.iter().cloned().chain(new).collect();
+        }
+        let divided = drawings.iter().fold(0, |all, drawing| all | drawing.unsettled);
+        self.divide(divided);
+        if divided != 0 {
+            let blocks = Arc::make_mut(&mut self.blocks);
+            for cell in cells(divided) {
+                let unsettled = drawings.iter().filter(|drawing| drawing.unsettled & (1 << cell) != 0);
+                let closer: Vec<Sketch<'_>> = unsettled.map(|drawing| drawing.within(cell)).collect();
+                blocks[position(self.divided, cell)].insert_in(&block.within(cell), &closer);
+            }
+            // A closer look may find nothing there.
+            self.drop_empty();
+        }
+    }
+
+    /// Takes a fence out that was inserted as it is here.
+    pub(super) fn remove(&mut self, fence: &FenceTimeline) {
+        self.remove_in(&Block::WORLD, fence, cell_bits(fence));
+    }
+
+    fn remove_in(&mut self, block: &Block, fence: &FenceTimeline, cell_bits: u32) {
+        if self.holdings.iter().any(|held| held.fence.id == fence.id) {
+            self.holdings = self.holdings.iter().filter(|held| held.fence.id != fence.id).cloned().collect();
+        }
+        let is_divided = block.cell_bits() > cell_bits;
+        let within = if is_divided { self.divided & block.touched_by(fence.boxes()) } else { 0 };
+        if within != 0 {
+            let blocks = Arc::make_mut(&mut self.blocks);
+            for cell in cells(within) {
+                blocks[position(self.divided, cell)].remove_in(&block.within(cell), fence, cell_bits);
+            }
+            self.drop_empty();
+        }
+    }
+
+    /// Gives cells blocks of their own, those that have none.
+    fn divide(&mut self, wanted: Mask) {
+        if wanted & !self.divided == 0 {
+            return;
+        }
+        let all = self.divided | wanted;
+        let known = |cell: u32| self.divided & (1 << cell) != 0;
+        let block = |cell| {
+            if known(cell) { self.blocks[position(self.divided, cell)].clone() } else { Self::default() }
+        };
+        self.blocks = cells(all).map(block).collect();
+        self.divided = all;
+    }
+
+    fn drop_empty(&mut self) {
+        let is_empty = |block: &Self| block.divided == 0 && block.holdings.is_empty();
+        if self.blocks.iter().any(is_empty) {
+            let kept = cells(self.divided).zip(self.blocks.iter()).filter(|(_, block)| !is_empty(block));
+            let (divided, blocks): (Vec<u32>, Vec<Self>) =
+                kept.map(|(cell, block)| (cell, block.clone())).unzip();
+            self.divided = divided.into_iter().fold(0, |all, cell| all | 1 << cell);
+            self.blocks = blocks.into();
+        }
+    }
+
+    /// Calls `each` once with every fence that may hold a spot, and whether it does for certain: each of
+    /// its shapes.
+    pub(super) fn for_each_at<'a>(&'a self, spot: Spot, mut each: impl FnMut(&'a Arc<FenceTimeline>, bool)) {
+        let (mut here, mut block) = (self, Block::WORLD);
+        loop {
+            let cell = block.cell(spot);
+            let bit = 1 << cell;
+            for held in here.holdings.iter() {
+                if (held.masks.inside | held.masks.maybe) & bit != 0 {
+                    each(&held.fence, held.masks.inside & bit != 0);
+                }
+            }
+            if here.divided & bit == 0 {
+                break;
+            }
+            here = &here.blocks[position(here.divided, cell)];
+            block = block.within(cell);
+        }
+    }
+
+    /// Lists every fence whose edge a way may meet, some of them more than once.
+    pub(super) fn list_met<'a>(&'a self, way: &Way, into: &mut Vec<&'a Arc<FenceTimeline>>) {
+        self.list_met_in(&Block::WORLD, way, into);
+    }
+
+    fn list_met_in<'a>(&'a self, block: &Block, way: &Way, into: &mut Vec<&'a Arc<FenceTimeline>>) {
+        let touched = block.touched(way);
+        let met = self.holdings.iter().filter(|held| held.masks.maybe & touched != 0);
+        into.extend(met.map(|held| &held.fence));
+        for cell in cells(self.divided & touched) {
+            self.blocks[position(self.divided, cell)].list_met_in(&block.within(cell), way, into);
+        }
+    }
+
+    /// Bytes on the heap, the fences aside.
+    pub(super) fn heap_bytes(&self) -> usize {
+        const COUNTS: usize = 2 * size_of::<usize>();
+        let slices = [size_of_val(&*self.holdings), size_of_val(&*self.blocks)];
+        slices.into_iter().filter(|bytes| *bytes > 0).map(|bytes| bytes + COUNTS).sum::<usize>()
+            + self.blocks.iter().map(Self::heap_bytes).sum::<usize>()
+    }
+}
+
+/// Where a cell's block is among those of a mask.
+const fn position(mask: Mask, cell: u32) -> usize {
+    (mask & ((1 << cell) - 1)).count_ones() as usize
+}

@@ -1,0 +1,183 @@
+//! What a fence is to the cells of a block: which are wholly inside, which its edge may meet.
+//!
+//! Exact where it says "inside": every place of such a cell is in every shape the fence has had. A place of
+//! a cell that it does not name is in none of them.
+
+use std::sync::Arc;
+
+use super::cells::{Block, Mask, Way, cells, joined};
+use super::circle::CircleShape;
+use super::polygon::PolygonShape;
+use super::shape::Form;
+use super::{FenceTimeline, GeoBox, Shape};
+
+/// Cells of a block.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Masks {
+    pub(super) inside: Mask,
+    pub(super) maybe: Mask,
+}
+
+impl Masks {
+    const NOWHERE: Self = Self { inside: 0, maybe: 0 };
+}
+
+/// A fence, as far as it matters within one block.
+pub(super) struct Sketch<'a> {
+    fence: &'a Arc<FenceTimeline>,
+    /// How wide its least cells are.
+    cell_bits: u32,
+    /// Its shapes that are somewhere in the block.
+    pieces: Vec<Piece<'a>>,
+    /// Whether it has others.
+    has_more: bool,
+}
+
+/// A shape, as far as it matters within one block.
+enum Piece<'a> {
+    /// The whole block is in it.
+    Whole,
+    /// With the edges that come into the block.
+    Polygon(&'a PolygonShape, Vec<Way>),
+    Circle(&'a CircleShape, &'a [GeoBox]),
+    /// All that is known is that it is in one of the boxes.
+    Boxed(&'a [GeoBox]),
+}
+
+/// A fence drawn into the cells of one block.
+pub(super) struct Drawing<'s, 'a> {
+    sketch: &'s Sketch<'a>,
+    pieces: Vec<Drawn>,
+    /// What the fence is to the cells that need no closer look.
+    pub(super) masks: Masks,
+    /// Cells to look closer at.
+    pub(super) unsettled: Mask,
+}
+
+struct Drawn {
+    masks: Masks,
+    /// What each edge of a polygon touches.
+    edges: Vec<Mask>,
+}
+
+impl<'a> Sketch<'a> {
+    /// A fence that was given more shapes than this is known by their boxes alone: each edit of a fence
+    /// would be dearer than the one before.
+    const MOST_SHAPES: usize = 8;
+
+    /// A fence in the world.
+    pub(super) fn of(fence: &'a Arc<FenceTimeline>) -> Self {
+        let shapes = fence.shapes(Self::MOST_SHAPES + 1);
+        let pieces = if shapes.len() > Self::MOST_SHAPES {
+            vec![Piece::Boxed(fence.boxes())]
+        } else {
+            shapes.into_iter().map(Piece::of).collect()
+        };
+        Self { fence, cell_bits: cell_bits(fence), pieces, has_more: false }
+    }
+
+    /// Draws the fence into the cells of the block that this is the sketch of.
+    pub(super) fn draw(&self, block: &Block) -> Drawing<'_, 'a> {
+        let pieces: Vec<Drawn> = self.pieces.iter().map(|piece| piece.draw(block)).collect();
+        let in_all = pieces.iter().fold(Mask::MAX, |all, piece| all & piece.masks.inside);
+        let inside = if self.has_more { 0 } else { in_all };
+        let somewhere = pieces.iter().fold(0, |any, piece| any | piece.masks.inside | piece.masks.maybe);
+        let edge = somewhere & !inside;
+        let unsettled = if block.cell_bits() > self.cell_bits { edge } else { 0 };
+        Drawing { sketch: self, pieces, masks: Masks { inside, maybe: edge & !unsettled }, unsettled }
+    }
+}
+
+impl<'a> Drawing<'_, 'a> {
+    pub(super) const fn fence(&self) -> &'a Arc<FenceTimeline> {
+        self.sketch.fence
+    }
+
+    /// The same fence, as far as it matters within one cell.
+    pub(super) fn within(&self, cell: u32) -> Sketch<'a> {
+        let pieces = self.sketch.pieces.iter().zip(&self.pieces);
+        let pieces: Vec<Piece<'a>> = pieces.filter_map(|(piece, drawn)| piece.within(drawn, cell)).collect();
+        let has_more = self.sketch.has_more || pieces.len() < self.pieces.len();
+        Sketch { pieces, has_more, ..*self.sketch }
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn of(shape: &'a Shape) -> Self {
+        match shape.form() {
+            Form::Circle(circle) => Self::Circle(circle, shape.box_list()),
+            Form::Polygon(polygon) => {
+                let edges = polygon.edges().flat_map(|(a, b)| Way::between(a, b).turned());
+                Self::Polygon(polygon, edges.collect())
+            }
+        }
+    }
+
+    fn draw(&self, block: &Block) -> Drawn {
+        let plain = |masks| Drawn { masks, edges: Vec::new() };
+        match self {
+            Self::Whole => plain(Masks { inside: Mask::MAX, maybe: 0 }),
+            Self::Polygon(polygon, edges) => {
+                let edges: Vec<Mask> = edges.iter().map(|edge| block.touched(edge)).collect();
+                let maybe = edges.iter().fold(0, |all, edge| all | edge);
+                Drawn { masks: Masks { inside: filled(polygon, block, !maybe), maybe }, edges }
+            }
+            Self::Circle(circle, boxes) => plain(around(circle, block, block.touched_by(boxes))),
+            Self::Boxed(boxes) => plain(Masks { maybe: block.touched_by(boxes), ..Masks::NOWHERE }),
+        }
+    }
+
+    fn within(&self, drawn: &Drawn, cell: u32) -> Option<Self> {
+        let holds = |mask: Mask| mask & (1 << cell) != 0;
+        if holds(drawn.masks.inside) {
+            return Some(Self::Whole);
+        }
+        holds(drawn.masks.maybe).then(|| match self {
+            Self::Whole => Self::Whole,
+            Self::Polygon(polygon, edges) => {
+                let near = edges.iter().zip(&drawn.edges).filter(|(_, mask)| holds(**mask));
+                Self::Polygon(polygon, near.map(|(edge, _)| *edge).collect())
+            }
+            Self::Circle(circle, boxes) => Self::Circle(circle, boxes),
+            Self::Boxed(boxes) => Self::Boxed(boxes),
+        })
+    }
+}
+
+/// How wide the least cells of a fence are, in bits. More cells would leave fewer places whose fences must
+/// be looked at closer, and take more memory.
+pub(super) fn cell_bits(fence: &FenceTimeline) -> u32 {
+    /// Along the longer side of its largest box.
+    const MOST_CELLS: f64 = 32.0;
+    Block::bits_for(fence.boxes().iter(), MOST_CELLS)
+}
+
+/// Those inside of the cells that no edge touches: cells side by side are all inside or all outside.
+fn filled(polygon: &PolygonShape, block: &Block, mut free: Mask) -> Mask {
+    let mut inside = 0;
+    while free != 0 {
+        let cell = free.trailing_zeros();
+        let alike = joined(cell, free);
+        if polygon.covers(block.area(cell).middle()) {
+            inside |= alike;
+        }
+        free &= !alike;
+    }
+    inside
+}
+
+/// A circle and some cells. No place of a cell is farther from its middle than the way there is long.
+fn around(circle: &CircleShape, block: &Block, near: Mask) -> Masks {
+    let mut masks = Masks::NOWHERE;
+    for cell in cells(near) {
+        let area = block.area(cell).south_of_the_pole();
+        let middle = area.middle();
+        let reach = area.reach_meters();
+        if circle.holds_all_within(middle, reach) {
+            masks.inside |= 1 << cell;
+        } else if !circle.is_farther_outside_than(middle, reach) {
+            masks.maybe |= 1 << cell;
+        }
+    }
+    masks
+}
