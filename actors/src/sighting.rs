@@ -174,10 +174,13 @@ impl Slot {
     }
 }
 
+/// Takes a watcher's place away.
+type Leave = Box<dyn FnOnce(&Arc<Slot>) + Send + Sync>;
+
 /// A watcher's view of where vehicles are seen, until dropped.
 pub struct Lookout {
     slot: Arc<Slot>,
-    leave: Option<Box<dyn FnOnce(&Arc<Slot>) + Send + Sync>>,
+    leave: Option<Leave>,
 }
 
 impl fmt::Debug for Lookout {

@@ -72,10 +72,8 @@ impl Core {
         let occupancy =
             Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
-        let cache = cache.map(|cache| {
-            let meters = meters.clone();
-            Cache::start_in_arbiter(&threads.desk, move |_| Cache::new(cache, meters))
-        });
+        let cache = cache.map(|cache| Cache::new(cache, meters.clone()));
+        let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| cache));
         let (taken_over_sender, taken_over) = watch::channel(false);
         let health = watch::Sender::new(Health::Well);
         // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
@@ -124,7 +122,8 @@ impl Core {
         let registry = GeofenceRegistry::new(shelves, meters.clone());
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
         let actors = once(&writer.address, &desk.directory, &occupancy, &corrections, &registry);
-        let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
+        let watchdog = watchdog_parts(&config, &threads, actors, &meters);
+        let watchdog = Mutex::new(Some(Watchdog::start(watchdog, health.clone())));
         Self {
             store,
             clock,
@@ -139,7 +138,7 @@ impl Core {
             watch_capacity: config.watch_capacity,
             probe_every: config.probe_every,
             threads,
-            watchdog: Mutex::new(Some(watchdog)),
+            watchdog,
         }
     }
 

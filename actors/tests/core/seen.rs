@@ -46,7 +46,7 @@ async fn sighting(watch: &mut Watch) -> Arc<Sighting> {
 }
 
 async fn report(world: &World, number: u128, fix: Fix) -> Pending {
-    within(world.live.reporter().report(vehicle(number), vec![fix])).await.unwrap()
+    within(world.live.reporter().report(vehicle(number), vec![fix])).await.expect("applied")
 }
 
 /// Positions of some vehicles and nothing else.
