@@ -24,7 +24,6 @@ mod retention;
 #[expect(dead_code, reason = "the server detects here")]
 #[path = "../../actors/examples/fuel_benchmark/score.rs"]
 mod score;
-mod seen;
 mod server;
 mod slice;
 #[expect(dead_code, reason = "the detector's own tests use the rest")]
