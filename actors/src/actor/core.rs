@@ -68,8 +68,7 @@ impl Core {
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let sightings = Sightings::new(permits.clone());
-        threads.desk.spawn(sightings.clone().keep_telling());
+        let sightings = Sightings::begin(&threads.desk, permits.clone());
         let occupancy =
             Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use actix::prelude::ArbiterHandle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
@@ -70,9 +71,13 @@ pub(crate) enum Told {
 }
 
 impl Sightings {
-    pub(crate) fn new(permits: Permits) -> Self {
+    /// Nobody looks out yet. What has to wait is told on the thread.
+    pub(crate) fn begin(thread: &ArbiterHandle, permits: Permits) -> Self {
         let (board, waits) = (Mutex::default(), Notify::new());
-        Self { shared: Arc::new(Shared { lookouts: AtomicUsize::new(0), permits, board, waits }) }
+        let shared = Arc::new(Shared { lookouts: AtomicUsize::new(0), permits, board, waits });
+        let sightings = Self { shared };
+        thread.spawn(sightings.clone().keep_telling());
+        sightings
     }
 
     /// The board, for whoever tells of commits.
@@ -153,7 +158,7 @@ impl Sightings {
     }
 
     /// Tells what waits for the end of a pause, for ever.
-    pub(crate) async fn keep_telling(self) {
+    async fn keep_telling(self) {
         loop {
             let due = self.board().next_due();
             let waits = self.shared.waits.notified();
