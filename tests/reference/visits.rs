@@ -98,10 +98,10 @@ fn coverage(replay: &Replay, effects: &Effects, fixes: &[Fix], figures: &mut Fig
         spans[at] = (visit.entered_at, visit.exit.map_or(Timestamp::MAX, |(_, at)| at));
     }
     for fix in fixes {
-        replay.fences.for_each_near(fix.place, |fence| {
-            if fence.newest().shape.covers(fix.place) {
+        replay.fences.for_each_near(fix.place, |near| {
+            if near.fence.newest().shape.covers(fix.place) {
                 figures.inside += 1;
-                let spans = visits.get(&fence.id).map_or(&[][..], Vec::as_slice);
+                let spans = visits.get(&near.fence.id).map_or(&[][..], Vec::as_slice);
                 // Visits of a fence follow one another.
                 let last = spans.partition_point(|(entered, _)| *entered <= fix.recorded_at);
                 let covered = last > 0 && spans[last - 1].1 >= fix.recorded_at;
