@@ -220,6 +220,11 @@ impl Reporter {
         results.into_iter().map(|result| result.unwrap_or(Err(LiveError::Unavailable))).collect()
     }
 
+    /// Shows those who watch where a vehicle is while nothing can be stored; the fixes have to come again.
+    pub async fn glimpse(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
+        self.live.desk().glimpse(vehicle, fixes).await;
+    }
+
     /// Waits for room, and puts the fixes into the vehicle's mailbox. `stale`: the generation of an actor that
     /// did not answer.
     async fn send(
@@ -228,7 +233,13 @@ impl Reporter {
         fixes: Vec<Fix>,
         stale: Option<u64>,
     ) -> Result<Sent, LiveError> {
-        let permit = self.live.desk().permits.take(fixes.len()).await?;
+        let permit = match self.live.desk().permits.take(fixes.len()).await {
+            Err(LiveError::Unavailable) => {
+                self.glimpse(vehicle, fixes).await;
+                return Err(LiveError::Unavailable);
+            }
+            taken => taken?,
+        };
         if permit.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
             return Err(LiveError::Unavailable);
         }

@@ -14,6 +14,8 @@ use crate::view::LiveFuel;
 /// Glances that may wait for a watcher before they are merged.
 const MAX_GLANCES: usize = 128;
 
+/// One who is told and need not be woken counts as such a part of one who has to be.
+const BUSY_PART: u32 = 4;
 /// Names under which a glance keeps its wire form.
 const MAX_WIRE_FORMS: usize = 8;
 
@@ -172,10 +174,13 @@ impl Slot {
     }
 }
 
+/// Takes a watcher's place away.
+type Leave = Box<dyn FnOnce(&Arc<Slot>) + Send + Sync>;
+
 /// A watcher's view of where vehicles are seen, until dropped.
 pub struct Lookout {
     slot: Arc<Slot>,
-    leave: Option<Box<dyn FnOnce(&Arc<Slot>) + Send + Sync>>,
+    leave: Option<Leave>,
 }
 
 impl fmt::Debug for Lookout {
@@ -268,12 +273,14 @@ impl Slots {
         !self.wide.is_empty() || self.of_vehicles.contains_key(&vehicle)
     }
 
-    /// Tells all of them what they look out for; how many had to be woken.
+    /// Tells all of them what they look out for; how many had to be woken, or a part of those who did not: they
+    /// are busy, or do not want it yet.
     pub(crate) fn tell(&self, seen: &[Arc<Sighting>]) -> u32 {
         let mut woken = 0;
         if !self.wide.is_empty() {
             let glance = Arc::new(Glance::newest(seen.iter().cloned()));
             woken += self.wide.iter().map(|slot| u32::from(slot.put(&glance))).sum::<u32>();
+            woken = woken.max(self.wide.len() as u32 / BUSY_PART);
         }
         for sighting in seen.iter().filter(|_| !self.of_vehicles.is_empty()) {
             let Some(slots) = self.of_vehicles.get(&sighting.vehicle_id) else { continue };

@@ -244,32 +244,23 @@ impl Watch {
     pub fn poll_news(&mut self, positions: bool, cx: &mut Context<'_>) -> Poll<News> {
         // What was seen before a commit was told is taken with it or before it, and no commit that came before
         // what was seen is left behind: the two ways are filled in one order, under one lock.
-        match self.next_update() {
-            Some(Some(update)) => return Poll::Ready(News::Commit(update, self.lookout.take())),
-            Some(None) => return Poll::Ready(News::Lost),
-            None => {}
+        match self.updates.try_recv() {
+            Ok(update) => return Poll::Ready(News::Commit(update, self.lookout.take())),
+            Err(TryRecvError::Disconnected) => return Poll::Ready(News::Lost),
+            Err(TryRecvError::Empty) => {}
         }
         if positions && self.lookout.poll_seen(cx).is_ready() {
             let seen = self.lookout.take();
-            return Poll::Ready(match self.next_update() {
-                Some(Some(update)) => News::Commit(update, seen),
-                Some(None) => News::Lost,
-                None => News::Seen(seen),
+            // Not by a poll: that one also finds nothing when it is the task's turn to yield.
+            return Poll::Ready(match self.updates.try_recv() {
+                Ok(update) => News::Commit(update, seen),
+                Err(TryRecvError::Disconnected) => News::Lost,
+                Err(TryRecvError::Empty) => News::Seen(seen),
             });
         }
         self.updates.poll_recv(cx).map(|update| match update {
             Some(update) => News::Commit(update, self.lookout.take()),
             None => News::Lost,
         })
-    }
-
-    /// The next commit if one is there, of which a poll says nothing: it may be the task's turn to yield. `None`
-    /// within: there will be no more.
-    fn next_update(&mut self) -> Option<Option<Arc<Update>>> {
-        match self.updates.try_recv() {
-            Ok(update) => Some(Some(update)),
-            Err(TryRecvError::Disconnected) => Some(None),
-            Err(TryRecvError::Empty) => None,
-        }
     }
 }

@@ -6,6 +6,7 @@
 
 mod compute;
 mod contest;
+mod disk;
 mod floor;
 mod load;
 mod run;

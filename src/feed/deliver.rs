@@ -119,13 +119,15 @@ impl Socket {
 
     async fn seen(&mut self, index: usize, seen: &[Arc<Glance>]) -> Step {
         let subscription = &mut self.subscriptions[index];
-        let Some(glance) = subscription.whole(seen) else {
+        if !subscription.tells_as_it_is(seen) {
             subscription.see(seen);
             return Ok(());
-        };
+        }
         subscription.delta_sent();
-        for frame in &*wire::seen_frames(&subscription.id, glance) {
-            self.send(frame.clone()).await?;
+        for glance in seen {
+            for frame in &*wire::seen_frames(&self.subscriptions[index].id, glance) {
+                self.send(frame.clone()).await?;
+            }
         }
         Ok(())
     }

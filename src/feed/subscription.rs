@@ -17,6 +17,9 @@ use super::filter::Filter;
 use super::protocol::Subscribe;
 use super::wire;
 
+/// More glances than this are merged, instead of told one after the other.
+const MAX_AS_THEY_ARE: usize = 8;
+
 /// An event of either kind; both are numbered in one order.
 pub(super) enum Told {
     Geofence(Arc<CommittedEvent>),
@@ -159,17 +162,17 @@ impl Subscription {
         }
     }
 
-    /// What was seen, if it is to be told at once and as it is: then it need not be put together for this
-    /// subscription alone.
-    pub(super) fn whole<'a>(&self, seen: &'a [Arc<Glance>]) -> Option<&'a Arc<Glance>> {
+    /// Whether what was seen is to be told at once and as it is: then it need not be put together for this
+    /// subscription alone. A backlog is merged instead.
+    pub(super) fn tells_as_it_is(&self, seen: &[Arc<Glance>]) -> bool {
         let is_all = self.filter.interest.positions && !self.filter.has_box();
-        let [glance] = seen else { return None };
-        (is_all && self.changes.is_empty() && self.is_due()).then_some(glance)
+        is_all && seen.len() <= MAX_AS_THEY_ARE && self.changes.is_empty() && self.is_due()
     }
 
     /// Where its events go on: what it was told of, and what it was not told of because it does not want it.
     pub(super) fn goes_on_at(&self) -> i64 {
-        self.watch.known_up_to().map_or(self.next_sequence, |known| known.max(self.next_sequence))
+        let known = self.watch.known_up_to().filter(|_| !self.is_behind());
+        known.map_or(self.next_sequence, |known| known.max(self.next_sequence))
     }
 
     /// Those of some events that it wants and was not sent, by number.

@@ -68,7 +68,7 @@ async fn keep_to_session(context: &Context, caller: Option<Caller>) {
     let Some(caller) = caller else { return pending().await };
     loop {
         sleep(CHECK_EVERY).await;
-        if let Ok(false) = context.auth.still_holds(&caller).await {
+        if let Ok(false) = Box::pin(context.auth.still_holds(&caller)).await {
             context.sessions.end_session(caller.session_id, End::Credential);
         }
     }

@@ -148,6 +148,21 @@ impl Intake {
         Ok(Batch { pending, is_fleet, rejected })
     }
 
+    /// Shows where vehicles are while the store is away, by items that are not taken now and come again.
+    pub async fn glimpse(&self, items: Vec<Result<Item<'_>, BadItem>>) {
+        if self.live.is_available() {
+            return;
+        }
+        let now = self.live.now();
+        let mut fixes: HashMap<VehicleId, Vec<Fix>> = HashMap::new();
+        for (vehicle, fix) in items.into_iter().flatten().filter_map(|item| self.fix(item, now).ok()) {
+            fixes.entry(vehicle).or_default().push(fix);
+        }
+        for (vehicle, fixes) in fixes {
+            self.reporter.glimpse(vehicle, fixes).await;
+        }
+    }
+
     /// Looks up the trackers that a fleet's items name and that are not known yet.
     async fn learn(&mut self, items: &[Result<Item<'_>, BadItem>]) -> Result<(), LiveError> {
         let Reports::Fleet(fleet) = &mut self.reports else { return Ok(()) };

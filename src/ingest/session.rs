@@ -88,7 +88,7 @@ pub async fn run(
         repeated: 0,
     };
     let stop = socket.serve(messages).await;
-    socket.close(stop).await;
+    Box::pin(socket.close(stop)).await;
 }
 
 impl Socket {
@@ -104,7 +104,8 @@ impl Socket {
                 outcome = self.sent.next() => self.settle(outcome).await,
                 message = messages.next(), if may_read => {
                     self.unanswered = 0;
-                    self.hear(message).await
+                    // In a box: a task that waits has no room for what a message needs.
+                    Box::pin(self.hear(message)).await
                 }
                 _ = ping.tick() => self.ping(may_read).await,
             };
@@ -175,7 +176,10 @@ impl Socket {
         let Some((first, last)) = numbers(&items)? else { return Ok(()) };
         match self.sent.place(first, Instant::now()) {
             Place::Next => {}
-            Place::Ahead => return Ok(()),
+            Place::Ahead => {
+                self.intake.glimpse(items).await;
+                return Ok(());
+            }
             Place::Lost(seq) => return self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,
             Place::Hopeless(seq) => {
                 let detail = format!("item {seq} was to come again and did not");

@@ -7,6 +7,7 @@ use std::pin::Pin;
 
 use bytes::{Buf, Bytes};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
 
 use super::Frame;
@@ -82,21 +83,24 @@ impl Out {
         }
     }
 
-    /// Says goodbye, then waits until the client has hung up: a connection that is dropped with something unread
-    /// would take the goodbye with it.
+    /// Says goodbye, and waits until the client has hung up.
     pub async fn close(mut self, code: u16, reason: &str) {
         self.give(Frame::close(code, reason));
-        if self.flush().await.is_err() || self.connection.shutdown().await.is_err() {
-            return;
+        if self.flush().await.is_ok() && self.connection.shutdown().await.is_ok() {
+            hung_up(self.connection.as_ref()).await;
         }
-        let input = self.connection.as_ref();
-        let mut scrap = vec![0; SCRAP_BYTES];
-        while input.readable().await.is_ok() {
-            match input.try_read(&mut scrap) {
-                Ok(0) => return,
-                Err(error) if error.kind() != ErrorKind::WouldBlock => return,
-                _ => {}
-            }
+    }
+}
+
+/// Waits until the other side of a connection has hung up: one that is dropped with something unread would take with
+/// it what was said last.
+pub(super) async fn hung_up(connection: &TcpStream) {
+    let mut scrap = vec![0; SCRAP_BYTES];
+    while connection.readable().await.is_ok() {
+        match connection.try_read(&mut scrap) {
+            Ok(0) => return,
+            Err(error) if error.kind() != ErrorKind::WouldBlock => return,
+            _ => {}
         }
     }
 }
@@ -105,7 +109,7 @@ impl Out {
 mod tests {
     use futures_util::FutureExt;
     use tokio::io::AsyncReadExt;
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::net::TcpListener;
 
     use super::*;
 

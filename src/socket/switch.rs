@@ -2,6 +2,7 @@
 
 use std::io;
 use std::pin::pin;
+use std::time::Duration;
 
 use actix_codec::{Framed, FramedParts};
 use actix_http::{ConnectionType, Request, Response, h1};
@@ -13,9 +14,14 @@ use bytes::BytesMut;
 use futures_util::future::{LocalBoxFuture, poll_fn};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_util::codec::Encoder;
 
 use super::handshake::Taker;
+use super::out::hung_up;
+
+/// A client that is refused hangs up within this time, or its connection is dropped.
+const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 
 /// A connection on which a client asks for another protocol, with its request.
 type Asked = (Request, Framed<TcpStream, h1::Codec>);
@@ -59,7 +65,11 @@ async fn taken(
         answer.head_mut().set_connection_type(ConnectionType::Close);
     }
     send(answer, codec, &mut io).await.ok()?;
-    let Taker(serve) = taker?;
+    let Some(Taker(serve)) = taker else {
+        io.shutdown().await.ok()?;
+        timeout(HANG_UP_WITHIN, hung_up(&io)).await.ok();
+        return None;
+    };
     // Small messages go out at once, not when the one before was acknowledged.
     io.set_nodelay(true).ok();
     Some(serve(io, BytesMut::from(&read_buf[..])))

@@ -94,6 +94,9 @@ pub(super) async fn store_states(
 
 /// States of vehicles without a mark, which almost all batches have only.
 async fn put_plain(tx: &mut Tx, states: &[Newest<'_>]) -> Result<()> {
+    if states.is_empty() {
+        return Ok(());
+    }
     let columns = plain_columns(states)?;
     let new = if let Tx::Postgres(tx) = tx {
         let there = Update { change: PLAIN_CHANGE, columns: &columns, named: PLAIN_NAMED }.run(tx).await?;

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod ahead;
 mod answers;
 mod away;
 mod bad_input;

@@ -4,8 +4,10 @@ use uuid::Uuid;
 use waypost::store::partitions::make_partitions;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
-use waypost_actors::model::{Event, EventKind, EventStatus, Fix, OrganizationId, Origin, Timestamp};
-use waypost_actors::ports::{Committed, Counts, EventLog, StoreError, TrackStore};
+use waypost_actors::model::{
+    Event, EventKind, EventStatus, Fix, OrganizationId, Origin, Timestamp, VehicleId,
+};
+use waypost_actors::ports::{Committed, Counts, EventLog, StoreError, TrackStore, VehicleWrite};
 use waypost_actors::tracking::{PositionRow, Quarantine, Standing, VisitRow};
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
@@ -23,6 +25,8 @@ for_each_engine!(
     an_event_that_was_taken_back_and_happens_again_is_active_again,
     a_server_that_was_taken_over_cannot_commit,
     a_batch_of_thousands_is_one_transaction,
+    what_is_held_to_be_new_and_is_stored_does_not_fail_its_batch,
+    states_of_new_vehicles_and_of_known_ones_are_put_together,
     fixes_of_any_year_find_their_place,
 );
 
@@ -168,6 +172,33 @@ async fn a_batch_of_thousands_is_one_transaction(store: TestStore) {
     assert_eq!((committed[0].counts.stored, stored(&store).await), (5_000, 5_000));
     let log = track.events_from(Audience::Everyone, 500, 10_000).await.expect("read");
     assert!(log.iter().map(|event| event.sequence).eq(500..=1_000));
+}
+
+async fn what_is_held_to_be_new_and_is_stored_does_not_fail_its_batch(store: TestStore) {
+    let track = stand(&store).await;
+    let fresh = |seconds| row(fix(seconds), Standing::Fresh);
+    track.commit(&batch(vec![write(vec![fresh(0), fresh(10)])])).await.expect("committed");
+    let mut again = write(vec![fresh(10), fresh(20)]);
+    again.effects.events = vec![entry(1, 20)];
+    let committed = track.commit(&batch(vec![again])).await.expect("committed all the same");
+    assert_eq!(committed[0].events, [entry(1, 20)]);
+    assert_eq!((stored(&store).await, track.seeds().await.expect("read").next_sequence), (3, 2));
+}
+
+async fn states_of_new_vehicles_and_of_known_ones_are_put_together(store: TestStore) {
+    let track = stand(&store).await;
+    let of = |number: u128, seconds| VehicleWrite {
+        vehicle_id: VehicleId(Uuid::from_u128(number)),
+        ..write(vec![row(fix(seconds), Standing::Fresh)])
+    };
+    track.commit(&batch(vec![of(101, 0), of(102, 0)])).await.expect("committed");
+    let mixed: Vec<VehicleWrite> = vec![of(102, 10), of(103, 10), of(104, 10)];
+    let committed = track.commit(&batch(mixed.clone())).await.expect("committed");
+    assert!(committed.iter().all(|write| !write.is_dirty));
+    let asked: Vec<VehicleId> = (101..=104).map(|number| VehicleId(Uuid::from_u128(number))).collect();
+    let states = track.reread(&asked, 1).await.expect("read").states;
+    let want = [of(101, 0)].into_iter().chain(mixed).map(|write| (write.vehicle_id, (*write.state).clone()));
+    assert_eq!(states, want.collect::<Vec<_>>());
 }
 
 async fn fixes_of_any_year_find_their_place(store: TestStore) {

@@ -73,10 +73,8 @@ impl Core {
         let occupancy =
             Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
-        let cache = cache.map(|cache| {
-            let meters = meters.clone();
-            Cache::start_in_arbiter(&threads.desk, move |_| Cache::new(cache, meters))
-        });
+        let cache = cache.map(|cache| Cache::new(cache, meters.clone()));
+        let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| cache));
         let (taken_over_sender, taken_over) = watch::channel(false);
         let health = watch::Sender::new(Health::Well);
         // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
@@ -98,7 +96,7 @@ impl Core {
             lanes: threads.lanes.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
-            sightings,
+            sightings: sightings.clone(),
             shelves: shelves.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),
@@ -111,7 +109,7 @@ impl Core {
         let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory =
             Directory::start_in_arbiter(&threads.desk, move |_| Directory::new(directory, vehicles));
-        let desk = Desk { directory, permits };
+        let desk = Desk { directory, permits, sightings };
         let parts = CorrectionsParts {
             desk: desk.clone(),
             delay: config.correction_delay,
@@ -122,12 +120,11 @@ impl Core {
         threads.desk.spawn_fn(move || {
             Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
         });
-        let registry_meters = meters.clone();
-        let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| {
-            GeofenceRegistry::new(shelves, registry_meters)
-        });
+        let registry = GeofenceRegistry::new(shelves, meters.clone());
+        let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
         let actors = once(&writer.address, &desk.directory, &occupancy, &corrections, &registry);
-        let watchdog = Watchdog::start(watchdog_parts(&config, &threads, actors, &meters), health.clone());
+        let watchdog = watchdog_parts(&config, &threads, actors, &meters);
+        let watchdog = Mutex::new(Some(Watchdog::start(watchdog, health.clone())));
         Self {
             store,
             clock,
@@ -142,7 +139,7 @@ impl Core {
             watch_capacity: config.watch_capacity,
             probe_every: config.probe_every,
             threads,
-            watchdog: Mutex::new(Some(watchdog)),
+            watchdog,
         }
     }
 

@@ -4,20 +4,34 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::directory::{Directory, Inlet, Locate, NoInlet};
+use super::glimpse::Glimpse;
 use super::lanes::Lane;
 use super::permits::{Permit, Permits};
+use super::sightings::Sightings;
 use super::vehicle::{Done, Outcome, VehicleActor};
 use crate::live::LiveError;
-use crate::model::VehicleId;
+use crate::model::{Fix, VehicleId};
 
 /// Finds vehicles, and room for what they are asked.
 #[derive(Clone)]
 pub(crate) struct Desk {
     pub(crate) directory: Addr<Directory>,
     pub(crate) permits: Permits,
+    pub(crate) sightings: Sightings,
 }
 
 impl Desk {
+    /// Shows those who watch where a vehicle is while nothing can be stored, if they can be told at once: nobody
+    /// waits for it.
+    pub(crate) async fn glimpse(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
+        if self.sightings.is_watched()
+            && self.permits.coming_term().is_some()
+            && let Ok(inlet) = self.locate(vehicle, None, (None, false)).await
+        {
+            inlet.address.try_send(Glimpse(fixes)).ok();
+        }
+    }
+
     /// A vehicle's address; its actor is started if need be, on the thread `near`, and may be called
     /// there from elsewhere.
     pub(crate) async fn locate(

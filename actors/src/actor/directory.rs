@@ -162,8 +162,8 @@ impl Handler<Locate> for Directory {
             && inlet.address.connected()
         {
             if locate.is_to_move && locate.near.as_ref().is_some_and(|near| !near.is(&inlet.lane)) {
-                // It goes when it can; who reports then finds it here again, and starts it near.
-                inlet.address.do_send(Leave);
+                // It goes when it has nothing to do; who reports then finds it gone, and starts it near.
+                inlet.address.try_send(Leave).ok();
             }
             return Ok(inlet.clone());
         }

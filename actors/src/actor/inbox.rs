@@ -23,10 +23,11 @@ pub(crate) struct Writer {
 
 impl Writer {
     /// Hands over a write; back again when the writer is gone. Writes of one sender keep their order.
-    pub(crate) fn take(&self, write: Write) -> Result<(), Write> {
+    pub(crate) fn take(&self, write: Write) -> Result<(), Box<Write>> {
         let is_to_ring = self.inbox.push(write)?;
         if is_to_ring {
-            self.address.do_send(Ring);
+            // A full mailbox is fine: the writer looks after each message.
+            self.address.try_send(Ring).ok();
         }
         Ok(())
     }
@@ -81,10 +82,10 @@ pub(crate) enum Bell {
 
 impl Inbox {
     /// Keeps a write. Whether to ring.
-    fn push(&self, write: Write) -> Result<bool, Write> {
+    fn push(&self, write: Write) -> Result<bool, Box<Write>> {
         let mut held = self.lock();
         if matches!(held.bell, Bell::Gone) {
-            return Err(write);
+            return Err(Box::new(write));
         }
         held.weight += write.effects.weight();
         held.writes.push((write, Instant::now()));

@@ -15,24 +15,24 @@ use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
 use crate::tracking::{Stay, VehicleState};
 use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
-use crate::watch::{CommittedEvent, Interest, VehicleUpdate, Watch};
+use crate::watch::{CommittedEvent, VehicleUpdate};
 
 /// Over a longer time than this nobody asks how far a vehicle can have come. Seconds.
 const MAX_TRACED_SECONDS: f64 = 3_600.0;
 
-struct Known {
-    organization_id: OrganizationId,
-    state: Arc<VehicleState>,
+pub(super) struct Known {
+    pub(super) organization_id: OrganizationId,
+    pub(super) state: Arc<VehicleState>,
 }
 
 /// The newest committed state of everything.
 pub(crate) struct Occupancy {
-    vehicles: HashMap<VehicleId, Known>,
+    pub(super) vehicles: HashMap<VehicleId, Known>,
     inside: HashMap<GeofenceId, HashSet<VehicleId>>,
     fleets: HashMap<OrganizationId, HashSet<VehicleId>>,
-    watchers: Watchers,
-    sightings: Sightings,
-    next_sequence: i64,
+    pub(super) watchers: Watchers,
+    pub(super) sightings: Sightings,
+    pub(super) next_sequence: i64,
 }
 
 impl Occupancy {
@@ -381,38 +381,5 @@ impl Handler<Withdraw> for Occupancy {
         if was_told {
             self.tell_truth(vehicle);
         }
-    }
-}
-
-/// Starts watching. From the edge.
-#[derive(Message)]
-#[rtype(result = "Watch")]
-pub(crate) struct StartWatch {
-    pub(crate) interest: Interest,
-    pub(crate) capacity: usize,
-}
-
-impl Handler<StartWatch> for Occupancy {
-    type Result = MessageResult<StartWatch>;
-
-    fn handle(
-        &mut self,
-        StartWatch { interest, capacity }: StartWatch,
-        _: &mut Context<Self>,
-    ) -> Self::Result {
-        let audience = interest.audience;
-        let vehicles = self
-            .vehicles
-            .iter()
-            .filter(|(vehicle, known)| audience.sees(known.organization_id) && interest.vehicle(**vehicle))
-            .map(|(vehicle, known)| (*vehicle, known.organization_id, Arc::clone(&known.state)))
-            .collect();
-        let mut board = self.sightings.board();
-        let sightings =
-            if interest.positions || interest.fuel { board.open_of(&interest) } else { Vec::new() };
-        let lookout = self.sightings.look_out(&interest, &mut board);
-        let updates = self.watchers.add(interest, capacity);
-        let (next_sequence, told_up_to) = (self.next_sequence, self.watchers.told_up_to());
-        MessageResult(Watch { vehicles, sightings, next_sequence, updates, lookout, told_up_to })
     }
 }

@@ -138,6 +138,12 @@ impl Permits {
         if term.writing == Writing::Suspended { term.number - 1 } else { term.number }
     }
 
+    /// The term that begins once the store answers again; `None` while it does.
+    pub(crate) fn coming_term(&self) -> Option<u64> {
+        let term = self.read();
+        (term.writing == Writing::Suspended).then_some(term.number)
+    }
+
     /// A commit failed: nothing is taken until [`Self::restore`], and nothing taken before is written.
     pub(crate) fn suspend(&self) {
         self.shared.term.send_modify(|term| {

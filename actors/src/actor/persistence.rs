@@ -217,7 +217,7 @@ impl Persistence {
         if piece.owed.len() > 1 {
             self.waiting.halve(piece);
         } else if self.refused_in_a_row >= MAX_REFUSED_IN_A_ROW {
-            return self.failed(&StoreError::Away(format!("it refuses everything: {why}")), piece, ctx);
+            self.failed(&StoreError::Away(format!("it refuses everything: {why}")), piece, ctx);
         } else {
             self.refused_in_a_row += 1;
             let why: Arc<str> = why.into();

@@ -88,7 +88,7 @@ impl Sightings {
         state: &Arc<VehicleState>,
         permit: &Permit,
     ) {
-        if self.shared.lookouts.load(Ordering::Acquire) == 0 {
+        if !self.is_watched() {
             return;
         }
         let mut board = self.board();
@@ -99,6 +99,25 @@ impl Sightings {
         {
             self.shared.waits.notify_one();
         }
+    }
+
+    /// The same, of what cannot be stored because the store is away: until it answers again.
+    pub(crate) fn glimpse(
+        &self,
+        vehicle: VehicleId,
+        organization: OrganizationId,
+        state: &Arc<VehicleState>,
+    ) {
+        let mut board = self.board();
+        let is_away = self.shared.permits.coming_term().is_some_and(|term| term > board.term);
+        if is_away && board.see(vehicle, organization, state, Instant::now()) {
+            self.shared.waits.notify_one();
+        }
+    }
+
+    /// Whether anybody looks out for anything.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.shared.lookouts.load(Ordering::Acquire) > 0
     }
 
     /// Looks out for what is of interest, from now on.
@@ -126,7 +145,7 @@ impl Sightings {
     /// The store answers again, and what it holds is about to be told: nothing before counts any more. Answers
     /// the vehicles of which something else was told.
     pub(crate) fn begin_anew(&self, board: &mut Board) -> Vec<VehicleId> {
-        board.term = self.shared.permits.begun_term() + 1;
+        board.term = self.shared.permits.coming_term().unwrap_or(u64::MAX);
         for group in board.groups.values_mut() {
             group.waiting.clear();
         }

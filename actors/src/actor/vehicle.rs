@@ -55,19 +55,21 @@ pub(crate) struct VehicleParts {
 
 /// The actor of one vehicle in use.
 pub(crate) struct VehicleActor {
-    parts: VehicleParts,
+    pub(super) parts: VehicleParts,
     /// What it is once all it handed over is committed.
-    state: Arc<VehicleState>,
+    pub(super) state: Arc<VehicleState>,
     in_flight: Arc<AtomicUsize>,
     last_used: Instant,
     /// Taken out of use: takes no fixes any more.
-    retired: bool,
+    pub(super) retired: bool,
     /// What happens while a correction waits for its slice.
     correcting: Option<Meanwhile>,
     /// Counts corrections: the one that is waited for.
     correction: u64,
     /// The line its writes stand in.
     line: Line,
+    /// What it would be with what came while the store was away.
+    pub(super) glimpsed: Option<Arc<VehicleState>>,
     _alive: Alive,
 }
 
@@ -83,10 +85,11 @@ impl VehicleActor {
             retired: false,
             correcting: None,
             correction: 0,
+            glimpsed: None,
         }
     }
 
-    fn id(&self) -> VehicleId {
+    pub(super) fn id(&self) -> VehicleId {
         self.parts.vehicle.id
     }
 
@@ -109,6 +112,7 @@ impl VehicleActor {
                 actor.state = state;
                 actor.retired = false;
                 actor.correcting = None;
+                actor.glimpsed = None;
                 then(actor);
             }
             Err(_) => ctx.stop(), // the core is stopping

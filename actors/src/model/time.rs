@@ -114,7 +114,7 @@ fn is_rfc3339(text: &[u8]) -> bool {
 }
 
 /// `YYYY-MM-DDTHH:MM:SS.mmmZ`, by hand: every state, event and position that is written has some of them, and a
-/// formatter that reads a pattern takes ten times as long.
+/// formatter reads its pattern anew each time.
 struct Written([u8; 24]);
 
 impl Written {
@@ -216,6 +216,19 @@ mod tests {
             assert_eq!(Timestamp::parse(text), Err(InvalidTimestamp), "{text}");
         }
         assert_eq!(Timestamp::from_millis(i64::MAX), Err(InvalidTimestamp));
+    }
+
+    #[test]
+    fn instants_are_written_as_a_calendar_has_them() {
+        // Steps that meet every month, leap days, and years before 1970.
+        let span = Timestamp::LAST_MICROS - Timestamp::FIRST_MICROS;
+        let steps = (0..40_000).map(|step| Timestamp::FIRST_MICROS + step * (span / 40_000));
+        let days = (0..1_500_i64).map(|day| (day - 200) * 86_400_000_000 - 1);
+        for micros in steps.chain(days).filter(|micros| *micros >= Timestamp::FIRST_MICROS) {
+            let instant = jiff::Timestamp::from_microsecond(micros).unwrap();
+            let want = instant.strftime("%Y-%m-%dT%H:%M:%S.%3fZ").to_string();
+            assert_eq!(Timestamp(micros).to_string(), want, "{micros}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ const STORED: Counts = Counts { stored: 1, duplicates: 0 };
 
 async fn report(reporter: &mut Reporter, seconds: f64) {
     let place = if seconds as i64 % 2 == 0 { INSIDE } else { OUTSIDE };
-    let pending = within(reporter.report(vehicle(1), vec![fix(seconds, place)])).await.unwrap();
+    let pending = within(reporter.report(vehicle(1), vec![fix(seconds, place)])).await.expect("applied");
     assert_eq!(within(pending.committed()).await, Ok(STORED));
 }
 

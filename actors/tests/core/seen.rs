@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use waypost_actors::live::{LiveConfig, LiveError};
-use waypost_actors::model::{EventKind, Fix, VehicleId};
+use waypost_actors::model::{EventKind, Fix, Place, VehicleId};
 use waypost_actors::report::Pending;
 use waypost_actors::watch::{Audience, Interest, News, Sighting, Update, Watch};
 
@@ -46,7 +46,7 @@ async fn sighting(watch: &mut Watch) -> Arc<Sighting> {
 }
 
 async fn report(world: &World, number: u128, fix: Fix) -> Pending {
-    within(world.live.reporter().report(vehicle(number), vec![fix])).await.unwrap()
+    within(world.live.reporter().report(vehicle(number), vec![fix])).await.expect("applied")
 }
 
 /// Positions of some vehicles and nothing else.
@@ -219,5 +219,41 @@ async fn for_many_it_is_gathered_and_nobody_who_waits_is_forgotten() {
         }
     }
     drop(watches);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn while_the_store_is_away_the_live_view_goes_on_and_then_tells_the_truth() {
+    let world = World::with(1, quick()).await;
+    within(report(&world, 1, fix(0.0, OUTSIDE)).await.committed()).await.unwrap();
+    let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
+    world.store.set_away(true);
+    assert!(within(report(&world, 1, fix(1.0, OUTSIDE)).await.committed()).await.is_err());
+    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
+    for second in 2..5 {
+        let next = fix(f64::from(second), INSIDE);
+        let refused = within(world.live.reporter().report(vehicle(1), vec![next])).await;
+        assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
+        let seen = sighting(&mut watch).await;
+        assert_eq!((seen.fix(), seen.is_stored()), (Some(&next), false));
+    }
+    // What is not plausible is not shown, nor what is old.
+    for wrong in [fix(4.5, Place::new(60.0, 60.0)), fix(3.0, INSIDE)] {
+        within(world.live.reporter().report(vehicle(1), vec![wrong])).await.unwrap_err();
+    }
+    within(world.live.reporter().report(vehicle(1), vec![fix(5.0, INSIDE)])).await.unwrap_err();
+    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(5.0, INSIDE)));
+    assert!(world.live.inside(fence(1)).await.unwrap().is_empty() && world.store.events().is_empty());
+    assert_eq!(world.store.fix_count(), 1);
+
+    world.store.set_away(false);
+    let truth = commit(&mut watch).await;
+    assert_eq!(truth.vehicles[0].state.last, Some(fix(0.0, OUTSIDE)));
+    assert!(truth.vehicles[0].sighting.is_none() && truth.events.is_empty());
+    eventually("the store is back", || world.live.is_available()).await;
+    let all = (1..=5).map(|second| fix(f64::from(second), if second == 1 { OUTSIDE } else { INSIDE }));
+    let again = within(world.live.reporter().report(vehicle(1), all.collect())).await.unwrap();
+    within(again.committed()).await.unwrap();
+    assert_eq!(commit(&mut watch).await.events[0].event.kind, EventKind::Entry);
     world.end().await;
 }

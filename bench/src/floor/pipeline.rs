@@ -1,11 +1,12 @@
 //! The whole computation of a position, in one thread and nothing else: find the vehicle, the fences around, what
-//! changed, and write a row.
+//! changed, and leave a row.
 
 use std::collections::HashMap;
 
 use geo::Coord;
 use serde::Deserialize;
 
+use super::rows::Row;
 use crate::world::{Outline, SOUTH, Transition, WEST, WIDTH, World, make_fences};
 
 mod cover;
@@ -14,8 +15,6 @@ mod stripes;
 use cover::Cover;
 use stripes::Stripes;
 
-/// Rows are thrown away when there are so many bytes of them.
-const ROW_BYTES: usize = 900_000;
 /// Fences that a vehicle is remembered to be in.
 const MOST_HELD: usize = 16;
 
@@ -51,7 +50,9 @@ pub(crate) struct Pipeline {
     stripes: Vec<Stripes>,
     numbers: HashMap<String, u32>,
     vehicles: Vec<Vehicle>,
-    rows: Vec<u8>,
+    /// Of the frames since they were taken.
+    pub(super) rows: Vec<Row>,
+    now_micros: i64,
     begin_millis: i64,
     pub(crate) transitions: Vec<Transition>,
 }
@@ -65,7 +66,8 @@ impl Pipeline {
             stripes,
             numbers: (0..world.vehicles).map(|number| (format!("v{number}"), number)).collect(),
             vehicles: vec![Vehicle::default(); world.vehicles as usize],
-            rows: Vec::with_capacity(ROW_BYTES * 2),
+            rows: Vec::new(),
+            now_micros: 0,
             begin_millis,
             transitions: Vec::new(),
         }
@@ -74,6 +76,7 @@ impl Pipeline {
     /// Takes a frame; answers the number of its last item. `own`: the vehicle whose socket it is.
     pub(crate) fn frame(&mut self, text: &str, own: Option<u32>) -> Option<i64> {
         let frame: FrameIn<'_> = serde_json::from_str(text).ok()?;
+        self.now_micros = waypost_actors::clock::now().as_micros();
         for item in &frame.items {
             let vehicle = match item.unique_id {
                 Some(name) => *self.numbers.get(name)?,
@@ -108,29 +111,15 @@ impl Pipeline {
             (vehicle.held, vehicle.count) = (now, count);
         }
         vehicle.newest = item.recorded_at;
-        self.row(number, item, count);
-    }
-
-    /// A row as PostgreSQL's binary COPY takes it.
-    fn row(&mut self, number: u32, item: &ItemIn<'_>, count: usize) {
-        let rows = &mut self.rows;
-        rows.extend(8_i16.to_be_bytes());
-        for value in [i64::from(number), item.recorded_at, item.seq] {
-            rows.extend(8_i32.to_be_bytes());
-            rows.extend(value.to_be_bytes());
-        }
-        for value in [item.latitude, item.longitude] {
-            rows.extend(8_i32.to_be_bytes());
-            rows.extend(value.to_be_bytes());
-        }
-        for value in [item.speed_kmh, item.heading_degrees, count as f32] {
-            rows.extend(4_i32.to_be_bytes());
-            rows.extend(value.to_be_bytes());
-        }
-        if rows.len() > ROW_BYTES {
-            std::hint::black_box(&rows);
-            rows.clear();
-        }
+        self.rows.push(Row {
+            vehicle: number,
+            recorded_at_micros: item.recorded_at * 1_000,
+            latitude: item.latitude,
+            longitude: item.longitude,
+            received_at_micros: self.now_micros,
+            speed_kmh: f64::from(item.speed_kmh),
+            heading_degrees: f64::from(item.heading_degrees),
+        });
     }
 }
 

@@ -11,11 +11,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::Pipeline;
-use crate::systems::{Ready, server_loop};
+use super::durable::{Base, Keeper};
+use super::rows::push_row;
+use crate::systems::{Ready, Store, server_loop};
 use crate::world::World;
 
 /// At first; frames that are larger make it grow.
 const BUFFER_BYTES: usize = 8 * 1024;
+/// Rows are thrown away when there are so many bytes of them.
+const DROPPED_BYTES: usize = 900_000;
 const SWITCHING: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
 
@@ -27,28 +31,82 @@ pub(crate) struct FloorOptions {
     /// When the world begins, milliseconds since 1970
     #[arg(long)]
     begin_millis: i64,
+    /// What keeps its rows
+    #[arg(long, value_enum, default_value_t = Store::Null)]
+    store: Store,
+    /// Its PostgreSQL
+    #[arg(long)]
+    database_url: Option<String>,
+}
+
+/// What becomes of rows.
+enum Rows {
+    /// They are written where nobody reads them.
+    Dropped(RefCell<Vec<u8>>),
+    /// They are kept before they are acknowledged.
+    Kept(Keeper),
+}
+
+impl Rows {
+    async fn take(&self, pipeline: &RefCell<Pipeline>) {
+        match self {
+            Self::Dropped(bytes) => {
+                let (mut bytes, mut pipeline) = (bytes.borrow_mut(), pipeline.borrow_mut());
+                pipeline.rows.drain(..).for_each(|row| push_row(&row, &mut bytes));
+                if bytes.len() > DROPPED_BYTES {
+                    std::hint::black_box(&*bytes);
+                    bytes.clear();
+                }
+            }
+            Self::Kept(keeper) => {
+                let count = keeper.take(&mut pipeline.borrow_mut().rows);
+                keeper.kept(count).await;
+            }
+        }
+    }
 }
 
 /// Serves until the parent is gone. A socket's bearer token is its vehicle's number, or anything for a fleet's;
 /// `GET /transitions` tells those since the last time.
 pub(crate) fn floor(options: FloorOptions) -> Result<()> {
     let pipeline = Rc::new(RefCell::new(Pipeline::new(&options.world, options.begin_millis)));
+    let folder = tempfile::tempdir()?;
     server_loop(async move {
+        let base = match (options.store, &options.database_url) {
+            (Store::Postgres, Some(url)) => Some(Base::postgres(url).await?),
+            (Store::Sqlite, _) => Some(Base::sqlite(folder.path()).await?),
+            _ => None,
+        };
+        let rows = match base {
+            Some(base) => {
+                let rows = Rc::new(Rows::Kept(Keeper::new()));
+                let keeping = Rc::clone(&rows);
+                tokio::task::spawn_local(async move {
+                    if let Rows::Kept(keeper) = &*keeping
+                        && let Err(error) = keeper.keep(base).await
+                    {
+                        eprintln!("the floor keeps nothing any more: {error:#}");
+                    }
+                });
+                rows
+            }
+            None => Rc::new(Rows::Dropped(RefCell::default())),
+        };
         let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
         let address = listener.local_addr()?.to_string();
         let serve = async move {
             loop {
                 let (socket, _) = listener.accept().await?;
                 socket.set_nodelay(true)?;
-                let pipeline = Rc::clone(&pipeline);
-                tokio::task::spawn_local(async move { serve(socket, &pipeline).await });
+                let (pipeline, rows) = (Rc::clone(&pipeline), Rc::clone(&rows));
+                tokio::task::spawn_local(async move { serve(socket, &pipeline, &rows).await });
             }
         };
         Ok((Ready { address, ..Ready::default() }, serve))
     })
 }
 
-async fn serve(mut socket: TcpStream, pipeline: &RefCell<Pipeline>) -> std::io::Result<()> {
+async fn serve(mut socket: TcpStream, pipeline: &RefCell<Pipeline>, rows: &Rows) -> std::io::Result<()> {
     let mut bytes = vec![0; BUFFER_BYTES];
     let mut filled = 0;
     while !bytes[..filled].windows(4).any(|four| four == b"\r\n\r\n") {
@@ -75,6 +133,7 @@ async fn serve(mut socket: TcpStream, pipeline: &RefCell<Pipeline>) -> std::io::
         bytes.copy_within(taken..filled, 0);
         filled -= taken;
         if !acks.is_empty() {
+            rows.take(pipeline).await;
             socket.write_all(&acks).await?;
             acks.clear();
         }

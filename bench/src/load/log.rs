@@ -26,6 +26,8 @@ pub(crate) struct Log {
     pub(crate) ack_micros: Vec<u32>,
     pub(crate) event_micros: Vec<u32>,
     pub(crate) position_micros: Vec<u32>,
+    /// Whether the one watcher of a fix's vehicle heard of it.
+    is_heard: Vec<bool>,
     /// Why the run counts for nothing.
     pub(crate) failures: Vec<String>,
 }
@@ -43,6 +45,7 @@ impl Default for Log {
 impl Log {
     pub(crate) fn new(slice: Arc<Slice>, plan: Arc<Plan>) -> Self {
         Self {
+            is_heard: vec![false; slice.fixes.len()],
             begun: Instant::now(),
             slice,
             plan,
@@ -84,12 +87,14 @@ impl Log {
         self.transitions.push(told);
     }
 
-    /// A watcher heard of a position.
+    /// A watcher heard of a position. When it hears of it again, as stored, it had it already.
     pub(crate) fn position(&mut self, vehicle: u32, round: u32, at: Instant) {
-        if let Some(due) = self.due(vehicle, round) {
-            let micros = self.micros_since(due, at);
-            self.position_micros.push(micros);
+        let Some(fix) = self.slice.find(vehicle, round) else { return };
+        if std::mem::replace(&mut self.is_heard[fix], true) {
+            return;
         }
+        let micros = self.micros_since(self.plan.due_nanos(fix), at);
+        self.position_micros.push(micros);
     }
 
     pub(crate) fn fail(&mut self, why: String) {

@@ -77,7 +77,7 @@ impl Waypost {
     /// Starts it; `None`, and says so, where its store is not installed.
     pub(crate) fn start(options: WaypostOptions) -> Result<Option<Self>> {
         let postgres = match options.store {
-            Store::Postgres => match PrivatePostgres::start(&POSTGRES).map_err(anyhow::Error::msg)? {
+            Store::Postgres => match start_postgres()? {
                 Some(postgres) => Some(Arc::new(postgres)),
                 None => {
                     println!("{:?}: skipped, not installed", options.store);
@@ -191,6 +191,11 @@ impl Waypost {
             ear: Box::new(FeedEar { begin_millis: self.begin_millis, what: what.clone(), numbers }),
         })
     }
+}
+
+/// A private PostgreSQL; `None` where it is not installed.
+pub(super) fn start_postgres() -> Result<Option<PrivatePostgres>> {
+    PrivatePostgres::start(&POSTGRES).map_err(anyhow::Error::msg)
 }
 
 /// A connection per vehicle, with nothing said on it.

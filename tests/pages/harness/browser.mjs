@@ -10,7 +10,7 @@ const PICTURES = resolve(process.env.WAYPOST_TEST_PICTURES ?? join(HERE, "../../
 /** How many times slower the page's processor is made: shows what only a fast machine does in time. */
 const SLOWER = Number(process.env.WAYPOST_TEST_SLOWER ?? 1);
 /** How long a page may take for anything: only a fault takes longer. */
-export const PATIENCE_MS = 60_000 * Math.max(1, SLOWER);
+export const PATIENCE_MS = 120_000 + 60_000 * SLOWER;
 /** A map that draws shows nothing new for a while: so many pictures in a row are like the one before. */
 const ALIKE = 3;
 // What a browser would otherwise say to its maker.

@@ -4,9 +4,20 @@ import { randomUUID } from "node:crypto";
 
 import { ADMIN, PASSWORD } from "./server.mjs";
 
-/** A server that is too busy for a moment (503) is asked again; so often, on a machine that is busy too. */
 const MOST_TIMES = 100;
 const AGAIN_AFTER_MS = 200;
+
+/** Sends until it is taken: a server that is too busy for a moment refuses (503), or has just closed the connection it was sent on. */
+async function sent(address, request) {
+  for (let times = 1; ; times += 1) {
+    const answer = await fetch(address, request).catch((failure) => {
+      if (times === MOST_TIMES) throw failure;
+    });
+    if (answer && (answer.status !== 503 || times === MOST_TIMES)) return answer;
+    await answer?.body?.cancel();
+    await new Promise((again) => setTimeout(again, AGAIN_AFTER_MS));
+  }
+}
 
 let number = 0;
 
@@ -32,13 +43,7 @@ export class Client {
     if (this.token) headers.Authorization = `Bearer ${this.token}`;
     // sent again, it is done once
     if (method === "POST" && this.token) headers["Idempotency-Key"] = randomUUID();
-    const request = { method, headers, body: body === undefined ? undefined : JSON.stringify(body) };
-    let answer = await fetch(this.url + path, request);
-    for (let times = 1; answer.status === 503 && times < MOST_TIMES; times += 1) {
-      await answer.body?.cancel();
-      await new Promise((again) => setTimeout(again, AGAIN_AFTER_MS));
-      answer = await fetch(this.url + path, request);
-    }
+    const answer = await sent(this.url + path, { method, headers, body: body === undefined ? undefined : JSON.stringify(body) });
     const text = await answer.text();
     if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`);
     return text ? JSON.parse(text) : null;

@@ -1,0 +1,41 @@
+//! Where a vehicle is while the store is away. Fixes are judged and shown, and nothing comes of them: they come
+//! again, and are judged and recorded then.
+
+use std::sync::Arc;
+
+use actix::prelude::*;
+
+use super::vehicle::VehicleActor;
+use crate::model::Fix;
+use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
+
+/// Fixes that cannot be stored while the store is away: who watches is shown where the vehicle is all the same.
+/// They come again. From a reporter, which does not wait.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Glimpse(pub(crate) Vec<Fix>);
+
+impl Handler<Glimpse> for VehicleActor {
+    type Result = ();
+
+    fn handle(&mut self, Glimpse(mut fixes): Glimpse, _: &mut Context<Self>) {
+        self.parts.suspects.take_out(&mut fixes);
+        fixes.sort_by(tracking::by_rank);
+        let watched = self.parts.suspects.watch(&fixes);
+        let before = self.glimpsed.as_ref().unwrap_or(&self.state);
+        let mut state = VehicleState::clone(before);
+        let fences = self.parts.fences.load();
+        let judgement =
+            Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
+        for (index, fix) in fixes.iter().enumerate() {
+            watched.at(index);
+            // What follows from it is found again, and recorded, when it can be stored.
+            tracking::apply(&mut state, *fix, &judgement, &mut Effects::default());
+        }
+        if !self.retired && state.last != before.last {
+            let state = Arc::new(state);
+            self.parts.sightings.glimpse(self.id(), self.parts.vehicle.organization_id, &state);
+            self.glimpsed = Some(state);
+        }
+    }
+}
