@@ -23,6 +23,10 @@ use super::out::hung_up;
 /// A client that is refused hangs up within this time, or its connection is dropped.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 
+/// In one piece, where it is no larger than this: many a client of another protocol looks for the reason of a refusal
+/// only in what came with its head.
+const TOGETHER_BYTES: usize = 16 * 1024;
+
 /// A connection on which a client asks for another protocol, with its request.
 type Asked = (Request, Framed<TcpStream, h1::Codec>);
 
@@ -79,18 +83,17 @@ async fn send(answer: Response<BoxBody>, mut codec: h1::Codec, io: &mut TcpStrea
     let (head, body) = answer.into_parts();
     let (mut bytes, size) = (BytesMut::new(), body.size());
     codec.encode(h1::Message::Item((head, size)), &mut bytes)?;
-    io.write_all(&bytes).await?;
-    if matches!(size, BodySize::None | BodySize::Sized(0)) {
-        return Ok(());
+    if !matches!(size, BodySize::None | BodySize::Sized(0)) {
+        let mut body = pin!(body);
+        while let Some(chunk) = poll_fn(|cx| body.as_mut().poll_next(cx)).await {
+            let chunk = chunk.map_err(|error| io::Error::other(error.to_string()))?;
+            codec.encode(h1::Message::Chunk(Some(chunk)), &mut bytes)?;
+            if bytes.len() > TOGETHER_BYTES {
+                io.write_all(&bytes).await?;
+                bytes.clear();
+            }
+        }
+        codec.encode(h1::Message::Chunk(None), &mut bytes)?;
     }
-    let mut body = pin!(body);
-    while let Some(chunk) = poll_fn(|cx| body.as_mut().poll_next(cx)).await {
-        let chunk = chunk.map_err(|error| io::Error::other(error.to_string()))?;
-        bytes.clear();
-        codec.encode(h1::Message::Chunk(Some(chunk)), &mut bytes)?;
-        io.write_all(&bytes).await?;
-    }
-    bytes.clear();
-    codec.encode(h1::Message::Chunk(None), &mut bytes)?;
     io.write_all(&bytes).await
 }

@@ -1,5 +1,6 @@
 //! The fences of one organization, as a snapshot that answers "which are near".
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::cells::{Spot, Way};
@@ -52,12 +53,15 @@ impl FenceSet {
 
     /// Indexes fences. Of several with one id the last one counts.
     #[must_use]
-    pub fn new(fences: Vec<Arc<FenceTimeline>>) -> Self {
+    pub fn new(mut fences: Vec<Arc<FenceTimeline>>) -> Self {
         let mut roll = Roll::for_len(fences.len());
-        for fence in fences {
-            roll.insert(fence);
+        for fence in &fences {
+            roll.insert(Arc::clone(fence));
         }
-        let fences: Vec<Arc<FenceTimeline>> = roll.iter().cloned().collect();
+        let mut seen = HashSet::with_capacity(roll.len());
+        fences.retain(|fence| {
+            roll.get(fence.id).is_some_and(|last| Arc::ptr_eq(last, fence)) && seen.insert(fence.id)
+        });
         let mut cover = Cover::default();
         cover.insert(&fences);
         Self {
@@ -127,7 +131,7 @@ impl FenceSet {
     }
 
     /// Calls `each` once for every fence one of whose versions holds the place, and for some that
-    /// only come near it.
+    /// only come near it; in no order.
     pub fn for_each_near<'a>(&'a self, place: Place, mut each: impl FnMut(Near<'a>)) {
         self.cover.for_each_at(Spot::of(place), |fence, is_inside| each(Near { fence, place, is_inside }));
     }

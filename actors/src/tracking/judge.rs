@@ -27,6 +27,8 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
     let mut around = Vec::new();
     context.fences.for_each_near(fix.place, |near| around.push(near));
+    // What is recorded must not depend on how the snapshot came about.
+    around.sort_unstable_by_key(|near| near.fence.id);
     if let Some((before, leg)) = &way {
         leave_or_stay(state, &around, (before, leg), &fix, context, effects);
         if context.fences.infers_passages() {
