@@ -37,8 +37,8 @@ pub(crate) fn news(watch: &mut Watch) -> Option<News> {
 }
 
 impl Known {
-    /// Reads snapshot and news, checking that one follows on the other.
-    fn read(mut watch: Watch, audience: Audience) -> Self {
+    /// Reads the snapshot.
+    fn begin(watch: &Watch, audience: Audience) -> Self {
         let (first, next) = (watch.next_sequence, watch.next_sequence);
         let (places, inside) = (BTreeMap::new(), BTreeSet::new());
         let mut known = Self { audience, first, next, events: vec![], places, inside };
@@ -50,17 +50,26 @@ impl Known {
         for sighting in &watch.sightings {
             known.places.insert(sighting.vehicle_id, (sighting.order, sighting.fix().copied()));
         }
-        while let Some(news) = news(&mut watch) {
+        known
+    }
+
+    /// Reads what is there of news, checking that one follows on the other.
+    fn read(&mut self, watch: &mut Watch) {
+        while let Some(news) = news(watch) {
             match news {
-                News::Seen(seen) => known.see(&seen),
+                News::Seen(seen) => self.see(&seen),
                 News::Commit(update, seen) => {
-                    known.see(&seen);
-                    known.commit(&update);
+                    self.see(&seen);
+                    self.commit(&update);
                 }
                 News::Lost => panic!("nobody is slow here"),
             }
         }
-        known
+    }
+
+    /// Whether each vehicle is where it is stored.
+    fn is_there(&self, store: &Store) -> bool {
+        self.places.iter().all(|(id, (_, place))| *place == store.state(*id).last)
     }
 
     fn see(&mut self, seen: &[std::sync::Arc<Glance>]) {
@@ -102,8 +111,8 @@ impl Known {
             store.events().into_iter().filter(|e| mine(e) && e.sequence >= self.first).collect();
         assert_eq!(self.events, events);
         let mut inside = BTreeSet::new();
-        for (id, (_, place)) in &self.places {
-            assert_eq!(*place, store.state(*id).last);
+        assert!(self.is_there(store));
+        for id in self.places.keys() {
             inside.extend(store.state(*id).open_stays().map(|stay| (*id, stay.geofence_id)));
         }
         assert_eq!(self.inside, inside);
@@ -135,8 +144,14 @@ async fn whoever_begins_in_the_middle_misses_nothing_and_gets_nothing_twice() {
     };
     let (_, watches) = join(sends, watches).await;
     assert!(watches.iter().any(|(_, watch)| watch.next_sequence > 1), "some began in the middle");
-    for (audience, watch) in watches {
-        let known = Known::read(watch, audience);
+    for (audience, mut watch) in watches {
+        let mut known = Known::begin(&watch, audience);
+        // What many are told is gathered for a moment.
+        eventually("the last is told", || {
+            known.read(&mut watch);
+            known.is_there(&world.store)
+        })
+        .await;
         assert_eq!(known.places.len(), if audience == Audience::Everyone { 10 } else { 5 });
         known.is_complete(&world.store);
     }
