@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 
 use crate::actor::core::Core;
 use crate::actor::desk::Desk;
-use crate::actor::lanes::Lane;
+use crate::actor::lanes::Home;
 use crate::actor::occupancy::{Inside, Running, View};
 pub use crate::actor::permits::Storing;
 use crate::actor::registry::Publish;
@@ -278,7 +278,7 @@ impl Live {
         &self.core.desk
     }
 
-    pub(crate) fn lane_here(&self) -> Option<Lane> {
+    pub(crate) fn lane_here(&self) -> Home {
         self.core.lanes().here()
     }
 

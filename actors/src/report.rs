@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tokio::sync::oneshot;
 
 use crate::actor::directory::{Answer, Inlet};
-use crate::actor::lanes::Lane;
+use crate::actor::lanes::Home;
 use crate::actor::suspects::is_same;
 use crate::actor::vehicle::{Outcome, Report};
 use crate::live::{Live, LiveError};
@@ -25,10 +25,8 @@ const PANICS: &str = "the engine failed on it three times";
 pub struct Reporter {
     live: Live,
     inlets: HashMap<VehicleId, Inlet>,
-    /// The connection's thread, if vehicles may live there.
-    near: Option<Lane>,
-    /// Whether vehicles that live elsewhere are to come there.
-    is_long: bool,
+    /// Where the connection wants its vehicles.
+    home: Home,
     /// The newest term it reported in.
     term: u64,
     /// Shared with every [`Pending`] that is not looked at yet.
@@ -172,14 +170,14 @@ struct Sent {
 
 impl Reporter {
     pub(crate) fn new(live: Live) -> Self {
-        let near = live.lane_here();
-        Self { live, inlets: HashMap::new(), near, is_long: false, term: 0, outstanding: Arc::new(()) }
+        let home = live.lane_here();
+        Self { live, inlets: HashMap::new(), home, term: 0, outstanding: Arc::new(()) }
     }
 
     /// Of a connection that goes on for long: its vehicles move to its thread.
     #[must_use]
     pub fn for_long(self) -> Self {
-        Self { is_long: true, ..self }
+        Self { home: self.home.for_long(), ..self }
     }
 
     /// Reports fixes of one vehicle; they are applied by `recordedAt`. Waits for room, and until they are applied;
@@ -276,8 +274,7 @@ impl Reporter {
         Ok(match self.inlets.entry(vehicle) {
             Entry::Occupied(known) => known.into_mut(),
             Entry::Vacant(new) => {
-                let near = (self.near.clone(), self.is_long);
-                new.insert(self.live.desk().locate(vehicle, stale, near).await?)
+                new.insert(self.live.desk().locate(vehicle, stale, self.home.clone()).await?)
             }
         })
     }

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::directory::{Directory, Inlet, Locate, NoInlet};
 use super::glimpse::Glimpse;
-use super::lanes::Lane;
+use super::lanes::Home;
 use super::permits::{Permit, Permits};
 use super::sightings::Sightings;
 use super::vehicle::{Done, Outcome, VehicleActor};
@@ -26,21 +26,20 @@ impl Desk {
     pub(crate) async fn glimpse(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
         if self.sightings.is_watched()
             && self.permits.coming_term().is_some()
-            && let Ok(inlet) = self.locate(vehicle, None, (None, false)).await
+            && let Ok(inlet) = self.locate(vehicle, None, Home::Anywhere).await
         {
             inlet.address.try_send(Glimpse(fixes)).ok();
         }
     }
 
-    /// A vehicle's address; its actor is started if need be, on the thread `near`, and may be called
-    /// there from elsewhere.
+    /// A vehicle's address; its actor is started if need be.
     pub(crate) async fn locate(
         &self,
         vehicle: VehicleId,
         stale: Option<u64>,
-        (near, is_to_move): (Option<Lane>, bool),
+        home: Home,
     ) -> Result<Inlet, LiveError> {
-        let located = self.directory.send(Locate { vehicle, stale, near, is_to_move }).await;
+        let located = self.directory.send(Locate { vehicle, stale, home }).await;
         located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
             NoInlet::Unknown => LiveError::UnknownVehicle,
             NoInlet::Resting => LiveError::Unavailable,
@@ -59,7 +58,7 @@ impl Desk {
     {
         let mut stale = None;
         loop {
-            let inlet = self.locate(vehicle, stale, (None, false)).await?;
+            let inlet = self.locate(vehicle, stale, Home::Anywhere).await?;
             let permit = self.permits.take(1).await?;
             let (done, committed) = oneshot::channel();
             if inlet.address.send(message(permit, done)).await.is_ok() {

@@ -9,7 +9,7 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::inbox::Writer;
-use super::lanes::{Lane, Lanes};
+use super::lanes::{Home, Lane, Lanes};
 use super::occupancy::Occupancy;
 use super::permits::Permits;
 use super::registry::Shelves;
@@ -146,10 +146,7 @@ impl Actor for Directory {
 pub(crate) struct Locate {
     pub(crate) vehicle: VehicleId,
     pub(crate) stale: Option<u64>,
-    /// The thread of who asks, if vehicles may live there.
-    pub(crate) near: Option<Lane>,
-    /// Whether one that lives elsewhere is to come.
-    pub(crate) is_to_move: bool,
+    pub(crate) home: Home,
 }
 
 impl Handler<Locate> for Directory {
@@ -161,7 +158,7 @@ impl Handler<Locate> for Directory {
             && locate.stale != Some(inlet.generation)
             && inlet.address.connected()
         {
-            if locate.is_to_move && locate.near.as_ref().is_some_and(|near| !near.is(&inlet.lane)) {
+            if locate.home.calls_from(&inlet.lane) {
                 // It goes when it has nothing to do; who reports then finds it gone, and starts it near.
                 inlet.address.try_send(Leave).ok();
             }
@@ -196,7 +193,7 @@ impl Handler<Locate> for Directory {
             suspects: entry.past.get_or_insert_default().suspects.clone(),
             meters: self.parts.meters.clone(),
         };
-        let lane = locate.near.unwrap_or_else(|| self.parts.lanes.of(locate.vehicle));
+        let lane = locate.home.lane().cloned().unwrap_or_else(|| self.parts.lanes.of(locate.vehicle));
         let address = VehicleActor::start_in_arbiter(&lane.thread, move |_| VehicleActor::new(parts));
         let inlet = Inlet { address, generation: self.generation, lane };
         entry.inlet = Some(inlet.clone());

@@ -19,8 +19,8 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// Whether the other one is the same.
-    pub(crate) fn is(&self, other: &Self) -> bool {
+    /// Whether the other one is the same, of those that are lent.
+    fn is(&self, other: &Self) -> bool {
         self.lent_by.is_some() && self.lent_by == other.lent_by
     }
 
@@ -32,6 +32,41 @@ impl Lane {
     /// The thread that lent it.
     pub(crate) fn lent_by(&self) -> Option<ThreadId> {
         self.lent_by
+    }
+}
+
+/// Where a vehicle is wanted by who asks for it.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Home {
+    /// Wherever it is, or on the core's own lane.
+    #[default]
+    Anywhere,
+    /// Wherever it is, or on this one.
+    Near(Lane),
+    /// On this one; if it lives elsewhere, it is called here.
+    Here(Lane),
+}
+
+impl Home {
+    /// The lane that is wished for, if any.
+    pub(crate) fn lane(&self) -> Option<&Lane> {
+        match self {
+            Self::Anywhere => None,
+            Self::Near(lane) | Self::Here(lane) => Some(lane),
+        }
+    }
+
+    /// The same lane, for long.
+    pub(crate) fn for_long(self) -> Self {
+        match self {
+            Self::Near(lane) => Self::Here(lane),
+            other => other,
+        }
+    }
+
+    /// Whether a vehicle that lives there is to come here.
+    pub(crate) fn calls_from(&self, lane: &Lane) -> bool {
+        matches!(self, Self::Here(here) if !here.is(lane))
     }
 }
 
@@ -58,10 +93,10 @@ impl Lanes {
         lent.push(Lane { thread: arbiter, lent_by: here });
     }
 
-    /// The calling thread, if it is lent.
-    pub(crate) fn here(&self) -> Option<Lane> {
+    /// Near the calling thread, if it is lent.
+    pub(crate) fn here(&self) -> Home {
         let here = Some(thread::current().id());
-        self.lock().iter().find(|lane| lane.lent_by == here).cloned()
+        self.lock().iter().find(|lane| lane.lent_by == here).cloned().map_or(Home::Anywhere, Home::Near)
     }
 
     /// The core's own lane for a vehicle.
