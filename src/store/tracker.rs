@@ -37,18 +37,21 @@ pub struct CredentialRow {
     pub installed_to: Option<Time>,
 }
 
-const CREDENTIAL: &str = "select t.id, t.unique_id, t.organization_id, t.status, \
+const COLUMNS: &str = "select t.id, t.unique_id, t.organization_id, t.status, \
      o.status as organization_status, o.settings as organization_settings, \
-     i.vehicle_id, i.installed_from, i.installed_to \
-     from tracker t join organization o on o.id = t.organization_id \
-     left join (select i.tracker_id, i.vehicle_id, i.installed_from, i.installed_to \
-     from installation i join vehicle v on v.id = i.vehicle_id where v.deleted_at is null) i \
-     on i.tracker_id = t.id where t.deleted_at is null ";
+     i.vehicle_id, i.installed_from, i.installed_to ";
+/// Joined one by one: SQLite would read all installations first if they came as a table of their own.
+const CREDENTIAL: &str = " join organization o on o.id = t.organization_id \
+     left join installation i on i.tracker_id = t.id \
+     and exists (select 1 from vehicle v where v.id = i.vehicle_id and v.deleted_at is null) \
+     where t.deleted_at is null ";
 
 /// The tracker with a token, by the token's hash. Knows no scope: the token is the credential.
 pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<CredentialRow>> {
     db.read()
-        .sql(CREDENTIAL)
+        .sql(COLUMNS)
+        .push("from tracker t")
+        .push(CREDENTIAL)
         .push("and t.token_hash = ")
         .push_bind(token_hash)
         .push(" order by i.installed_from nulls first")
@@ -58,19 +61,27 @@ pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<Credentia
 
 /// The trackers of an organization with one of some names, each an id or a unique id; tracker by tracker.
 pub async fn find_named(db: &Db, scope: &OrgScope, names: &[&str]) -> Result<Vec<CredentialRow>> {
-    let ids = names.iter().filter_map(|name| Uuid::try_parse(name).ok());
+    let ids: Vec<Uuid> = names.iter().filter_map(|name| Uuid::try_parse(name).ok()).collect();
     let mut stmt = db
         .read()
-        .sql(CREDENTIAL)
-        .push("and t.organization_id = ")
-        .push_bind(Uuid::from(scope.organization_id()))
-        .push(" and (t.unique_id in (")
+        .sql(COLUMNS)
+        .push("from (select id from tracker where deleted_at is null and unique_id in (")
         .push_each(names, |stmt, name| stmt.push_bind(*name))
         .push(")");
-    for id in ids {
-        stmt = stmt.push(" or t.id = ").push_bind(id);
+    if !ids.is_empty() {
+        stmt = stmt
+            .push(" union select id from tracker where id in (")
+            .push_each(&ids, |stmt, id| stmt.push_bind(*id))
+            .push(")");
     }
-    stmt.push(") order by t.id, i.installed_from nulls first").all().await
+    // A cross join: by the names, and not by the organization, which may have very many.
+    stmt.push(") named cross join tracker t")
+        .push(CREDENTIAL)
+        .push("and t.id = named.id and t.organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" order by t.id, i.installed_from nulls first")
+        .all()
+        .await
 }
 
 #[derive(sqlx::FromRow)]
