@@ -11,6 +11,7 @@ use std::time::Duration;
 use actix_web::dev::{Server, ServerHandle};
 use socket2::SockRef;
 use tokio::time::timeout;
+use tokio_util::task::TaskTracker;
 use waypost_actors::ports::{StoreError, TrackStore};
 
 use self::listeners::{Admin, WaitingRoom, serve};
@@ -33,10 +34,12 @@ use crate::telemetry::Metrics;
 
 /// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
-/// How long a stopping server waits for what is on its way to a commit, and for mail that is under way. With the
-/// seconds for requests before and for connections after, ten seconds in all, however stuck the store is.
+/// How long a stopping server waits for its sockets to take leave. With the seconds for requests, for commits and for
+/// the store after it, ten seconds in all, however stuck the store is.
+const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
+/// How long it waits for what is on its way to a commit, and for mail that is under way.
 const FINISH_WITHIN: Duration = Duration::from_secs(3);
-/// How long it waits for the store to take leave.
+/// How long for the store to take leave.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
@@ -101,6 +104,8 @@ pub struct Application {
     /// Where operators look, unless that is off or its port is taken.
     pub admin_address: Option<SocketAddr>,
     server: Server,
+    /// The sockets that left it.
+    sockets: TaskTracker,
     admin: Option<Admin>,
     writer: Db,
     probe: Probe,
@@ -157,11 +162,23 @@ impl Application {
                 return Err(error);
             }
         };
-        let server = serve(listener, workers, &context)?;
+        let sockets = TaskTracker::new();
+        let server = serve(listener, workers, &context, &sockets)?;
         metrics.serving(context.live.clone(), context.sessions.clone());
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
-        Ok(Self { context, first_start, address, admin_address, server, admin, writer, probe, _lock: lock })
+        Ok(Self {
+            context,
+            first_start,
+            address,
+            admin_address,
+            server,
+            sockets,
+            admin,
+            writer,
+            probe,
+            _lock: lock,
+        })
     }
 
     /// Stops the server from elsewhere.
@@ -194,6 +211,11 @@ impl Application {
             readiness.stopping();
             mail.stop();
             self.context.sessions.end_all();
+            self.sockets.close();
+            // Before the threads that serve them stop.
+            if timeout(SOCKETS_WITHIN, self.sockets.wait()).await.is_err() {
+                tracing::warn!(open = self.sockets.len(), "sockets that do not end are cut");
+            }
             handle.stop(true).await;
             ended
         };

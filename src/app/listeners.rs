@@ -11,6 +11,7 @@ use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer};
 use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 
 use super::StartError;
 use crate::config::AdminListen;
@@ -24,8 +25,8 @@ use crate::telemetry::Metrics;
 const REQUEST_WITHIN: Duration = Duration::from_secs(10);
 /// A connection whose other side does not hang up is dropped after this time.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
-/// Seconds a stopping server waits for requests in progress.
-const SHUTDOWN_SECONDS: u64 = 5;
+/// Seconds a stopping server waits for requests in progress, once its sockets are closed.
+const SHUTDOWN_SECONDS: u64 = 2;
 /// A start that takes no longer is not told of: who comes meanwhile waits in the kernel's queue and is served, so that
 /// a usual restart refuses no tracker.
 const ROOM_AFTER: Duration = Duration::from_secs(1);
@@ -35,7 +36,9 @@ pub(super) fn serve(
     listener: TcpListener,
     workers: Option<usize>,
     context: &Context,
+    sockets: &TaskTracker,
 ) -> Result<Server, StartError> {
+    let sockets = sockets.clone();
     let shared = context.clone();
     let mut server = Server::build().shutdown_timeout(SHUTDOWN_SECONDS).disable_signals();
     if let Some(workers) = workers {
@@ -54,7 +57,7 @@ pub(super) fn serve(
             })
             .client_request_timeout(REQUEST_WITHIN)
             .client_disconnect_timeout(HANG_UP_WITHIN)
-            .upgrade(socket::switching(application()))
+            .upgrade(socket::switching(application(), sockets.clone()))
             .finish(application())
             .tcp()
     };

@@ -1,10 +1,11 @@
 //! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
 
-use std::future::pending;
 use std::time::Duration;
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse};
+use futures_util::FutureExt;
+use futures_util::future::Either;
 use tokio::time::sleep;
 
 use super::code::Code;
@@ -54,18 +55,26 @@ pub async fn tracker_socket(
     let limits =
         SocketLimits { ping_every: context.settings.tracker_ping_interval, ..SocketLimits::default() };
     let context = context.get_ref().clone();
-    Ok(socket::serve(answer, protocol::MAX_FRAME_BYTES, move |out, messages| async move {
-        tokio::select! {
-            () = ingest::run(out, messages, intake, place, live, limits) => {}
-            () = keep_to_session(&context, session) => {}
+    Ok(socket::serve(answer, protocol::MAX_FRAME_BYTES, move |out, messages| {
+        let served = ingest::run(out, messages, intake, place, live, limits);
+        match session {
+            // Hardly a byte more: of these there are very many.
+            None => Either::Left(served),
+            Some(caller) => Either::Right(
+                async move {
+                    tokio::select! {
+                        () = served => {}
+                        () = keep_to_session(&context, caller) => {}
+                    }
+                }
+                .boxed_local(),
+            ),
         }
     }))
 }
 
-/// Ends the sockets of a reporting system user when its session is over; looks from time to time. A tracker has
-/// no session.
-async fn keep_to_session(context: &Context, caller: Option<Caller>) {
-    let Some(caller) = caller else { return pending().await };
+/// Ends the sockets of a reporting system user when its session is over; looks from time to time.
+async fn keep_to_session(context: &Context, caller: Caller) {
     loop {
         sleep(CHECK_EVERY).await;
         if let Ok(false) = Box::pin(context.auth.still_holds(&caller)).await {

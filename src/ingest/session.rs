@@ -66,15 +66,16 @@ struct Socket {
     repeated: u64,
 }
 
-/// Serves a tracker's socket until it closes.
-pub async fn run(
+/// Serves a tracker's socket until it closes. Not an `async fn`: its future would have room for the parameters beside
+/// what is made of them, and there are very many sockets.
+pub fn run(
     out: Out,
-    messages: Messages,
+    mut messages: Messages,
     intake: Intake,
     place: sessions::Place,
     live: Live,
     limits: SocketLimits,
-) {
+) -> impl Future<Output = ()> {
     let mut socket = Socket {
         out,
         intake,
@@ -87,12 +88,14 @@ pub async fn run(
         unanswered: 0,
         repeated: 0,
     };
-    let stop = socket.serve(messages).await;
-    Box::pin(socket.close(stop)).await;
+    async move {
+        let stop = socket.serve(&mut messages).await;
+        Box::pin(socket.close(stop)).await;
+    }
 }
 
 impl Socket {
-    async fn serve(&mut self, mut messages: Messages) -> Stop {
+    async fn serve(&mut self, messages: &mut Messages) -> Stop {
         let mut ping = interval(self.limits.ping_every);
         ping.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ping.reset();
@@ -253,7 +256,7 @@ impl Socket {
     }
 
     /// What is on its way is committed all the same; what can still be acknowledged is.
-    async fn close(mut self, stop: Stop) {
+    async fn close(&mut self, stop: Stop) {
         let Stop::Close(close, detail) = stop else { return };
         if close == Close::Restarting {
             timeout(LAST_ACKS_WITHIN, self.last_acks()).await.ok();
@@ -270,7 +273,7 @@ impl Socket {
         }
     }
 
-    async fn goodbye(mut self, close: Close, detail: &str) {
+    async fn goodbye(&mut self, close: Close, detail: &str) {
         let _gone = self.say(&Say::Error { code: close.word(), detail }).await;
         self.out.close(close.code(), detail).await;
     }

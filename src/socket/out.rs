@@ -84,7 +84,7 @@ impl Out {
     }
 
     /// Says goodbye, and waits until the client has hung up.
-    pub async fn close(mut self, code: u16, reason: &str) {
+    pub async fn close(&mut self, code: u16, reason: &str) {
         self.give(Frame::close(code, reason));
         if self.flush().await.is_ok() && self.connection.shutdown().await.is_ok() {
             hung_up(self.connection.as_ref()).await;
@@ -155,7 +155,7 @@ mod tests {
 
     #[actix_web::test]
     async fn a_goodbye_waits_for_the_client() {
-        let (mut client, out) = connection().await;
+        let (mut client, mut out) = connection().await;
         let mut closing = Box::pin(out.close(4400, "why"));
         assert!((&mut closing).now_or_never().is_none());
         let mut heard = Vec::new();

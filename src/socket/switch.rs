@@ -16,6 +16,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::codec::Encoder;
+use tokio_util::task::TaskTracker;
 
 use super::handshake::Taker;
 use super::out::hung_up;
@@ -31,29 +32,42 @@ const TOGETHER_BYTES: usize = 16 * 1024;
 type Asked = (Request, Framed<TcpStream, h1::Codec>);
 
 /// Answers requests for another protocol by `application`; a connection whose answer [`serve`](super::serve) made
-/// goes on as a socket, any other is closed.
+/// goes on as a socket, a task of its own among `sockets`, any other is closed.
 pub fn switching<A, B>(
     application: A,
+    sockets: TaskTracker,
 ) -> impl ServiceFactory<Asked, Config = (), Response = (), Error = Error, InitError = A::InitError>
 where
     A: ServiceFactory<Request, Config = (), Response = ServiceResponse<B>, Error = Error>,
     B: MessageBody + 'static,
 {
-    apply_fn_factory(application, |(request, connection): Asked, application: &A::Service| {
-        switch(application.call(request), connection.into_parts())
+    apply_fn_factory(application, move |(request, connection): Asked, application: &A::Service| {
+        switch(application.call(request), connection.into_parts(), sockets.clone())
     })
 }
 
 async fn switch<B: MessageBody + 'static>(
     answer: impl Future<Output = Result<ServiceResponse<B>, Error>>,
     connection: FramedParts<TcpStream, h1::Codec>,
+    sockets: TaskTracker,
 ) -> Result<(), Error> {
+    // Of a stopping server that waits for its sockets this one may already be missed: then the request waits for it.
+    let among = sockets.token();
+    let is_missed = sockets.is_closed();
     let answer: Response<BoxBody> = match answer.await {
         Ok(answer) => answer.map_into_boxed_body().into(),
         Err(error) => error.into(),
     };
     if let Some(served) = taken(answer, connection).await {
-        served.await;
+        if is_missed {
+            served.await;
+        } else {
+            // The task of the HTTP server's connection takes thousands of bytes, and has nothing to do any more.
+            actix_rt::spawn(async move {
+                served.await;
+                drop(among);
+            });
+        }
     }
     Ok(())
 }
