@@ -55,6 +55,13 @@ pub struct Counts {
     pub duplicates: u64,
 }
 
+impl std::ops::AddAssign for Counts {
+    fn add_assign(&mut self, more: Self) {
+        self.stored += more.stored;
+        self.duplicates += more.duplicates;
+    }
+}
+
 /// What became of one write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed {

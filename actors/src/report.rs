@@ -3,14 +3,18 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
+use std::future::poll_fn;
+use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 
-use tokio::sync::oneshot;
+use rustc_hash::FxBuildHasher;
 
-use crate::actor::directory::{Answer, Inlet};
+use crate::actor::directory::Inlet;
 use crate::actor::lanes::Home;
+use crate::actor::parcel::Parcel;
 use crate::actor::suspects::is_same;
-use crate::actor::vehicle::{Outcome, Report};
+use crate::actor::vehicle::Outcome;
 use crate::live::{Live, LiveError};
 use crate::model::{Fix, VehicleId};
 use crate::ports::{Counts, RefusedFix, StoreError};
@@ -24,7 +28,7 @@ const PANICS: &str = "the engine failed on it three times";
 /// One connection's way to report fixes. Keeps the addresses of the vehicles it reported to.
 pub struct Reporter {
     live: Live,
-    inlets: HashMap<VehicleId, Inlet>,
+    inlets: HashMap<VehicleId, Inlet, FxBuildHasher>,
     /// Where the connection wants its vehicles.
     home: Home,
     /// The newest term it reported in.
@@ -35,19 +39,18 @@ pub struct Reporter {
 
 /// Fixes on their way to their commit.
 pub struct Pending {
-    committed: oneshot::Receiver<Result<Outcome, LiveError>>,
     live: Live,
-    vehicle: VehicleId,
-    /// As they were reported.
-    fixes: Vec<Fix>,
-    /// Those that the engine panics on.
-    left_out: Vec<Fix>,
+    parcel: Arc<Parcel>,
+    /// Whose each of its parts is.
+    vehicles: Vec<VehicleId>,
+    /// Where each of its fixes was in the report; `None`: where it is.
+    places: Option<Vec<usize>>,
     _outstanding: Arc<()>,
 }
 
 impl fmt::Debug for Pending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pending").field("vehicle", &self.vehicle).finish_non_exhaustive()
+        f.debug_struct("Pending").field("vehicles", &self.vehicles).finish_non_exhaustive()
     }
 }
 
@@ -59,29 +62,64 @@ pub struct Settled {
     /// Fixes that never will be, by their place in the report, with the reason. They are kept apart
     /// ([`RefusedFix`]), and sending them again changes nothing.
     pub refused: Vec<(usize, String)>,
+    /// Fixes of vehicles that are out of use, by their place in the report.
+    pub out_of_use: Vec<usize>,
 }
 
 impl Pending {
-    /// Waits for the commit. An error means: not acknowledged, send again.
+    /// Waits for the commit. An error means: not acknowledged, send again; a vehicle that is out of use is one.
     pub async fn committed(self) -> Result<Counts, LiveError> {
-        self.settled().await.map(|settled| settled.counts)
+        let settled = self.settled().await?;
+        if settled.out_of_use.is_empty() { Ok(settled.counts) } else { Err(LiveError::UnknownVehicle) }
     }
 
-    /// The same, with the fixes that are refused for good.
+    /// The same, with the fixes that are refused for good. After an error none is promised.
     pub async fn settled(self) -> Result<Settled, LiveError> {
-        let Self { committed, live, vehicle, fixes, left_out, .. } = self;
-        let outcome = committed.await.unwrap_or(Err(LiveError::Unavailable))?;
-        let mut settled = Settled { counts: outcome.counts, refused: Vec::new() };
-        if outcome.refused.is_none() && left_out.is_empty() {
-            return Ok(settled);
-        }
-        let mut report: Vec<(usize, Fix)> = fixes.into_iter().enumerate().collect();
-        leave_out(&live, vehicle, &mut report, &left_out, &mut settled).await?;
-        if let Some(why) = outcome.refused {
-            isolate(&live, vehicle, report, &why, &mut settled).await?;
+        let (outcomes, left_out) = poll_fn(|cx| self.parcel.poll_settled(cx)).await;
+        let mut settled = Settled::default();
+        let mut failed = None;
+        for (part, outcome) in outcomes.into_iter().enumerate() {
+            match outcome {
+                Ok(Outcome { counts, refused, .. }) => {
+                    settled.counts += counts;
+                    let out = left_out.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, out)| out);
+                    if (refused.is_some() || !out.is_empty())
+                        && let Err(error) = self.sort_out(part, refused, out, &mut settled).await
+                    {
+                        failed = Some(error);
+                    }
+                }
+                Err(LiveError::UnknownVehicle) => {
+                    settled.out_of_use.extend(self.parcel.range(part).map(|index| self.place(index)));
+                }
+                Err(error) => failed = Some(error),
+            }
         }
         settled.refused.sort_unstable();
-        Ok(settled)
+        settled.out_of_use.sort_unstable();
+        failed.map_or(Ok(settled), Err)
+    }
+
+    /// Finds which fixes of a part cannot be taken.
+    async fn sort_out(
+        &self,
+        part: usize,
+        refused: Option<Arc<str>>,
+        left_out: &[Fix],
+        settled: &mut Settled,
+    ) -> Result<(), LiveError> {
+        let Some(vehicle) = self.vehicles.get(part).copied() else { return Ok(()) };
+        let places = self.parcel.range(part).map(|index| self.place(index));
+        let mut report: Vec<(usize, Fix)> = places.zip(self.parcel.fixes(part).iter().copied()).collect();
+        leave_out(&self.live, vehicle, &mut report, left_out, settled).await?;
+        match refused {
+            Some(why) => isolate(&self.live, vehicle, report, &why, settled).await,
+            None => Ok(()),
+        }
+    }
+
+    fn place(&self, index: usize) -> usize {
+        self.places.as_ref().and_then(|places| places.get(index)).copied().unwrap_or(index)
     }
 }
 
@@ -108,11 +146,13 @@ async fn isolate(
         }
         let Some(mut half) = halves.pop() else { return Ok(()) };
         let fixes = half.iter().map(|(_, fix)| *fix).collect();
-        let Pending { committed, left_out, .. } = live.reporter().report(vehicle, fixes).await?;
-        let outcome = committed.await.unwrap_or(Err(LiveError::Unavailable))?;
-        leave_out(live, vehicle, &mut half, &left_out, settled).await?;
-        settled.counts.stored += outcome.counts.stored;
-        settled.counts.duplicates += outcome.counts.duplicates;
+        let pending = live.reporter().report(vehicle, fixes).await?;
+        let (outcomes, left_out) = poll_fn(|cx| pending.parcel.poll_settled(cx)).await;
+        let outcome = outcomes.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
+        for (_, left_out) in left_out {
+            leave_out(live, vehicle, &mut half, &left_out, settled).await?;
+        }
+        settled.counts += outcome.counts;
         if let Some(why) = outcome.refused {
             refused.push((half, why.to_string()));
         }
@@ -157,21 +197,51 @@ async fn quarantine(live: &Live, refused: RefusedFix) -> Result<(), LiveError> {
     }
 }
 
-/// Fixes in a vehicle's mailbox.
-struct Sent {
-    vehicle: VehicleId,
+/// Fixes of a report by vehicle, in the order in which each was named first.
+struct Sorted {
+    vehicles: Vec<VehicleId>,
     fixes: Vec<Fix>,
-    /// Of the actor that has them.
-    generation: u64,
-    answer: Answer,
-    committed: oneshot::Receiver<Result<Outcome, LiveError>>,
-    outstanding: Arc<()>,
+    /// Where each vehicle's fixes are.
+    parts: Vec<Range<usize>>,
+    /// Where each fix was in the report.
+    places: Option<Vec<usize>>,
+}
+
+impl Sorted {
+    /// Of one vehicle.
+    fn of(vehicle: VehicleId, fixes: Vec<Fix>) -> Self {
+        Self { vehicles: vec![vehicle], parts: iter::once(0..fixes.len()).collect(), fixes, places: None }
+    }
+
+    /// Of several.
+    fn by_vehicle(report: Vec<(VehicleId, Fix)>) -> Self {
+        let mut known: HashMap<VehicleId, usize, FxBuildHasher> =
+            HashMap::with_capacity_and_hasher(report.len(), FxBuildHasher);
+        let mut vehicles = Vec::with_capacity(report.len());
+        let mut part_of = Vec::with_capacity(report.len());
+        for (vehicle, _) in &report {
+            part_of.push(*known.entry(*vehicle).or_insert_with(|| {
+                vehicles.push(*vehicle);
+                vehicles.len() - 1
+            }));
+        }
+        if part_of.is_sorted() {
+            let ends = vehicles.iter().enumerate().map(|(part, _)| part_of.partition_point(|of| *of <= part));
+            let parts = ends.scan(0, |begin, end| Some(std::mem::replace(begin, end)..end)).collect();
+            let fixes = report.into_iter().map(|(_, fix)| fix).collect();
+            return Self { vehicles, fixes, parts, places: None };
+        }
+        let mut places: Vec<usize> = (0..report.len()).collect();
+        places.sort_by_key(|place| part_of.get(*place));
+        let sorted = places.iter().filter_map(|place| report.get(*place)).copied().collect();
+        Self { places: Some(places), ..Self::by_vehicle(sorted) }
+    }
 }
 
 impl Reporter {
     pub(crate) fn new(live: Live) -> Self {
         let home = live.lane_here();
-        Self { live, inlets: HashMap::new(), home, term: 0, outstanding: Arc::new(()) }
+        Self { live, inlets: HashMap::default(), home, term: 0, outstanding: Arc::new(()) }
     }
 
     /// Of a connection that goes on for long: its vehicles move to its thread.
@@ -185,37 +255,15 @@ impl Reporter {
     /// [`LiveError::Unavailable`] until the caller has seen, or dropped, what was pending before:
     /// nothing overtakes fixes that have to come again.
     pub async fn report(&mut self, vehicle: VehicleId, fixes: Vec<Fix>) -> Result<Pending, LiveError> {
-        let sent = self.send(vehicle, fixes, None).await?;
-        self.applied(sent).await
+        match self.hand_over(Sorted::of(vehicle, fixes)).await? {
+            (_, true) => Err(LiveError::UnknownVehicle),
+            (pending, false) => Ok(pending),
+        }
     }
 
-    /// The same for several vehicles, each once: their fixes are applied side by side, and who waits is woken
-    /// once for all of them, not for each.
-    pub async fn report_all(
-        &mut self,
-        reports: Vec<(VehicleId, Vec<Fix>)>,
-    ) -> Vec<Result<Pending, LiveError>> {
-        let mut results: Vec<Option<Result<Pending, LiveError>>> = Vec::with_capacity(reports.len());
-        let mut under_way: Vec<(usize, Sent)> = Vec::with_capacity(reports.len());
-        for (index, (vehicle, fixes)) in reports.into_iter().enumerate() {
-            // Who waits for room keeps nobody waiting: what has room already is applied first.
-            if !self.live.desk().permits.has_room(fixes.len()) {
-                for (index, sent) in under_way.drain(..) {
-                    results[index] = Some(self.applied(sent).await);
-                }
-            }
-            match self.send(vehicle, fixes, None).await {
-                Ok(sent) => {
-                    results.push(None);
-                    under_way.push((index, sent));
-                }
-                Err(error) => results.push(Some(Err(error))),
-            }
-        }
-        for (index, sent) in under_way {
-            results[index] = Some(self.applied(sent).await);
-        }
-        results.into_iter().map(|result| result.unwrap_or(Err(LiveError::Unavailable))).collect()
+    /// The same for several vehicles: their fixes are applied side by side, and who waits is woken once for all of them.
+    pub async fn report_all(&mut self, report: Vec<(VehicleId, Fix)>) -> Result<Pending, LiveError> {
+        Ok(self.hand_over(Sorted::by_vehicle(report)).await?.0)
     }
 
     /// Shows those who watch where a vehicle is while nothing can be stored; the fixes have to come again.
@@ -223,51 +271,56 @@ impl Reporter {
         self.live.desk().glimpse(vehicle, fixes).await;
     }
 
-    /// Waits for room, and puts the fixes into the vehicle's mailbox. `stale`: the generation of an actor that
-    /// did not answer.
-    async fn send(
-        &mut self,
-        vehicle: VehicleId,
-        fixes: Vec<Fix>,
-        stale: Option<u64>,
-    ) -> Result<Sent, LiveError> {
+    /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Whether a vehicle
+    /// is unknown.
+    async fn hand_over(&mut self, sorted: Sorted) -> Result<(Pending, bool), LiveError> {
+        let Sorted { vehicles, fixes, parts, places } = sorted;
         let permit = match self.live.desk().permits.take(fixes.len()).await {
             Err(LiveError::Unavailable) => {
-                self.glimpse(vehicle, fixes).await;
+                for (vehicle, part) in vehicles.into_iter().zip(parts) {
+                    self.glimpse(vehicle, fixes.get(part).unwrap_or_default().to_vec()).await;
+                }
                 return Err(LiveError::Unavailable);
             }
             taken => taken?,
         };
-        if permit.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
+        if permit.pass.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
             return Err(LiveError::Unavailable);
         }
-        self.term = permit.term;
+        self.term = permit.pass.term;
         let outstanding = Arc::clone(&self.outstanding);
-        let inlet = self.inlet(vehicle, stale).await?;
-        let (done, committed) = oneshot::channel();
-        let answer = inlet.report(Report { fixes: fixes.clone(), permit, done });
-        let generation = inlet.generation;
-        Ok(Sent { vehicle, fixes, generation, answer, committed, outstanding })
+        let parcel = Parcel::new(fixes, parts, permit);
+        let is_unknown = self.send_all(&parcel, &vehicles).await?;
+        let live = self.live.clone();
+        Ok((Pending { live, parcel, vehicles, places, _outstanding: outstanding }, is_unknown))
     }
 
-    /// Waits until fixes are applied.
-    async fn applied(&mut self, mut sent: Sent) -> Result<Pending, LiveError> {
-        let mut attempts = 1;
-        loop {
-            let Sent { vehicle, fixes, generation, answer, committed, outstanding } = sent;
-            if let Ok(left_out) = answer.await {
-                let live = self.live.clone();
-                return Ok(Pending { committed, live, vehicle, fixes, left_out, _outstanding: outstanding });
+    /// Whether a vehicle is unknown.
+    async fn send_all(&mut self, parcel: &Arc<Parcel>, vehicles: &[VehicleId]) -> Result<bool, LiveError> {
+        let (mut is_unknown, mut failed) = (false, None);
+        let mut to_send: Vec<usize> = (0..parcel.len()).collect();
+        for attempt in 0..ATTEMPTS {
+            for index in to_send {
+                let Some(vehicle) = vehicles.get(index).copied() else { continue };
+                let stale = if attempt == 0 { None } else { self.inlets.remove(&vehicle) };
+                let part = parcel.part(index);
+                match self.inlet(vehicle, stale.map(|inlet| inlet.generation)).await {
+                    Ok(inlet) => inlet.report(part).await,
+                    Err(error) => {
+                        // The others go on.
+                        is_unknown |= error == LiveError::UnknownVehicle;
+                        failed = failed.or_else(|| Some(error.clone()).filter(|_| !is_unknown));
+                        part.settle(Err(error));
+                    }
+                }
             }
-            // It went idle or panicked: its successor takes the same fixes.
-            drop(outstanding);
-            self.inlets.remove(&vehicle);
-            if attempts == ATTEMPTS {
-                return Err(LiveError::Unavailable);
+            to_send = poll_fn(|cx| parcel.poll_applied(cx)).await;
+            if to_send.is_empty() {
+                return failed.map_or(Ok(is_unknown), Err);
             }
-            attempts += 1;
-            sent = self.send(vehicle, fixes, Some(generation)).await?;
+            // Their actors went idle or panicked: their successors take the same fixes.
         }
+        Err(LiveError::Unavailable)
     }
 
     async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<&Inlet, LiveError> {

@@ -1,7 +1,7 @@
 //! What a watcher of the live core receives: a snapshot, then every commit, in order, and beside them where
 //! vehicles are before that is committed.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
@@ -153,17 +153,10 @@ impl VehicleUpdate {
         before: Option<&VehicleState>,
         state: Arc<VehicleState>,
     ) -> Self {
-        // By visit: within one commit a vehicle may leave a fence and come back.
-        let stays = before.iter().flat_map(|before| before.open_stays());
-        let mut left: HashMap<VisitId, GeofenceId> =
-            stays.map(|stay| (stay.visit_id, stay.geofence_id)).collect();
-        let mut entered = Vec::new();
-        for stay in state.open_stays() {
-            if left.remove(&stay.visit_id).is_none() {
-                entered.push(HeldFence::from(stay));
-            }
-        }
-        let left = left.into_values().collect();
+        let (entered, left) = before.map_or_else(
+            || (state.open_stays().map(HeldFence::from).collect(), Vec::new()),
+            |before| crossed(before, &state),
+        );
         let (sighting, order, encoded) = (None, 0, OnceLock::new());
         Self { vehicle_id, organization_id, state, entered, left, sighting, order, encoded }
     }
@@ -177,6 +170,16 @@ impl VehicleUpdate {
     pub fn encoded(&self, encode: impl FnOnce(&Self) -> String) -> &str {
         self.encoded.get_or_init(|| encode(self).into_boxed_str())
     }
+}
+
+/// The fences that a vehicle is in by another visit than before, or was not in; and those of which the opposite holds.
+/// By visit: within one commit it may leave a fence and come back.
+fn crossed(before: &VehicleState, now: &VehicleState) -> (Vec<HeldFence>, Vec<GeofenceId>) {
+    let goes_on =
+        |visit: VisitId, state: &VehicleState| state.open_stays().any(|stay| stay.visit_id == visit);
+    let entered = now.open_stays().filter(|stay| !goes_on(stay.visit_id, before));
+    let left = before.open_stays().filter(|stay| !goes_on(stay.visit_id, now));
+    (entered.map(HeldFence::from).collect(), left.map(|stay| stay.geofence_id).collect())
 }
 
 /// What one commit changed for a watcher's audience.

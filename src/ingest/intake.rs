@@ -37,57 +37,42 @@ pub struct Intake {
 
 /// Items on their way to their commit.
 pub struct Batch {
-    pending: Vec<(Pending, Group)>,
+    /// What was not refused at once.
+    pending: Option<Pending>,
+    /// Where in the request each of those is, with its number.
+    places: Vec<(usize, Option<i64>)>,
     /// Whether a vehicle that is out of use costs only its own items, not the connection.
     is_fleet: bool,
     /// What was refused.
     pub rejected: Vec<Rejected>,
 }
 
-/// One vehicle's items of a batch.
-struct Group {
-    vehicle: VehicleId,
-    /// Their places in the request, with their numbers.
-    places: Vec<(usize, Option<i64>)>,
-}
-
-impl Group {
-    /// The refusal of its so-many-th item. Why is for operators: it may quote the database.
-    fn quarantined(&self, place: usize) -> Option<Rejected> {
-        let (index, seq) = *self.places.get(place)?;
-        let detail = "it cannot be processed, and is kept for the operator of the server".to_owned();
-        Some(Rejected { seq, index, code: "quarantined", detail })
-    }
-
-    fn out_of_use(&self) -> impl Iterator<Item = Rejected> {
-        self.places.iter().map(|(index, seq)| Rejected {
-            seq: *seq,
-            index: *index,
-            code: "notInstalled",
-            detail: "the tracker's vehicle is out of use".to_owned(),
-        })
-    }
-}
-
 impl Batch {
     /// Waits for the commit of all of them. After an error none is promised.
-    pub async fn committed(mut self) -> Result<(Counts, Vec<Rejected>), LiveError> {
-        let mut total = Counts::default();
-        let mut failed = None;
-        for (pending, group) in self.pending {
-            match pending.settled().await {
-                Ok(Settled { counts, refused }) => {
-                    total.stored += counts.stored;
-                    total.duplicates += counts.duplicates;
-                    self.rejected
-                        .extend(refused.into_iter().filter_map(|(place, _)| group.quarantined(place)));
-                }
-                Err(LiveError::UnknownVehicle) if self.is_fleet => self.rejected.extend(group.out_of_use()),
-                Err(error) => failed = Some(error),
-            }
+    pub async fn committed(self) -> Result<(Counts, Vec<Rejected>), LiveError> {
+        let Self { pending, places, is_fleet, mut rejected } = self;
+        let Some(pending) = pending else { return Ok((Counts::default(), rejected)) };
+        let Settled { counts, refused, out_of_use } = pending.settled().await?;
+        if !out_of_use.is_empty() && !is_fleet {
+            return Err(LiveError::UnknownVehicle);
         }
-        self.rejected.sort_unstable_by_key(|rejected| rejected.index);
-        failed.map_or(Ok((total, self.rejected)), Err)
+        let mut reject = |place: usize, code, detail: &str| {
+            let Some((index, seq)) = places.get(place).copied() else { return };
+            rejected.push(Rejected { seq, index, code, detail: detail.to_owned() });
+        };
+        for place in out_of_use {
+            reject(place, "notInstalled", "the tracker's vehicle is out of use");
+        }
+        for (place, _) in refused {
+            // Why is for operators: it may quote the database.
+            reject(
+                place,
+                "quarantined",
+                "it cannot be processed, and is kept for the operator of the server",
+            );
+        }
+        rejected.sort_unstable_by_key(|rejected| rejected.index);
+        Ok((counts, rejected))
     }
 }
 
@@ -110,42 +95,26 @@ impl Intake {
         let is_fleet = matches!(self.reports, Reports::Fleet(_));
         let now = self.live.now();
         let mut rejected = Vec::new();
-        let mut groups: Vec<(Group, Vec<Fix>)> = Vec::new();
-        let mut known: HashMap<VehicleId, usize> = HashMap::new();
+        let mut report = Vec::with_capacity(items.len());
+        let mut places = Vec::with_capacity(items.len());
         for (index, item) in items.into_iter().enumerate() {
             let seq = match &item {
                 Ok(item) => item.seq,
                 Err(bad) => bad.seq,
             };
             match item.map_err(|bad| ("invalidItem", bad.detail)).and_then(|item| self.fix(item, now)) {
-                Ok((vehicle, fix)) => {
-                    let group = *known.entry(vehicle).or_insert_with(|| {
-                        groups.push((Group { vehicle, places: Vec::new() }, Vec::new()));
-                        groups.len() - 1
-                    });
-                    let (group, fixes) = &mut groups[group];
-                    group.places.push((index, seq));
-                    fixes.push(fix);
+                Ok(fix) => {
+                    places.push((index, seq));
+                    report.push(fix);
                 }
                 Err((code, detail)) => rejected.push(Rejected { seq, index, code, detail }),
             }
         }
-        let (groups, reports): (Vec<Group>, Vec<_>) = groups
-            .into_iter()
-            .map(|(group, fixes)| {
-                let vehicle = group.vehicle;
-                (group, (vehicle, fixes))
-            })
-            .unzip();
-        let mut pending = Vec::with_capacity(groups.len());
-        for (group, report) in groups.into_iter().zip(self.reporter.report_all(reports).await) {
-            match report {
-                Ok(report) => pending.push((report, group)),
-                Err(LiveError::UnknownVehicle) if is_fleet => rejected.extend(group.out_of_use()),
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(Batch { pending, is_fleet, rejected })
+        let pending = match report.is_empty() {
+            true => None,
+            false => Some(self.reporter.report_all(report).await?),
+        };
+        Ok(Batch { pending, places, is_fleet, rejected })
     }
 
     /// Shows where vehicles are while the store is away, by items that are not taken now and come again.

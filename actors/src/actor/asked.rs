@@ -3,11 +3,9 @@
 use std::sync::Arc;
 
 use actix::prelude::*;
-use tokio::sync::oneshot;
 
-use super::permits::Permit;
-use crate::live::LiveError;
-use crate::model::{Fix, Timestamp, Vehicle};
+use super::parcel::Part;
+use crate::model::{Timestamp, Vehicle};
 use crate::ports::Counts;
 
 /// What became of what was asked for.
@@ -20,39 +18,29 @@ pub(crate) struct Outcome {
     pub(crate) refused: Option<Arc<str>>,
 }
 
-/// Told once what was asked for is committed or refused.
-pub(crate) type Done = oneshot::Sender<Result<Outcome, LiveError>>;
-
-/// Fixes of one report, in their order. From a reporter; one in flight per reporter and vehicle.
-/// Answered once applied, with those that were left out because the engine panics on them; `done` once
-/// the others are committed or refused.
+/// Fixes of one vehicle, in their order. From a reporter; one in flight per reporter and vehicle. Noted as applied,
+/// with those that were left out because the engine panics on them, and settled once the others are committed or refused.
 #[derive(Message)]
-#[rtype(result = "Vec<Fix>")]
-pub(crate) struct Report {
-    pub(crate) fixes: Vec<Fix>,
-    pub(crate) permit: Permit,
-    pub(crate) done: Done,
-}
+#[rtype(result = "()")]
+pub(crate) struct Report(pub(crate) Part);
 
 /// The timeline changed from an instant on: a fence's version takes effect, or the vehicle goes out of
-/// service. From the edge of an edit; `done` once the records are committed, or owed by a dirty mark.
+/// service. From the edge of an edit; settled once the records are committed, or owed by a dirty mark.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Settle {
     pub(crate) from: Timestamp,
     /// The vehicle is out of service for ever and takes no fixes from here on.
     pub(crate) retire: bool,
-    pub(crate) permit: Permit,
-    pub(crate) done: Done,
+    pub(crate) part: Part,
 }
 
-/// One step of a correction. From the coordinator of corrections, one at a time; `done` once it is
+/// One step of a correction. From the coordinator of corrections, one at a time; settled once it is
 /// committed, with whether the vehicle is still dirty.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Correct {
-    pub(crate) permit: Permit,
-    pub(crate) done: Done,
+    pub(crate) part: Part,
 }
 
 /// The vehicle was taken out of use: the actor stops. From the directory.
@@ -65,6 +53,12 @@ pub(crate) struct Retire;
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Leave;
+
+/// It is time to look whether the vehicle was used: the actor gives itself back if it was not for long. From the
+/// directory, whose timer serves all of them: one of their own would be looked at with each message.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Rest;
 
 /// The vehicle's name or limits changed. From the directory.
 #[derive(Message)]

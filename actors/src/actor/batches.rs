@@ -8,8 +8,7 @@ use tokio::time::Instant;
 
 use super::inbox::Write;
 use super::line::{InFlight, Line};
-use super::permits::Permit;
-use super::vehicle::Done;
+use super::parcel::Part;
 use crate::live::LiveError;
 use crate::meters::Invariant;
 use crate::model::{Timestamp, VehicleId};
@@ -17,7 +16,7 @@ use crate::ports::{Batch, Committed, VehicleWrite};
 
 /// What a commit owes the sender of a write.
 pub(super) struct Owed {
-    pub(super) done: Done,
+    pub(super) part: Part,
     pub(super) known_duplicates: u64,
     /// Fixes that the store has to account for.
     pub(super) rows: u64,
@@ -25,7 +24,6 @@ pub(super) struct Owed {
     pub(super) is_about_late_data: bool,
     pub(super) line: Line,
     pub(super) in_flight: InFlight,
-    pub(super) permit: Permit,
     pub(super) came: Instant,
     /// How long its oldest fix was here when it came. Seconds.
     pub(super) age_seconds: f64,
@@ -59,6 +57,9 @@ impl Piece {
 
     /// Takes out the writes whose line was cut.
     fn without_void(self) -> (Self, Vec<Owed>) {
+        if self.owed.iter().all(|owed| owed.line.holds()) {
+            return (self, Vec::new());
+        }
         let mut kept = Self::default();
         let mut void = Vec::new();
         for (write, owed) in self.batch.writes.into_iter().zip(self.owed) {
@@ -127,7 +128,9 @@ impl Waiting {
     }
 
     fn gather(&mut self, max_rows: usize) -> Piece {
-        let mut piece = Piece::default();
+        let many = self.writes.len();
+        let (batch, owed) = (Batch { writes: Vec::with_capacity(many) }, Vec::with_capacity(many));
+        let mut piece = Piece { batch, owed };
         let mut rows = 0;
         while let Some((write, _)) = self.writes.front() {
             let more = write.effects.weight();
@@ -140,10 +143,9 @@ impl Waiting {
                 known_duplicates: write.effects.duplicates,
                 rows: write.effects.rows.len() as u64,
                 is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
-                done: write.done,
+                part: write.part,
                 line: write.line,
                 in_flight: write.in_flight,
-                permit: write.permit,
                 age_seconds: write.age_seconds,
                 came,
             });
@@ -199,7 +201,7 @@ impl Waiting {
         let many = halves.len() + self.writes.len();
         refuse(halves);
         for (write, _) in self.writes.drain(..) {
-            write.done.send(Err(LiveError::Unavailable)).ok();
+            write.part.settle(Err(LiveError::Unavailable));
         }
         many
     }
@@ -208,7 +210,7 @@ impl Waiting {
 /// Tells senders that nothing came of their writes: send again.
 pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
     for owed in owed {
-        owed.done.send(Err(LiveError::Unavailable)).ok();
+        owed.part.settle(Err(LiveError::Unavailable));
     }
 }
 

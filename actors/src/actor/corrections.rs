@@ -101,7 +101,7 @@ impl Corrections {
             case.turn = Turn::Running { again: false };
             self.running += 1;
             let desk = self.parts.desk.clone();
-            let step = async move { desk.ask(vehicle, |permit, done| Correct { permit, done }).await };
+            let step = async move { desk.ask(vehicle, |part| Correct { part }).await };
             ctx.spawn(step.into_actor(self).map(move |outcome, actor, ctx| {
                 actor.running -= 1;
                 actor.stepped(vehicle, &outcome, ctx);

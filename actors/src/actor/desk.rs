@@ -1,14 +1,16 @@
 //! The way to a vehicle for whoever asks it for something that ends in a commit.
 
+use std::future::poll_fn;
+
 use actix::prelude::*;
-use tokio::sync::oneshot;
 
 use super::directory::{Directory, Inlet, Locate, NoInlet};
 use super::glimpse::Glimpse;
 use super::lanes::Home;
-use super::permits::{Permit, Permits};
+use super::parcel::{Parcel, Part};
+use super::permits::Permits;
 use super::sightings::Sightings;
-use super::vehicle::{Done, Outcome, VehicleActor};
+use super::vehicle::{Outcome, VehicleActor};
 use crate::live::LiveError;
 use crate::model::{Fix, VehicleId};
 
@@ -50,7 +52,7 @@ impl Desk {
     pub(crate) async fn ask<M>(
         &self,
         vehicle: VehicleId,
-        message: impl Fn(Permit, Done) -> M,
+        message: impl Fn(Part) -> M,
     ) -> Result<Outcome, LiveError>
     where
         M: Message<Result = ()> + Send + 'static,
@@ -60,9 +62,10 @@ impl Desk {
         loop {
             let inlet = self.locate(vehicle, stale, Home::Anywhere).await?;
             let permit = self.permits.take(1).await?;
-            let (done, committed) = oneshot::channel();
-            if inlet.address.send(message(permit, done)).await.is_ok() {
-                let outcome = committed.await.unwrap_or(Err(LiveError::Unavailable))?;
+            let asked = Parcel::empty(permit);
+            if inlet.address.send(message(asked.part(0))).await.is_ok() {
+                let (settled, _) = poll_fn(|cx| asked.poll_settled(cx)).await;
+                let outcome = settled.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
                 // It is no fix that could be left out: the store may take it another day.
                 return if outcome.refused.is_none() { Ok(outcome) } else { Err(LiveError::Unavailable) };
             }

@@ -11,11 +11,12 @@ use tokio::time::Instant;
 use super::inbox::Writer;
 use super::lanes::{Home, Lane, Lanes};
 use super::occupancy::Occupancy;
+use super::parcel::Part;
 use super::permits::Permits;
 use super::registry::Shelves;
 use super::sightings::Sightings;
 use super::suspects::Suspects;
-use super::vehicle::{Leave, Rename, Report, Retire, VehicleActor, VehicleParts};
+use super::vehicle::{Leave, Rename, Report, Rest, Retire, VehicleActor, VehicleParts};
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
@@ -23,6 +24,8 @@ use crate::ports::TrackStore;
 
 /// So many restarts after panics are allowed per vehicle in the restart window.
 const RESTART_BUDGET: usize = 3;
+/// In so many parts of the time after which vehicles are idle, each of them is asked once.
+const TURNS: u32 = 16;
 
 /// The address of a vehicle in use, and which of its actors that is.
 #[derive(Clone)]
@@ -33,13 +36,12 @@ pub(crate) struct Inlet {
     lane: Lane,
 }
 
-/// A vehicle's answer to a report, once the fixes are applied; an error when it stopped without one.
-pub(crate) type Answer = Request<VehicleActor, Report>;
-
 impl Inlet {
-    /// Puts fixes into the mailbox, at once if it has room.
-    pub(crate) fn report(&self, report: Report) -> Answer {
-        self.address.send(report)
+    /// Puts a part into the mailbox, at once if it has room. It is lost if the actor is gone.
+    pub(crate) async fn report(&self, part: Part) {
+        if let Err(SendError::Full(report)) = self.address.try_send(Report(part)) {
+            self.address.send(report).await.ok();
+        }
     }
 }
 
@@ -111,6 +113,18 @@ impl Directory {
     }
 }
 
+impl Directory {
+    /// Lets those vehicles look whether they were used whose turn it is.
+    fn let_rest(&self, turn: u32) {
+        let in_turn = |vehicle: &VehicleId| vehicle.0.as_u128() % u128::from(TURNS) == u128::from(turn);
+        let inlets = self.entries.iter().filter(|(vehicle, _)| in_turn(vehicle));
+        for inlet in inlets.filter_map(|(_, entry)| entry.inlet.as_ref()) {
+            // One whose mailbox is full is in use.
+            inlet.address.try_send(Rest).ok();
+        }
+    }
+}
+
 impl Past {
     /// Whether nothing went wrong that still counts.
     fn is_over(&self, window: Duration) -> bool {
@@ -137,6 +151,15 @@ impl Entry {
 
 impl Actor for Directory {
     type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Context<Self>) {
+        let mut turn = 0;
+        let pause = (self.parts.idle_after / TURNS).max(Duration::from_millis(1));
+        ctx.run_interval(pause, move |directory, _| {
+            directory.let_rest(turn);
+            turn = (turn + 1) % TURNS;
+        });
+    }
 }
 
 /// Finds a vehicle's address, starting its actor if need be. `stale`: the generation of an address

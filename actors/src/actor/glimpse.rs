@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
+use super::suspects::in_order;
 use super::vehicle::VehicleActor;
 use crate::model::Fix;
 use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
@@ -19,8 +20,8 @@ impl Handler<Glimpse> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, Glimpse(mut fixes): Glimpse, _: &mut Context<Self>) {
-        self.parts.suspects.take_out(&mut fixes);
-        fixes.sort_by(tracking::by_rank);
+        let left_out = self.parts.suspects.left_out_of(&fixes);
+        fixes = in_order(&fixes, &left_out).unwrap_or(fixes);
         let watched = self.parts.suspects.watch(&fixes);
         let before = self.glimpsed.as_ref().unwrap_or(&self.state);
         let mut state = VehicleState::clone(before);

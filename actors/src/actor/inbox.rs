@@ -7,9 +7,8 @@ use actix::prelude::*;
 use tokio::time::Instant;
 
 use super::line::{InFlight, Line};
-use super::permits::Permit;
+use super::parcel::Part;
 use super::persistence::{Barrier, Persistence};
-use super::vehicle::Done;
 use crate::live::LiveError;
 use crate::model::{OrganizationId, VehicleId};
 use crate::tracking::{Effects, VehicleState};
@@ -44,10 +43,10 @@ pub(crate) struct Write {
     pub(crate) organization_id: OrganizationId,
     pub(crate) effects: Effects,
     pub(crate) state: Arc<VehicleState>,
-    pub(crate) permit: Permit,
+    /// What it answers.
+    pub(crate) part: Part,
     pub(crate) line: Line,
     pub(crate) in_flight: InFlight,
-    pub(crate) done: Done,
     /// How long its oldest fix was here when it was handed over. Seconds.
     pub(crate) age_seconds: f64,
 }
@@ -100,7 +99,9 @@ impl Inbox {
     pub(crate) fn take(&self) -> Vec<(Write, Instant)> {
         let mut held = self.lock();
         held.weight = 0;
-        std::mem::take(&mut held.writes)
+        // The next batch will have about as many.
+        let many = held.writes.len();
+        std::mem::replace(&mut held.writes, Vec::with_capacity(many))
     }
 
     /// Says when to ring from now on. Whether that is due already.

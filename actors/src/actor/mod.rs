@@ -19,6 +19,7 @@ pub(crate) mod inbox;
 pub(crate) mod lanes;
 pub(crate) mod line;
 pub(crate) mod occupancy;
+pub(crate) mod parcel;
 mod patience;
 pub(crate) mod permits;
 pub(crate) mod persistence;

@@ -1,10 +1,11 @@
 //! Where everything is: the newest committed state of every vehicle, running or passivated, who is
 //! inside which fence, and who watches. Told what was committed; answers every live read.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use actix::prelude::*;
+use rustc_hash::FxBuildHasher;
 
 use super::sightings::{Sightings, Told};
 use super::watchers::{Commit, Watchers};
@@ -25,11 +26,13 @@ pub(super) struct Known {
     pub(super) state: Arc<VehicleState>,
 }
 
+type Vehicles = HashSet<VehicleId, FxBuildHasher>;
+
 /// The newest committed state of everything.
 pub(crate) struct Occupancy {
-    pub(super) vehicles: HashMap<VehicleId, Known>,
-    inside: HashMap<GeofenceId, HashSet<VehicleId>>,
-    fleets: HashMap<OrganizationId, HashSet<VehicleId>>,
+    pub(super) vehicles: HashMap<VehicleId, Known, FxBuildHasher>,
+    inside: HashMap<GeofenceId, Vehicles, FxBuildHasher>,
+    fleets: HashMap<OrganizationId, Vehicles>,
     pub(super) watchers: Watchers,
     pub(super) sightings: Sightings,
     pub(super) next_sequence: i64,
@@ -44,8 +47,8 @@ impl Occupancy {
         meters: Meters,
     ) -> Self {
         let mut occupancy = Self {
-            vehicles: HashMap::with_capacity(seeds.len()),
-            inside: HashMap::new(),
+            vehicles: HashMap::with_capacity_and_hasher(seeds.len(), FxBuildHasher),
+            inside: HashMap::default(),
             fleets: HashMap::new(),
             watchers: Watchers::new(next_sequence, meters),
             sightings,
@@ -100,22 +103,25 @@ impl Occupancy {
     ) {
         // A vehicle may come more than once in a commit: only its last state counts. One that was
         // taken out of use does not come back by what was still on its way.
-        let mut newest: BTreeMap<VehicleId, (OrganizationId, Arc<VehicleState>)> = BTreeMap::new();
-        for (vehicle, organization, state) in states {
-            if self.vehicles.contains_key(&vehicle) {
-                newest.insert(vehicle, (organization, state));
-            }
-        }
+        let mut newest: Vec<_> =
+            states.into_iter().filter(|(vehicle, ..)| self.vehicles.contains_key(vehicle)).collect();
+        newest.reverse();
+        newest.sort_by_key(|(vehicle, ..)| *vehicle);
+        newest.dedup_by_key(|(vehicle, ..)| *vehicle);
         let updates: Vec<_> = newest
             .into_iter()
-            .map(|(vehicle, (organization, state))| self.put(vehicle, organization, state))
+            .map(|(vehicle, organization, state)| self.put(vehicle, organization, state))
             .collect();
         self.next_sequence = next_sequence;
         let mut board = self.sightings.board();
         let order = board.next_order();
+        let follows = self.watchers.follow_states();
         let news = |mut update: VehicleUpdate| {
             let told = board.commit(update.vehicle_id, &update.state);
             update.order = order;
+            if !follows && !update.crossed() {
+                return None;
+            }
             match told {
                 Told::Nothing => {}
                 Told::This | Told::Newer(_) if !update.crossed() => return None,

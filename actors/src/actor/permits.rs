@@ -66,16 +66,21 @@ impl Storing {
     }
 }
 
-/// Room for some fixes, until dropped.
+/// Room for some fixes, until dropped, and the term they may be written in.
 pub(crate) struct Permit {
-    _room: OwnedSemaphorePermit,
-    /// The term it was given in.
+    pub(crate) room: OwnedSemaphorePermit,
+    pub(crate) pass: Pass,
+}
+
+/// The term something was taken in.
+#[derive(Clone)]
+pub(crate) struct Pass {
     pub(crate) term: u64,
     permits: Permits,
 }
 
-impl Permit {
-    /// Whether no commit failed since it was given: what it stands for may still be written.
+impl Pass {
+    /// Whether no commit failed since: what it stands for may still be written.
     pub(crate) fn is_current(&self) -> bool {
         self.permits.read().number == self.term
     }
@@ -111,12 +116,7 @@ impl Permits {
         let wanted = u32::try_from(fixes).unwrap_or(u32::MAX).clamp(1, self.shared.total);
         let room = Arc::clone(&self.shared.room).acquire_many_owned(wanted).await;
         let room = room.map_err(|_| LiveError::Stopped)?;
-        Ok(Permit { _room: room, term: self.open_term()?, permits: self.clone() })
-    }
-
-    /// Whether so many fixes would not have to wait, as it looks now.
-    pub(crate) fn has_room(&self, fixes: usize) -> bool {
-        self.shared.room.available_permits() >= fixes.min(self.shared.total as usize)
+        Ok(Permit { room, pass: Pass { term: self.open_term()?, permits: self.clone() } })
     }
 
     fn open_term(&self) -> Result<u64, LiveError> {

@@ -128,12 +128,12 @@ impl Persistence {
             meters.violated(Invariant::QueueBound, "more writes wait than there are permits");
         }
         for (write, came) in writes {
-            let may_be_written = self.doing != Doing::Ended && write.permit.is_current();
+            let may_be_written = self.doing != Doing::Ended && write.part.pass().is_current();
             if may_be_written && self.waiting.len() < room {
                 self.waiting.push(write, came);
             } else {
                 meters.writes.refuse(1);
-                write.done.send(Err(LiveError::Unavailable)).ok();
+                write.part.settle(Err(LiveError::Unavailable));
             }
         }
     }
@@ -200,12 +200,12 @@ impl Persistence {
         let lag = owed.iter().map(|owed| owed.age_seconds + owed.came.elapsed().as_secs_f64());
         meters.lag_seconds.note(lag.fold(0.0, f64::max));
         for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
-            let Owed { done, known_duplicates, is_about_late_data, in_flight, permit, came, .. } = owed;
-            drop((in_flight, permit));
+            let Owed { part, known_duplicates, is_about_late_data, in_flight, came, .. } = owed;
+            drop(in_flight);
             meters.writes.accept(1, came.elapsed());
             let duplicates = counts.duplicates + known_duplicates;
             let counts = Counts { stored: counts.stored, duplicates };
-            done.send(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None })).ok();
+            part.settle(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None }));
         }
         self.waiting.release_barriers();
     }
@@ -228,7 +228,7 @@ impl Persistence {
                 ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
                 self.waiting.finished(1);
-                owed.done.send(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() })).ok();
+                owed.part.settle(Ok(Outcome { refused: Some(Arc::clone(&why)), ..Outcome::default() }));
             }
             self.waiting.release_barriers();
         }

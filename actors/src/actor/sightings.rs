@@ -10,10 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use actix::prelude::ArbiterHandle;
+use rustc_hash::FxBuildHasher;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::permits::{Permit, Permits};
+use super::permits::{Pass, Permits};
 use crate::model::{OrganizationId, VehicleId};
 use crate::sighting::{Lookout, Sighting, Slot, Slots};
 use crate::tracking::VehicleState;
@@ -47,7 +48,7 @@ pub(crate) struct Board {
     /// What was judged in an earlier term does not count any more.
     term: u64,
     /// What was told of vehicles and is not known to be stored.
-    open: HashMap<VehicleId, Arc<Sighting>>,
+    open: HashMap<VehicleId, Arc<Sighting>, FxBuildHasher>,
     groups: HashMap<Audience, Group>,
 }
 
@@ -85,21 +86,21 @@ impl Sightings {
         self.shared.board.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A vehicle judged what has that permit, and has not handed it over yet.
+    /// A vehicle judged what has that pass, and has not handed it over yet.
     pub(crate) fn see(
         &self,
         vehicle: VehicleId,
         organization: OrganizationId,
         state: &Arc<VehicleState>,
-        permit: &Permit,
+        pass: &Pass,
     ) {
         if !self.is_watched() {
             return;
         }
         let mut board = self.board();
         // After a failed commit there is a moment from which on the truth is told, and no other.
-        if permit.is_current()
-            && permit.term >= board.term
+        if pass.is_current()
+            && pass.term >= board.term
             && board.see(vehicle, organization, state, Instant::now())
         {
             self.shared.waits.notify_one();

@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::model::Fix;
+use crate::tracking;
 
 /// So many panics on one fix, and it is taken out.
 const PANICS: u32 = 3;
@@ -31,17 +32,12 @@ impl Suspects {
         self.known().is_empty()
     }
 
-    /// Takes out of a report what the engine panicked on often enough.
-    pub(crate) fn take_out(&self, fixes: &mut Vec<Fix>) -> Vec<Fix> {
+    /// What of a report the engine panicked on often enough.
+    pub(crate) fn left_out_of(&self, fixes: &[Fix]) -> Vec<Fix> {
         let known = self.known();
-        if known.is_empty() {
-            return Vec::new();
-        }
         let is_out =
-            |fix: &Fix| known.iter().any(|(suspect, panics)| *panics >= PANICS && is_same(suspect, fix));
-        let (out, stay) = std::mem::take(fixes).into_iter().partition(is_out);
-        *fixes = stay;
-        out
+            |fix: &&Fix| known.iter().any(|(suspect, panics)| *panics >= PANICS && is_same(suspect, fix));
+        if known.is_empty() { Vec::new() } else { fixes.iter().filter(is_out).copied().collect() }
     }
 
     /// Watches a step over some fixes, until dropped.
@@ -77,6 +73,18 @@ impl Drop for Watched<'_> {
             self.suspects.note(fix);
         }
     }
+}
+
+/// Fixes in the order in which they are applied, without some; `None` if they are so already.
+pub(super) fn in_order(fixes: &[Fix], left_out: &[Fix]) -> Option<Vec<Fix>> {
+    let is_ranked = fixes.is_sorted_by(|one, next| tracking::by_rank(one, next).is_le());
+    if is_ranked && left_out.is_empty() {
+        return None;
+    }
+    let stays = |fix: &&Fix| !left_out.iter().any(|out| is_same(out, fix));
+    let mut fixes: Vec<Fix> = fixes.iter().filter(stays).copied().collect();
+    fixes.sort_by(tracking::by_rank);
+    Some(fixes)
 }
 
 /// Whether two reports are of one fix: what makes it stored once.

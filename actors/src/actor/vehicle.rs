@@ -10,14 +10,14 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
-pub(crate) use super::asked::{Correct, Done, Leave, Outcome, Rename, Report, Retire, Settle};
+pub(crate) use super::asked::{Correct, Leave, Outcome, Rename, Report, Rest, Retire, Settle};
 use super::directory::Passivated;
 use super::inbox::{Write, Writer};
 use super::line::{InFlight, Line};
 use super::occupancy::{Occupancy, Seed, Withdraw};
-use super::permits::Permit;
+use super::parcel::Part;
 use super::sightings::Sightings;
-use super::suspects::Suspects;
+use super::suspects::{Suspects, in_order};
 use crate::clock::Clock;
 use crate::geofence::FenceSet;
 use crate::live::LiveError;
@@ -73,6 +73,13 @@ pub(crate) struct VehicleActor {
     _alive: Alive,
 }
 
+/// What a step of the engine left.
+struct Step {
+    state: VehicleState,
+    effects: Effects,
+    judged_at: Timestamp,
+}
+
 impl VehicleActor {
     pub(crate) fn new(parts: VehicleParts) -> Self {
         Self {
@@ -119,22 +126,45 @@ impl VehicleActor {
         }));
     }
 
-    /// Runs one step of the engine and hands its effects to the writer. What cannot be handed over
-    /// has not happened.
-    fn step(
-        &mut self,
-        permit: Permit,
-        done: Done,
-        run: impl FnOnce(&mut VehicleState, &Judgement<'_>, &mut Effects),
-    ) {
+    /// Applies a part's fixes, but for those. However a frame was packed, newest first too: what it holds is applied in
+    /// its order.
+    fn apply(&mut self, part: Part, left_out: &[Fix]) {
+        let in_order = in_order(part.fixes(), left_out);
+        let fixes = in_order.as_deref().unwrap_or(part.fixes());
+        self.remember(fixes);
+        // Should it panic, this notes on which fix before the part is lost and comes again.
+        let watched = self.parts.suspects.watch(fixes);
+        let step = self.step(|state, judgement, effects, meters| {
+            effects.rows.reserve_exact(fixes.len());
+            let mut fold = Fold::of(state);
+            for (index, fix) in fixes.iter().enumerate() {
+                watched.at(index);
+                tracking::apply(state, *fix, judgement, effects);
+                hold(fold.agrees(&effects.events, state), meters);
+            }
+            tracking::catch_up(state, judgement, effects);
+            hold(fold.agrees(&effects.events, state), meters);
+        });
+        drop(watched);
+        self.hand_over(step, part);
+    }
+
+    /// Runs one step of the engine.
+    fn step(&self, run: impl FnOnce(&mut VehicleState, &Judgement<'_>, &mut Effects, &Meters)) -> Step {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
         let (mut state, mut effects) = (VehicleState::clone(&self.state), Effects::default());
-        run(&mut state, &judgement, &mut effects);
-        if effects.is_empty() && state == *self.state && self.is_committed(&permit) {
+        run(&mut state, &judgement, &mut effects, &self.parts.meters);
+        Step { state, effects, judged_at: judgement.detected_at }
+    }
+
+    /// Hands a step's effects to the writer. What cannot be handed over has not happened.
+    fn hand_over(&mut self, step: Step, part: Part) {
+        let Step { state, effects, judged_at } = step;
+        if effects.is_empty() && state == *self.state && self.is_committed(&part) {
             let counts = Counts { stored: 0, duplicates: effects.duplicates };
-            done.send(Ok(Outcome { counts, ..Outcome::default() })).ok();
+            part.settle(Ok(Outcome { counts, ..Outcome::default() }));
             return;
         }
         if let Some(late) = may_be_late(&effects)
@@ -142,22 +172,14 @@ impl VehicleActor {
         {
             meanwhile.late = Some(meanwhile.late.map_or(late, |known| known.merge(late)));
         }
-        let judged_at = judgement.detected_at;
-        self.write(effects, Arc::new(state), judged_at, permit, done);
+        self.write(effects, Arc::new(state), judged_at, part);
     }
 
-    fn write(
-        &mut self,
-        effects: Effects,
-        state: Arc<VehicleState>,
-        judged_at: Timestamp,
-        permit: Permit,
-        done: Done,
-    ) {
+    fn write(&mut self, effects: Effects, state: Arc<VehicleState>, judged_at: Timestamp, part: Part) {
         let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
         if state.last != self.state.last {
             // Before the writer has it: its commit must find what was told.
-            self.parts.sightings.see(self.id(), self.parts.vehicle.organization_id, &state, &permit);
+            self.parts.sightings.see(self.id(), self.parts.vehicle.organization_id, &state, part.pass());
         }
         let write = Write {
             age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
@@ -165,23 +187,22 @@ impl VehicleActor {
             organization_id: self.parts.vehicle.organization_id,
             effects,
             state: Arc::clone(&state),
-            permit,
+            part,
             line: self.line.clone(),
             in_flight: InFlight::begin(&self.in_flight),
-            done,
         };
         match self.parts.writer.take(write) {
             Ok(()) => self.state = state,
             Err(write) => {
                 self.correcting = None; // it remembers what has not happened
                 self.parts.occupancy.try_send(Withdraw(self.id())).ok(); // whose core is stopping, if it cannot
-                refuse(write.done, LiveError::Stopped);
+                write.part.settle(Err(LiveError::Stopped));
             }
         }
     }
 
     /// Reads a slice of the past, while live fixes are applied.
-    fn begin_correction(&mut self, permit: Permit, done: Done, ctx: &mut Context<Self>) {
+    fn begin_correction(&mut self, part: Part, ctx: &mut Context<Self>) {
         self.correcting = Some(Meanwhile::default());
         self.correction += 1;
         let number = self.correction;
@@ -195,18 +216,16 @@ impl VehicleActor {
             // Nothing is remembered if the state was taken over anew, or too much happened.
             let meanwhile = actor.correcting.take_if(|_| actor.correction == number);
             match (slice, meanwhile) {
-                (Ok(Some(slice)), Some(meanwhile)) => actor.correct(&slice, &meanwhile, permit, done),
-                (Ok(None), Some(_)) => {
-                    done.send(Ok(Outcome::default())).ok();
-                }
-                (Ok(_), None) => refuse(done, LiveError::Unavailable),
-                (Err(error), _) => refuse(done, error),
+                (Ok(Some(slice)), Some(meanwhile)) => actor.correct(&slice, &meanwhile, part),
+                (Ok(None), Some(_)) => part.settle(Ok(Outcome::default())),
+                (Ok(_), None) => part.settle(Err(LiveError::Unavailable)),
+                (Err(error), _) => part.settle(Err(error)),
             }
         }));
     }
 
     /// Evaluates a slice and hands over what it found. Live fixes wait for no more than this.
-    fn correct(&mut self, slice: &Slice, meanwhile: &Meanwhile, permit: Permit, done: Done) {
+    fn correct(&mut self, slice: &Slice, meanwhile: &Meanwhile, part: Part) {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
@@ -214,7 +233,7 @@ impl VehicleActor {
         let state = Arc::new(corrected.live(&self.state));
         let effects = Effects { correction: Some(Box::new(corrected.correction)), ..Effects::default() };
         let judged_at = judgement.detected_at;
-        self.write(effects, state, judged_at, permit, done);
+        self.write(effects, state, judged_at, part);
     }
 
     /// Keeps fixes for a correction that waits for its slice.
@@ -238,34 +257,30 @@ impl VehicleActor {
     }
 
     /// Whether the state is the committed one. Nothing on its way may also mean that it was
-    /// refused; but then the permit's term is over, or the line is cut, and that is told first.
-    fn is_committed(&self, permit: &Permit) -> bool {
-        self.in_flight.load(Ordering::Acquire) == 0 && permit.is_current() && self.line.holds()
+    /// refused; but then the part's term is over, or the line is cut, and that is told first.
+    fn is_committed(&self, part: &Part) -> bool {
+        self.in_flight.load(Ordering::Acquire) == 0 && part.pass().is_current() && self.line.holds()
     }
 
-    /// Runs `apply` in the permit's term: at once, or after taking over the committed state when a
+    /// Runs `apply` in the part's term: at once, or after taking over the committed state when a
     /// commit failed since the last one, or the store refused what it handed over.
     fn in_term(
         &mut self,
-        permit: Permit,
-        done: Done,
+        part: Part,
         ctx: &mut Context<Self>,
-        apply: impl FnOnce(&mut Self, Permit, Done) + 'static,
+        apply: impl FnOnce(&mut Self, Part) + 'static,
     ) {
         self.last_used = Instant::now();
-        if permit.term < self.parts.term {
-            refuse(done, LiveError::Unavailable);
-        } else if permit.term > self.parts.term || !self.line.holds() {
-            self.parts.term = permit.term;
-            self.seed(false, ctx, move |actor| apply(actor, permit, done));
+        let term = part.pass().term;
+        if term < self.parts.term {
+            part.settle(Err(LiveError::Unavailable));
+        } else if term > self.parts.term || !self.line.holds() {
+            self.parts.term = term;
+            self.seed(false, ctx, move |actor| apply(actor, part));
         } else {
-            apply(self, permit, done);
+            apply(self, part);
         }
     }
-}
-
-fn refuse(done: Done, why: LiveError) {
-    done.send(Err(why)).ok();
 }
 
 /// A vehicle whose records and state say different things starts again from what is stored: it panics, and is
@@ -293,43 +308,24 @@ impl Actor for VehicleActor {
 
     fn started(&mut self, ctx: &mut Context<Self>) {
         self.seed(self.parts.restarted, ctx, |_| {});
-        let idle_after = self.parts.idle_after;
-        ctx.run_interval(idle_after, move |actor, ctx| {
-            if actor.last_used.elapsed() >= idle_after {
-                actor.give_back(ctx);
-            }
-        });
     }
 }
 
 impl Handler<Report> for VehicleActor {
-    type Result = MessageResult<Report>;
+    type Result = ();
 
-    fn handle(&mut self, report: Report, ctx: &mut Context<Self>) -> MessageResult<Report> {
-        let Report { mut fixes, permit, done } = report;
-        let left_out = self.parts.suspects.take_out(&mut fixes);
-        self.in_term(permit, done, ctx, move |actor, permit, done| {
+    fn handle(&mut self, Report(part): Report, ctx: &mut Context<Self>) {
+        let notice = part.notice();
+        let left_out = self.parts.suspects.left_out_of(part.fixes());
+        part.leave_out(&left_out);
+        self.in_term(part, ctx, move |actor, part| {
             if actor.retired {
-                return refuse(done, LiveError::UnknownVehicle);
+                part.settle(Err(LiveError::UnknownVehicle));
+            } else {
+                actor.apply(part, &left_out);
             }
-            // However a frame was packed, newest first too: what it holds is applied in its order.
-            fixes.sort_by(tracking::by_rank);
-            actor.remember(&fixes);
-            let suspects = actor.parts.suspects.clone();
-            let watched = suspects.watch(&fixes);
-            let meters = actor.parts.meters.clone();
-            actor.step(permit, done, |state, judgement, effects| {
-                let mut fold = Fold::of(state);
-                for (index, fix) in fixes.iter().enumerate() {
-                    watched.at(index);
-                    tracking::apply(state, *fix, judgement, effects);
-                    hold(fold.agrees(&effects.events, state), &meters);
-                }
-                tracking::catch_up(state, judgement, effects);
-                hold(fold.agrees(&effects.events, state), &meters);
-            });
         });
-        MessageResult(left_out)
+        notice.applied();
     }
 }
 
@@ -337,14 +333,14 @@ impl Handler<Settle> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
-        let Settle { from, retire, permit, done } = settle;
-        self.in_term(permit, done, ctx, move |actor, permit, done| {
-            let meters = actor.parts.meters.clone();
-            actor.step(permit, done, |state, judgement, effects| {
+        let Settle { from, retire, part } = settle;
+        self.in_term(part, ctx, move |actor, part| {
+            let step = actor.step(|state, judgement, effects, meters| {
                 let mut fold = Fold::of(state);
                 tracking::settle_change(state, from, judgement, effects);
-                hold(fold.agrees(&effects.events, state), &meters);
+                hold(fold.agrees(&effects.events, state), meters);
             });
+            actor.hand_over(step, part);
             // From here on a connection that still has the address cannot begin a new stay.
             actor.retired |= retire;
         });
@@ -354,16 +350,17 @@ impl Handler<Settle> for VehicleActor {
 impl Handler<Correct> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, Correct { permit, done }: Correct, ctx: &mut Context<Self>) {
+    fn handle(&mut self, Correct { part }: Correct, ctx: &mut Context<Self>) {
         self.last_used = Instant::now();
-        if permit.term < self.parts.term {
-            refuse(done, LiveError::Unavailable);
-        } else if permit.term > self.parts.term || !self.line.holds() {
+        let term = part.pass().term;
+        if term < self.parts.term {
+            part.settle(Err(LiveError::Unavailable));
+        } else if term > self.parts.term || !self.line.holds() {
             // The first of a new term takes over the state; this one comes again.
-            self.parts.term = permit.term;
-            self.seed(false, ctx, |_| refuse(done, LiveError::Unavailable));
+            self.parts.term = term;
+            self.seed(false, ctx, |_| part.settle(Err(LiveError::Unavailable)));
         } else {
-            self.begin_correction(permit, done, ctx);
+            self.begin_correction(part, ctx);
         }
     }
 }
@@ -381,6 +378,16 @@ impl Handler<Leave> for VehicleActor {
 
     fn handle(&mut self, _: Leave, ctx: &mut Context<Self>) {
         self.give_back(ctx);
+    }
+}
+
+impl Handler<Rest> for VehicleActor {
+    type Result = ();
+
+    fn handle(&mut self, _: Rest, ctx: &mut Context<Self>) {
+        if self.last_used.elapsed() >= self.parts.idle_after {
+            self.give_back(ctx);
+        }
     }
 }
 

@@ -77,6 +77,11 @@ impl Watchers {
         receiver
     }
 
+    /// Whether anybody wants to know of vehicles that went into no fence and out of none.
+    pub(super) fn follow_states(&self) -> bool {
+        self.all.iter().any(|watcher| watcher.interest.positions || watcher.interest.fuel)
+    }
+
     /// Sends each watcher its part, if any of it is of interest. One whose channel is full is let go, and watches
     /// anew. Under the board's lock: what is seen later is told later.
     pub(super) fn tell(&mut self, commit: &Commit<'_>, _order: &Board) {

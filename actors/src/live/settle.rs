@@ -162,7 +162,7 @@ impl Live {
         from: Timestamp,
         retire: bool,
     ) -> Result<Outcome, LiveError> {
-        self.desk().ask(vehicle, move |permit, done| Settle { from, retire, permit, done }).await
+        self.desk().ask(vehicle, move |part| Settle { from, retire, part }).await
     }
 
     async fn wait_for_corrections(&self, dirty: Vec<VehicleId>) {

@@ -1,4 +1,5 @@
-//! What the engine remembers of a vehicle between fixes. Kept in the store as it is.
+//! What the engine remembers of a vehicle between fixes. Kept in the store as it is, without what says nothing: it is
+//! written with each commit.
 
 use serde::{Deserialize, Serialize};
 
@@ -81,7 +82,7 @@ pub struct Stay {
     /// How far it has come.
     pub phase: Phase,
     /// Whether its dwell record was made.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dwelt: bool,
     /// What the vehicle did, up to its newest fix; time on its way out included.
     #[serde(default)]
@@ -129,6 +130,7 @@ pub struct VehicleState {
     /// The newest evaluated fix.
     pub last: Option<Fix>,
     /// A newer fix that implies an impossible speed; the next one decides.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<Box<Fix>>,
     /// The newest entry of the timeline: a fix or a fence change that touched the vehicle. Microseconds.
     #[serde(with = "micros")]
@@ -142,18 +144,18 @@ pub struct VehicleState {
     #[serde(default)]
     pub trail: Trail,
     /// Since when it is out of service: `last` is where it was then, and its next fix is a first one.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_since: Option<Timestamp>,
     /// The evaluated fix before `last`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came_from: Option<Waypoint>,
     /// The newest evaluated fix that is no plain way from the one before: a first one, or faster than
     /// [`Self::MAX_METERS_PER_SECOND`], or farther than [`Self::MAX_LEG_METERS`]. Microseconds.
-    #[serde(default = "beginning", with = "micros")]
+    #[serde(default = "beginning", with = "micros", skip_serializing_if = "is_beginning")]
     pub jumped_at: Timestamp,
     /// How far a correction that is under way has come: what is not newer is late for it, even if this
     /// state has not seen anything as new. Microseconds.
-    #[serde(default = "beginning", with = "micros")]
+    #[serde(default = "beginning", with = "micros", skip_serializing_if = "is_beginning")]
     pub corrected_to: Timestamp,
     /// Fixes evaluated since the state was kept last.
     #[serde(default)]
@@ -184,6 +186,10 @@ impl Default for VehicleState {
 
 const fn beginning() -> Timestamp {
     Timestamp::MIN
+}
+
+fn is_beginning(instant: &Timestamp) -> bool {
+    *instant == beginning()
 }
 
 impl VehicleState {

@@ -43,7 +43,7 @@ async fn a_poison_row_costs_its_fix_alone() {
             assert_eq!(settled.counts, stored(8));
             assert_eq!(settled.refused.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [3, 9]);
         } else {
-            assert_eq!(settled, Settled { counts: stored(1), refused: vec![] });
+            assert_eq!(settled, Settled { counts: stored(1), ..Settled::default() });
         }
     }
     assert_eq!(world.store.quarantined(), poison.iter().map(|fix| (vehicle(7), *fix)).collect::<Vec<_>>());
@@ -72,7 +72,7 @@ async fn what_stands_behind_a_refused_write_comes_again() {
     for pending in pending {
         ends.push(within(pending.settled()).await);
     }
-    assert_eq!(ends[0], Ok(Settled { counts: stored(3), refused: vec![] }));
+    assert_eq!(ends[0], Ok(Settled { counts: stored(3), ..Settled::default() }));
     let second = ends[1].as_ref().unwrap();
     assert_eq!((second.counts, second.refused.len()), (stored(2), 1));
     assert_eq!(ends[2], Err(LiveError::Unavailable), "it was judged from a state that is not stored");
