@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
 use waypost_test_support::PrivatePostgres;
 
@@ -128,7 +128,13 @@ impl Waypost {
         let listening = session.listen(feeds)?;
         let subscriptions = watching.len() as u64;
         let log = session.log().clone();
-        wait_until("subscriptions", Duration::from_secs(120), || log.lock().subscribed >= subscriptions)?;
+        wait_until("subscriptions", Duration::from_secs(120), || {
+            let log = log.lock();
+            log.subscribed >= subscriptions || !log.failures.is_empty()
+        })?;
+        if let Some(why) = log.lock().failures.first() {
+            bail!("a dispatcher could not subscribe: {why}");
+        }
         if packing == Packing::Http {
             let address = self.child.ready.address.clone();
             session.reopen = Some(Box::new(move || http_openings(&address, vehicles)));
@@ -169,10 +175,13 @@ impl Waypost {
             Subscription::EventsOf(fences) => {
                 (["events"], json!({ "geofenceIds": ids(&ready.fences, fences) }))
             }
-            Subscription::PositionsOf(vehicles) => {
+            // A filter that names thousands is too large a frame; without one it is all of them.
+            Subscription::PositionsOf(vehicles) if vehicles.len() < ready.vehicles.len() => {
                 (["positions"], json!({ "vehicleIds": ids(&ready.vehicles, vehicles) }))
             }
-            Subscription::AllPositions | Subscription::Slowly(_) => (["positions"], json!({})),
+            Subscription::PositionsOf(_) | Subscription::AllPositions | Subscription::Slowly(_) => {
+                (["positions"], json!({}))
+            }
         };
         let subscribe = json!({
             "type": "subscribe", "id": "b", "topics": topics, "filter": filter, "minIntervalMs": 0,
