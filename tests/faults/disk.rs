@@ -53,13 +53,15 @@ async fn run(
 ) {
     let seed = seed();
     let mut drill = Drill::begin_at(ground, launch(place), seed, Load::every(8)).await;
-    for moment in drill.moments(2) {
+    for (times, moment) in drill.moments(2).into_iter().enumerate() {
         drill.answered(moment).await;
         let retries = drill.book.read(|counts| counts.retries);
         disk.fill();
-        let told =
-            drill.book.until(DEADLINE, || drill.book.read(|counts| counts.retries > retries + 3)).await;
-        assert!(told, "seed {seed}: nobody was told to wait: {:?}", drill.summary());
+        let told = || drill.book.read(|counts| counts.retries > retries + 3);
+        drill.book.until(DEADLINE, || told() || drill.is_through()).await;
+        // SQLite writes its log from the beginning again after the first time: it may have room for the rest of the load.
+        let had_room = times > 0 && drill.is_through();
+        assert!(told() || had_room, "seed {seed}: nobody was told to wait: {:?}", drill.summary());
         drill.book.fault_begins();
         disk.make_room();
         let since = Instant::now();
@@ -67,7 +69,10 @@ async fn run(
             // One that could not even write its log has given up; its operator starts it.
             postgres.start_again();
         }
-        let recovery = drill.recovered(since).await.expect("the load goes on");
+        let Some(recovery) = drill.recovered(since).await else {
+            assert!(had_room, "seed {seed}: the load ended: {:?}", drill.summary());
+            break;
+        };
         figure(
             "disk full under the database: room again to the first ack",
             &format!("{recovery:.1?}"),
