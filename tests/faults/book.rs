@@ -30,7 +30,7 @@ pub(crate) struct Counts {
     pub(crate) answered: usize,
     /// Trackers' connections that stood.
     pub(crate) connections: usize,
-    /// Connections that ended before their work was done, by why.
+    /// Connections that ended before their work was done, or were never made, by why.
     pub(crate) ends: BTreeMap<String, usize>,
     /// Times the server asked to send again.
     pub(crate) retries: usize,
@@ -38,6 +38,16 @@ pub(crate) struct Counts {
     pub(crate) subscriptions: usize,
     /// From the sending of a frame to its ack.
     pub(crate) latencies: Vec<Duration>,
+}
+
+impl Counts {
+    /// How often a socket that stood was lost, by why. A tracker that comes, for the first time or again,
+    /// while the database is away or a start is under way is told 503 and has no socket to lose.
+    pub(crate) fn lost(&self) -> BTreeMap<String, usize> {
+        let mut lost = self.ends.clone();
+        lost.remove("503");
+        lost
+    }
 }
 
 /// A fault, and when the first fix sent after it was acknowledged.

@@ -81,7 +81,7 @@ async fn run(
     }
     let counts = drill.finish(ground).await;
     figure(&format!("disk full, {:?}, seed {seed}", ground.engine), "0 acknowledged fixes lost", "0");
-    assert!(counts.ends.is_empty(), "sockets were lost: {:?}", counts.ends);
+    assert!(counts.lost().is_empty(), "sockets were lost: {:?}", counts.lost());
 }
 
 /// A disk of some megabytes, in memory. Gone when dropped.

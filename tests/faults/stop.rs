@@ -6,6 +6,7 @@ use rand::RngExt;
 use tokio::time::{Instant, sleep};
 use waypost_test_support::{Engine, Program, eventually};
 
+use crate::book::Counts;
 use crate::drill::{Drill, Load};
 use crate::figures::{figure, spread};
 use crate::ground::{DEADLINE, Ground, on};
@@ -40,24 +41,21 @@ async fn run(ground: &mut Ground, step: usize, stops: usize) {
     for moment in drill.moments(stops) {
         drill.answered(moment).await;
         sleep(Duration::from_micros(drill.dice.random_range(0..60_000))).await;
-        let ends_before = drill.book.counts().ends;
+        let before = drill.summary();
         let since = Instant::now();
         drill.server.stop().await;
         exits.push(since.elapsed());
-        // The clients read what was said before the server was gone. 503 is no end of a socket: a start under way.
-        let others = |ends: &std::collections::BTreeMap<String, usize>| {
-            ends.iter()
-                .filter(|(why, _)| !matches!(why.as_str(), "1012" | "503" | "unreachable"))
-                .map(|(_, n)| n)
-                .sum::<usize>()
+        // The clients read what was said before the server was gone.
+        let others = |counts: &Counts| {
+            let told_or_away = |why: &str| matches!(why, "1012" | "unreachable");
+            counts.lost().iter().filter(|(why, _)| !told_or_away(why)).map(|(_, n)| n).sum::<usize>()
         };
-        let told =
-            |ends: &std::collections::BTreeMap<String, usize>| ends.get("1012").copied().unwrap_or_default();
-        eventually(DEADLINE, || async { told(&drill.book.counts().ends) > told(&ends_before) }).await;
+        let told = |counts: &Counts| counts.ends.get("1012").copied().unwrap_or_default();
+        eventually(DEADLINE, || async { told(&drill.summary()) > told(&before) }).await;
         drill.look().await;
         drill.server = Program::spawn(&drill.launch);
         drill.server.ready().await;
-        not_told += others(&drill.book.counts().ends) - others(&ends_before);
+        not_told += others(&drill.summary()) - others(&before);
     }
     let engine = ground.engine;
     let counts = drill.finish(ground).await;

@@ -89,7 +89,7 @@ async fn run(ground: &mut Ground, count: usize) {
     let back = back.unwrap_or_else(|| panic!("{} of {count} came back", book.vehicles_answered()));
     let connections = after.connections - before.connections;
     // Whoever comes while a long start is under way is told 503, waits and comes again.
-    let refused: Vec<_> = after.ends.iter().filter(|(why, _)| why.len() == 3 && *why != "503").collect();
+    let refused: Vec<_> = after.lost().into_iter().filter(|(why, _)| why.len() == 3).collect();
     let told_to_wait = after.ends.get("503").copied().unwrap_or_default();
     let per_reconnect = lookups as f64 / connections as f64;
     figure(
