@@ -1,6 +1,6 @@
-//! What comes together: the fixes of one frame or request, for one vehicle or many. One allocation carries them
-//! to the vehicles, the vehicles' answers back and the room they take; who waits is woken once for all. Owns who
-//! has answered, and knows nothing of what the answers mean.
+//! What comes together: the fixes of one frame or request, for one vehicle or many. It carries them to the vehicles,
+//! the vehicles' answers back and the room they take; who waits is woken once for all. Owns who has answered, and
+//! knows nothing of what the answers mean.
 
 use std::iter;
 use std::ops::Range;
@@ -84,9 +84,12 @@ impl Parcel {
         Arc::new(Self { fixes, parts, pass, answers: Mutex::new(answers), waiting: AtomicWaker::new() })
     }
 
-    /// Something asked of a vehicle that brings no fix.
+    /// Something asked of a vehicle that brings no fix. Nobody sends it a second time: it counts as applied from the
+    /// beginning, so that, once it is lost, whoever asked hears that nobody knows what became of it.
     pub(crate) fn empty(permit: Permit) -> Arc<Self> {
-        Self::new(Vec::new(), iter::once(0..0).collect(), permit)
+        let parcel = Self::new(Vec::new(), iter::once(0..0).collect(), permit);
+        parcel.note(0, Stage::Applied);
+        parcel
     }
 
     /// A part, to be given to its vehicle; again only after it was lost.

@@ -75,6 +75,25 @@ async fn live_fixes_are_answered_while_a_correction_waits_for_its_slice() {
 }
 
 #[actix_rt::test]
+async fn a_vehicle_that_panics_while_its_slice_is_read_is_corrected_all_the_same() {
+    let world = World::with(1, quick()).await;
+    let mut reporter = world.live.reporter();
+    report(&mut reporter, 1, vec![fix(0.0, OUTSIDE), fix(10.0, OUTSIDE)]).await.unwrap();
+    world.store.hold_slices();
+    report(&mut reporter, 1, vec![fix(5.0, INSIDE)]).await.unwrap();
+    eventually("its slice is asked for", || world.store.slices() == 1).await;
+    world.clock.panic_next(1);
+    assert_eq!(report(&mut reporter, 1, vec![fix(20.0, INSIDE)]).await.unwrap().stored, 1);
+    assert_eq!(world.clock.panics_left(), 0);
+    world.store.release_slices();
+    clean(&world.store, 1).await;
+    let fences = [fence_with(1, 1, version(1, None, square(INSIDE)))];
+    keeps_the_law(&world, &known_vehicle(1, 1), &fences);
+    assert_eq!(world.store.ledger(vehicle(1)).visits.len(), 2);
+    world.end().await;
+}
+
+#[actix_rt::test]
 async fn watchers_hear_of_corrections_and_occupancy_follows() {
     let world = World::with(1, quick()).await;
     let mut reporter = world.live.reporter();
