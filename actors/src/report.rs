@@ -308,8 +308,11 @@ impl Reporter {
                     Ok(inlet) => inlet.report(part).await,
                     Err(error) => {
                         // The others go on.
-                        is_unknown |= error == LiveError::UnknownVehicle;
-                        failed = failed.or_else(|| Some(error.clone()).filter(|_| !is_unknown));
+                        if error == LiveError::UnknownVehicle {
+                            is_unknown = true;
+                        } else {
+                            failed.get_or_insert_with(|| error.clone());
+                        }
                         part.settle(Err(error));
                     }
                 }
