@@ -175,6 +175,13 @@ impl VehicleUpdate {
 /// The fences that a vehicle is in by another visit than before, or was not in; and those of which the opposite holds.
 /// By visit: within one commit it may leave a fence and come back.
 fn crossed(before: &VehicleState, now: &VehicleState) -> (Vec<HeldFence>, Vec<GeofenceId>) {
+    fn visits(state: &VehicleState) -> impl Iterator<Item = VisitId> {
+        state.open_stays().map(|stay| stay.visit_id)
+    }
+    // Nearly always, in however many it is.
+    if visits(before).eq(visits(now)) {
+        return (Vec::new(), Vec::new());
+    }
     let goes_on =
         |visit: VisitId, state: &VehicleState| state.open_stays().any(|stay| stay.visit_id == visit);
     let entered = now.open_stays().filter(|stay| !goes_on(stay.visit_id, before));
