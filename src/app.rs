@@ -35,10 +35,10 @@ use crate::telemetry::Metrics;
 /// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// How long a stopping server waits for its sockets to take leave. With the seconds for requests, for commits and for
-/// the store after it, ten seconds in all, however stuck the store is.
+/// the store after it, less than ten seconds in all, however stuck the store is.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
 /// How long it waits for what is on its way to a commit, and for mail that is under way.
-const FINISH_WITHIN: Duration = Duration::from_secs(3);
+const FINISH_WITHIN: Duration = Duration::from_secs(2);
 /// How long for the store to take leave.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks at the partitions to come.
@@ -210,6 +210,8 @@ impl Application {
             tracing::info!(?ended, "stopping");
             readiness.stopping();
             mail.stop();
+            // Whoever is told to come back waits for the next server, not for this one.
+            handle.pause().await;
             self.context.sessions.end_all();
             self.sockets.close();
             // Before the threads that serve them stop.
