@@ -22,7 +22,7 @@ use clap::{Parser, Subcommand};
 
 use floor::{FanOutOptions, FloorOptions};
 use systems::server::ServerOptions;
-use workloads::{contests, edits, fan_out, idle, latency, restart};
+use workloads::{contests, edits, fan_out, idle, latency, restart, soak};
 
 /// Measurements of Waypost beside the floor and other systems.
 #[derive(Debug, Parser)]
@@ -54,6 +54,8 @@ enum Command {
     W8(restart::Options),
     /// Fence edits while positions come.
     W9(edits::Options),
+    /// A moderate load for a long time.
+    W10(soak::Options),
     /// The computation alone, for counting its instructions (.ci/instructions).
     Compute(compute::Options),
     /// A server under test; for this program itself.
@@ -82,6 +84,7 @@ fn main() -> ExitCode {
         Command::W7(options) => idle::w7(&options),
         Command::W8(options) => restart::w8(&options),
         Command::W9(options) => edits::w9(&options),
+        Command::W10(options) => soak::w10(&options),
         Command::Compute(options) => compute::compute(&options),
         Command::Server(options) => actix_rt::System::new().block_on(systems::server::serve(options)),
         Command::Floor(options) => floor::floor(options),

@@ -6,3 +6,4 @@ pub(crate) mod fan_out;
 pub(crate) mod idle;
 pub(crate) mod latency;
 pub(crate) mod restart;
+pub(crate) mod soak;
