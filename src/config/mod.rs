@@ -72,12 +72,12 @@ macro_rules! settings {
 settings! {
     listen: SocketAddr = "127.0.0.1:8080", "Address and port of the server";
     admin_listen: AdminListen = "auto", "Address and port of /metrics, /healthz and /readyz for operators, without sign-in: keep it private. auto is 127.0.0.1 and the port after that of listen, if it is free; or off";
-    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database; unused with PostgreSQL";
+    data_dir: PathBuf = "./waypost-data", "Directory of the embedded database, and of mail saved for want of an SMTP server";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
     web_dir: Option<PathBuf> = "", "Directory to serve the dispatcher's page from instead of the built-in one, for work on it: web/dist";
-    map_tiles: Option<WebAddress> = "", "Raster tiles under the map: https://host/{z}/{x}/{y}.png; without one of these four the map has coasts only, and nothing is loaded from elsewhere";
+    map_tiles: Option<WebAddress> = "", "Raster tiles under the map: https://host/{z}/{x}/{y}.png; without this, map_style or map_pmtiles the map has coasts only, and nothing is loaded from elsewhere";
     map_style: Option<WebAddress> = "", "MapLibre style under the map: https://host/style.json";
     map_hosts: Vec<WebAddress> = "", "Further origins, comma-separated, that the style loads tiles, letters and pictures from";
     map_pmtiles: Option<PathBuf> = "", "PMTiles file under the map, of pictures or of vectors as Protomaps cuts them; this server serves it";
@@ -93,7 +93,7 @@ settings! {
     log_format: LogFormat = "text", "How log lines look: text or json";
     workers: Option<usize> = "", "Threads that serve HTTP; default: one per core";
     database_connections: u32 = "8", "Connections to the database at most";
-    statement_timeout: Duration = "5s", "A statement that runs longer is cancelled";
+    statement_timeout: Duration = "5s", "A statement of PostgreSQL that runs longer is cancelled";
     commit_timeout: Duration = "10s", "A batch of fixes whose commit takes longer is given up and loaded again";
     tracker_ping_interval: Duration = "30s", "Time between two pings to a tracker; one that answers none of three is closed";
     feed_heartbeat_interval: Duration = "15s", "Time between two heartbeats on the live feed; a client that answers none of three pings is closed";

@@ -126,7 +126,7 @@ codes! {
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
-        "The body, unpacked, is larger than the route accepts: 64 KiB, geofences 4 MiB.";
+        "The body, unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB.";
     UnsupportedMediaType "unsupportedMediaType" 415 "The body's media type is not supported"
         "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd.";
     ValidationFailed "validationFailed" 422 "The request has invalid members"

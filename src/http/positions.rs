@@ -56,7 +56,7 @@ pub struct PositionIn {
     pub odometer_km: Option<f64>,
     /// Whether the ignition is on.
     pub ignition: Option<bool>,
-    /// What the fuel sensor said: `{"percent"}`, `{"liters"}` or `{"raw"}`.
+    /// What the fuel sensor said: a level as `{"percent"}`, `{"liters"}` or `{"raw"}`, a counter as `{"cumulative"}`, or both.
     #[schema(value_type = Option<Object>)]
     pub fuel: Option<serde_json::Value>,
     /// Whose position it is: the tracker's id. A system user must name it here or by `uniqueId`; with a

@@ -125,8 +125,7 @@ impl Sent {
                 Ok((counts, rejected)) => {
                     outcome.acked = Some(done.last_seq);
                     outcome.rejected.extend(rejected);
-                    outcome.counts.stored += counts.stored;
-                    outcome.counts.duplicates += counts.duplicates;
+                    outcome.counts += counts;
                 }
                 Err(error) => {
                     let resume_at = self.fail(first_seq.unwrap_or(done.last_seq), Instant::now());

@@ -134,7 +134,7 @@ export const strings = {
     curl: "As curl",
     copy: "Copy",
     copied: "Copied",
-    curlNote: "WAYPOST_TOKEN is an access token of yours: POST /v1/auth/login gives one.",
+    curlNote: "TOKEN is an access token of yours: POST /v1/auth/login gives one.",
     compass: ["N", "NE", "E", "SE", "S", "SW", "W", "NW"],
     kmh: (speed: number) => `${speed.toFixed(0)} km/h`,
     degrees: (angle: number, point: string) => `${point}, ${angle.toFixed(0)}°`,

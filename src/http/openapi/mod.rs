@@ -13,10 +13,13 @@ use crate::domain::assignment::AssignmentState;
 use crate::domain::fuel::RawFormat;
 use crate::domain::fuel_chart::ChartFormat;
 use crate::domain::organization_settings::Usage;
-use crate::domain::paging::DEFAULT_LIMIT;
+use crate::domain::paging::{DEFAULT_LIMIT, DEFAULT_LONG_LIMIT};
 
 mod bodies;
 mod closed;
+
+/// Lists that answer more than others unless they are asked for fewer.
+const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
 
 /// Resources with members that change without them: a GET of one is never told as unchanged.
 const WITH_DERIVED: [&str; 6] = [
@@ -87,7 +90,7 @@ fn describe(operation: &mut Value, route: &Route) {
         Access::Open => json!([]),
         Access::Either => json!([{}, { "bearer": [] }]),
         Access::SignedIn => json!([{ "bearer": [] }]),
-        Access::Tracker => json!([{ "tracker": [] }]),
+        Access::Tracker => json!([{ "tracker": [] }, { "bearer": [] }]),
     };
     if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::Either) {
         add_parameter(
@@ -109,7 +112,8 @@ fn describe(operation: &mut Value, route: &Route) {
     }
     // Not by index, which would give an operation without parameters a null.
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
-    parameters.into_iter().flatten().for_each(bound);
+    let default_limit = if LONG.contains(&route.path) { DEFAULT_LONG_LIMIT } else { DEFAULT_LIMIT };
+    parameters.into_iter().flatten().for_each(|parameter| bound(parameter, default_limit));
     operation["responses"]["default"] = json!({
         "description": "Any refusal; /problems explains the codes",
         "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
@@ -128,8 +132,8 @@ fn add_parameter(operation: &mut Value, parameter: Value) {
     }
 }
 
-/// What lists take, the same on every route.
-fn bound(parameter: &mut Value) {
+/// What lists take, the same on every route but for how many they answer unasked.
+fn bound(parameter: &mut Value, default_limit: i64) {
     let bounds = match parameter["name"].as_str() {
         Some("page") => json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 }),
         // A greater one is taken for the greatest, not refused.
@@ -151,7 +155,7 @@ fn bound(parameter: &mut Value) {
             json!({ "type": "integer", "minimum": MIN_POINTS, "maximum": MAX_POINTS, "default": DEFAULT_POINTS })
         }
         Some("limit") => {
-            json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": DEFAULT_LIMIT })
+            json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": default_limit })
         }
         _ => return,
     };

@@ -10,7 +10,7 @@ export function Curl({ id }: { id: string }) {
   const isCopied = useSignal(false);
   const words = strings.detail;
   const query = isOperator.value && organization.value ? `?organizationId=${scope.value.organizationId ?? ""}` : "";
-  const command = `curl -H "Authorization: Bearer $WAYPOST_TOKEN" "${location.origin}/v1/vehicles/${id}${query}"`;
+  const command = `curl -H "Authorization: Bearer $TOKEN" "${location.origin}/v1/vehicles/${id}${query}"`;
   const copy = () => {
     navigator.clipboard.writeText(command).then(() => { isCopied.value = true; }, () => { isCopied.value = false; });
   };
