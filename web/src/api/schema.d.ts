@@ -3464,7 +3464,7 @@ export interface components {
              * @description Metres.
              */
             readonly altitudeMeters?: number | null;
-            /** @description What the fuel sensor said: `{"percent"}`, `{"liters"}` or `{"raw"}`. */
+            /** @description What the fuel sensor said: a level as `{"percent"}`, `{"liters"}` or `{"raw"}`, a counter as `{"cumulative"}`, or both. */
             readonly fuel?: Record<string, never> | null;
             /**
              * Format: double
