@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::inbox::Write;
-use super::line::{InFlight, Line};
+use super::line::Place;
 use super::parcel::Part;
 use crate::live::LiveError;
 use crate::meters::Invariant;
@@ -22,8 +22,7 @@ pub(super) struct Owed {
     pub(super) rows: u64,
     /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
     pub(super) is_about_late_data: bool,
-    pub(super) line: Line,
-    pub(super) in_flight: InFlight,
+    pub(super) place: Place,
     pub(super) came: Instant,
     /// How long its oldest fix was here when it came. Seconds.
     pub(super) age_seconds: f64,
@@ -57,13 +56,13 @@ impl Piece {
 
     /// Takes out the writes whose line was cut.
     fn without_void(self) -> (Self, Vec<Owed>) {
-        if self.owed.iter().all(|owed| owed.line.holds()) {
+        if self.owed.iter().all(|owed| owed.place.holds()) {
             return (self, Vec::new());
         }
         let mut kept = Self::default();
         let mut void = Vec::new();
         for (write, owed) in self.batch.writes.into_iter().zip(self.owed) {
-            if owed.line.holds() {
+            if owed.place.holds() {
                 kept.batch.writes.push(write);
                 kept.owed.push(owed);
             } else {
@@ -144,8 +143,7 @@ impl Waiting {
                 rows: write.effects.rows.len() as u64,
                 is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
                 part: write.part,
-                line: write.line,
-                in_flight: write.in_flight,
+                place: write.place,
                 age_seconds: write.age_seconds,
                 came,
             });

@@ -20,7 +20,7 @@ impl Handler<Glimpse> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, Glimpse(mut fixes): Glimpse, _: &mut Context<Self>) {
-        let left_out = self.parts.suspects.left_out_of(&fixes);
+        let left_out = self.barred.of(&fixes);
         fixes = in_order(&fixes, &left_out).unwrap_or(fixes);
         let watched = self.parts.suspects.watch(&fixes);
         let before = self.glimpsed.as_ref().unwrap_or(&self.state);

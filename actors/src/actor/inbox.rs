@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use super::line::{InFlight, Line};
+use super::line::Place;
 use super::parcel::Part;
 use super::persistence::{Barrier, Persistence};
 use crate::live::LiveError;
@@ -45,8 +45,7 @@ pub(crate) struct Write {
     pub(crate) state: Arc<VehicleState>,
     /// What it answers.
     pub(crate) part: Part,
-    pub(crate) line: Line,
-    pub(crate) in_flight: InFlight,
+    pub(crate) place: Place,
     /// How long its oldest fix was here when it was handed over. Seconds.
     pub(crate) age_seconds: f64,
 }

@@ -4,46 +4,75 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The line a write stands in. When the store refuses one of them for good, the line is cut: what stands
+/// The line a vehicle's writes stand in. When the store refuses one of them for good, the line is cut: what stands
 /// behind it was judged by a state that never was, and is refused unseen; the vehicle begins a new one from
 /// what is stored. Nobody else's writes are touched.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(crate) struct Line {
-    newest: Arc<AtomicU64>,
+    shared: Arc<Shared>,
+    number: u64,
+}
+
+/// What a vehicle and its writes have in common, wherever they are.
+#[derive(Debug, Default)]
+struct Shared {
+    /// The number of the line that is not cut.
+    newest: AtomicU64,
+    /// Writes whose commit is not known yet, of cut lines too.
+    waiting: AtomicUsize,
+}
+
+/// A write's place in its line, until its commit is known.
+pub(crate) struct Place {
+    shared: Arc<Shared>,
     number: u64,
 }
 
 impl Line {
     /// Whether it was not cut.
     pub(crate) fn holds(&self) -> bool {
-        self.newest.load(Ordering::Acquire) == self.number
+        self.shared.holds(self.number)
+    }
+
+    /// Whether no write is on its way.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shared.waiting.load(Ordering::Acquire) == 0
+    }
+
+    /// A place for the next write.
+    pub(crate) fn join(&self) -> Place {
+        self.shared.waiting.fetch_add(1, Ordering::AcqRel);
+        Place { shared: Arc::clone(&self.shared), number: self.number }
+    }
+
+    /// Begins the newest line. By the vehicle, before it takes over what is stored.
+    pub(crate) fn renew(&mut self) {
+        self.number = self.shared.newest.load(Ordering::Acquire);
+    }
+}
+
+impl Shared {
+    fn holds(&self, number: u64) -> bool {
+        self.newest.load(Ordering::Acquire) == number
+    }
+}
+
+impl Place {
+    /// Whether the line was not cut.
+    pub(crate) fn holds(&self) -> bool {
+        self.shared.holds(self.number)
     }
 
     /// Ends the line. By the writer, before it tells anybody.
     pub(crate) fn cut(&self) {
         let next = self.number + 1;
         // One that was cut already stays so.
-        self.newest.compare_exchange(self.number, next, Ordering::AcqRel, Ordering::Acquire).ok();
-    }
-
-    /// Begins the newest line. By the vehicle, before it takes over what is stored.
-    pub(crate) fn renew(&mut self) {
-        self.number = self.newest.load(Ordering::Acquire);
+        self.shared.newest.compare_exchange(self.number, next, Ordering::AcqRel, Ordering::Acquire).ok();
     }
 }
 
-/// Counts a write on its way until its commit is known.
-pub(crate) struct InFlight(Arc<AtomicUsize>);
-
-impl InFlight {
-    pub(crate) fn begin(count: &Arc<AtomicUsize>) -> Self {
-        count.fetch_add(1, Ordering::AcqRel);
-        Self(Arc::clone(count))
-    }
-}
-
-impl Drop for InFlight {
+impl Drop for Place {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.shared.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 }

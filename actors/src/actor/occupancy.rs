@@ -18,9 +18,6 @@ use crate::tracking::{Stay, VehicleState};
 use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{CommittedEvent, VehicleUpdate};
 
-/// Over a longer time than this nobody asks how far a vehicle can have come. Seconds.
-const MAX_TRACED_SECONDS: f64 = 3_600.0;
-
 pub(super) struct Known {
     pub(super) organization_id: OrganizationId,
     pub(super) state: Arc<VehicleState>,
@@ -56,25 +53,38 @@ impl Occupancy {
         };
         for seed in seeds {
             let state = Arc::new(std::mem::take(&mut seed.state));
-            occupancy.put(seed.vehicle.id, seed.vehicle.organization_id, state);
+            occupancy.add(seed.vehicle.id, seed.vehicle.organization_id, state);
         }
         occupancy
     }
 
-    /// Takes over a vehicle's state; answers what it changed.
-    fn put(
+    /// Takes over a vehicle that was not known; answers what that changed.
+    fn add(
         &mut self,
-        vehicle_id: VehicleId,
+        vehicle: VehicleId,
         organization_id: OrganizationId,
         state: Arc<VehicleState>,
     ) -> VehicleUpdate {
-        let known = Known { organization_id, state: Arc::clone(&state) };
-        let before = self.vehicles.insert(vehicle_id, known);
-        if before.is_none() {
-            self.fleets.entry(organization_id).or_default().insert(vehicle_id);
-        }
-        let before = before.map(|known| known.state);
-        let update = VehicleUpdate::new(vehicle_id, organization_id, before.as_deref(), state);
+        self.vehicles.insert(vehicle, Known { organization_id, state: Arc::clone(&state) });
+        self.fleets.entry(organization_id).or_default().insert(vehicle);
+        self.crossed(VehicleUpdate::new(vehicle, organization_id, None, state))
+    }
+
+    /// Takes over the state of a vehicle that is known; one that is not stays so.
+    fn renew(
+        &mut self,
+        vehicle: VehicleId,
+        of: OrganizationId,
+        state: Arc<VehicleState>,
+    ) -> Option<VehicleUpdate> {
+        let known = self.vehicles.get_mut(&vehicle)?;
+        let before = std::mem::replace(&mut known.state, Arc::clone(&state));
+        Some(self.crossed(VehicleUpdate::new(vehicle, of, Some(&before), state)))
+    }
+
+    /// Takes over who is inside what.
+    fn crossed(&mut self, update: VehicleUpdate) -> VehicleUpdate {
+        let vehicle_id = update.vehicle_id;
         for fence in &update.left {
             self.leave(*fence, vehicle_id);
         }
@@ -103,14 +113,13 @@ impl Occupancy {
     ) {
         // A vehicle may come more than once in a commit: only its last state counts. One that was
         // taken out of use does not come back by what was still on its way.
-        let mut newest: Vec<_> =
-            states.into_iter().filter(|(vehicle, ..)| self.vehicles.contains_key(vehicle)).collect();
+        let mut newest: Vec<_> = states.into_iter().collect();
         newest.reverse();
         newest.sort_by_key(|(vehicle, ..)| *vehicle);
         newest.dedup_by_key(|(vehicle, ..)| *vehicle);
         let updates: Vec<_> = newest
             .into_iter()
-            .map(|(vehicle, organization, state)| self.put(vehicle, organization, state))
+            .filter_map(|(vehicle, organization, state)| self.renew(vehicle, organization, state))
             .collect();
         self.next_sequence = next_sequence;
         let mut board = self.sightings.board();
@@ -299,7 +308,7 @@ impl Handler<Touched> for Occupancy {
         let touched = |state: &VehicleState| {
             state.stay(fence.id).is_some()
                 || (version.active && state.last.is_some_and(|fix| version.shape.covers(fix.place)))
-                || may_have_met(state, &fence, from)
+                || state.may_have_met(&fence, from)
         };
         self.fleets
             .get(&fence.organization_id)
@@ -309,22 +318,6 @@ impl Handler<Touched> for Occupancy {
             .copied()
             .collect()
     }
-}
-
-/// Whether a vehicle may have been near a fence since an instant, as far as its newest state tells.
-fn may_have_met(state: &VehicleState, fence: &FenceTimeline, from: Timestamp) -> bool {
-    let Some(last) = state.last.filter(|_| from <= state.passed()) else { return false };
-    if let Some(before) = state.came_from.filter(|before| before.at < from) {
-        // Only its last way counts, and that is known.
-        return fence.is_near_way(before.place, last.place);
-    }
-    let seconds = last.recorded_at.seconds_since(from).max(0.0);
-    if seconds > MAX_TRACED_SECONDS || state.jumped_at >= from {
-        return true;
-    }
-    // It was on its way for so long, and the way on which it was at the instant has a longest length.
-    let meters = VehicleState::MAX_METERS_PER_SECOND.mul_add(seconds, VehicleState::MAX_LEG_METERS);
-    fence.is_within(last.place, meters)
 }
 
 /// Makes a vehicle known that never reported. From the edge.
@@ -341,7 +334,7 @@ impl Handler<Introduce> for Occupancy {
     fn handle(&mut self, new: Introduce, _: &mut Context<Self>) {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let state = Arc::new(VehicleState::default());
-            let mut update = self.put(new.vehicle_id, new.organization_id, state);
+            let mut update = self.add(new.vehicle_id, new.organization_id, state);
             let mut board = self.sightings.board();
             update.order = board.next_order();
             let vehicles = [Arc::new(update)];

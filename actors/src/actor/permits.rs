@@ -82,7 +82,7 @@ pub(crate) struct Pass {
 impl Pass {
     /// Whether no commit failed since: what it stands for may still be written.
     pub(crate) fn is_current(&self) -> bool {
-        self.permits.read().number == self.term
+        self.permits.term() == self.term
     }
 }
 
@@ -130,6 +130,11 @@ impl Permits {
 
     pub(crate) fn is_available(&self) -> bool {
         self.read().writing == Writing::Open
+    }
+
+    /// The newest term, even if it has not begun.
+    pub(crate) fn term(&self) -> u64 {
+        self.read().number
     }
 
     /// The newest term whose beginning is known in memory: not yet one that is suspended.

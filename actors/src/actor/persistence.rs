@@ -124,11 +124,13 @@ impl Persistence {
         let writes = self.inbox.take();
         meters.writes.offer(writes.len() as u64);
         let room = self.parts.config.max_waiting_fixes as usize;
+        // Only the writer ends a term.
+        let term = self.parts.permits.term();
         if self.waiting.len() + writes.len() > room {
             meters.violated(Invariant::QueueBound, "more writes wait than there are permits");
         }
         for (write, came) in writes {
-            let may_be_written = self.doing != Doing::Ended && write.part.pass().is_current();
+            let may_be_written = self.doing != Doing::Ended && write.part.pass().term == term;
             if may_be_written && self.waiting.len() < room {
                 self.waiting.push(write, came);
             } else {
@@ -197,12 +199,13 @@ impl Persistence {
         self.refused_in_a_row = 0;
         self.waiting.finished(owed.len());
         let meters = &self.parts.meters;
-        let lag = owed.iter().map(|owed| owed.age_seconds + owed.came.elapsed().as_secs_f64());
+        let now = Instant::now();
+        let lag = owed.iter().map(|owed| owed.age_seconds + (now - owed.came).as_secs_f64());
         meters.lag_seconds.note(lag.fold(0.0, f64::max));
         for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
-            let Owed { part, known_duplicates, is_about_late_data, in_flight, came, .. } = owed;
-            drop(in_flight);
-            meters.writes.accept(1, came.elapsed());
+            let Owed { part, known_duplicates, is_about_late_data, place, came, .. } = owed;
+            drop(place);
+            meters.writes.accept(1, now - came);
             let duplicates = counts.duplicates + known_duplicates;
             let counts = Counts { stored: counts.stored, duplicates };
             part.settle(Ok(Outcome { counts, is_dirty: *is_dirty && is_about_late_data, refused: None }));
@@ -223,7 +226,7 @@ impl Persistence {
             let why: Arc<str> = why.into();
             for owed in piece.owed.drain(..) {
                 tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
-                owed.line.cut();
+                owed.place.cut();
                 let told = self.parts.occupancy.send(Withdraw(piece.batch.writes[0].vehicle_id));
                 ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);

@@ -15,9 +15,13 @@ const REMEMBERED: usize = 64;
 #[derive(Clone, Default)]
 pub(crate) struct Suspects(Arc<Mutex<Vec<(Fix, u32)>>>);
 
+/// Fixes that a vehicle leaves out.
+#[derive(Default)]
+pub(crate) struct Barred(Vec<Fix>);
+
 /// Notes the fix that is being applied, should the step panic.
 pub(crate) struct Watched<'a> {
-    suspects: Suspects,
+    suspects: &'a Suspects,
     fixes: &'a [Fix],
     at: Cell<usize>,
 }
@@ -32,17 +36,16 @@ impl Suspects {
         self.known().is_empty()
     }
 
-    /// What of a report the engine panicked on often enough.
-    pub(crate) fn left_out_of(&self, fixes: &[Fix]) -> Vec<Fix> {
+    /// Those on which the engine panicked often enough. As long as an actor lives they are the same: it ends with the
+    /// panic that adds one.
+    pub(crate) fn barred(&self) -> Barred {
         let known = self.known();
-        let is_out =
-            |fix: &&Fix| known.iter().any(|(suspect, panics)| *panics >= PANICS && is_same(suspect, fix));
-        if known.is_empty() { Vec::new() } else { fixes.iter().filter(is_out).copied().collect() }
+        Barred(known.iter().filter(|(_, panics)| *panics >= PANICS).map(|(fix, _)| *fix).collect())
     }
 
     /// Watches a step over some fixes, until dropped.
-    pub(crate) fn watch<'a>(&self, fixes: &'a [Fix]) -> Watched<'a> {
-        Watched { suspects: self.clone(), fixes, at: Cell::new(0) }
+    pub(crate) fn watch<'a>(&'a self, fixes: &'a [Fix]) -> Watched<'a> {
+        Watched { suspects: self, fixes, at: Cell::new(0) }
     }
 
     fn note(&self, fix: &Fix) {
@@ -55,6 +58,14 @@ impl Suspects {
             known.remove(0);
         }
         known.push((*fix, 1));
+    }
+}
+
+impl Barred {
+    /// What of a report is left out.
+    pub(crate) fn of(&self, fixes: &[Fix]) -> Vec<Fix> {
+        let is_out = |fix: &&Fix| self.0.iter().any(|barred| is_same(barred, fix));
+        if self.0.is_empty() { Vec::new() } else { fixes.iter().filter(is_out).copied().collect() }
     }
 }
 

@@ -2,7 +2,6 @@
 //! while a correction of its past is on its way.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt as _;
@@ -13,11 +12,11 @@ use tokio::time::Instant;
 pub(crate) use super::asked::{Correct, Leave, Outcome, Rename, Report, Rest, Retire, Settle};
 use super::directory::Passivated;
 use super::inbox::{Write, Writer};
-use super::line::{InFlight, Line};
+use super::line::Line;
 use super::occupancy::{Occupancy, Seed, Withdraw};
 use super::parcel::Part;
 use super::sightings::Sightings;
-use super::suspects::{Suspects, in_order};
+use super::suspects::{Barred, Suspects, in_order};
 use crate::clock::Clock;
 use crate::geofence::FenceSet;
 use crate::live::LiveError;
@@ -58,7 +57,6 @@ pub(crate) struct VehicleActor {
     pub(super) parts: VehicleParts,
     /// What it is once all it handed over is committed.
     pub(super) state: Arc<VehicleState>,
-    in_flight: Arc<AtomicUsize>,
     last_used: Instant,
     /// Taken out of use: takes no fixes any more.
     pub(super) retired: bool,
@@ -70,6 +68,8 @@ pub(crate) struct VehicleActor {
     line: Line,
     /// What it would be with what came while the store was away.
     pub(super) glimpsed: Option<Arc<VehicleState>>,
+    /// Fixes on which its predecessors panicked too often.
+    pub(super) barred: Barred,
     _alive: Alive,
 }
 
@@ -85,9 +85,9 @@ impl VehicleActor {
         Self {
             line: Line::default(),
             _alive: Alive::vehicle(&parts.meters),
+            barred: parts.suspects.barred(),
             parts,
             state: Arc::default(),
-            in_flight: Arc::new(AtomicUsize::new(0)),
             last_used: Instant::now(),
             retired: false,
             correcting: None,
@@ -188,8 +188,7 @@ impl VehicleActor {
             effects,
             state: Arc::clone(&state),
             part,
-            line: self.line.clone(),
-            in_flight: InFlight::begin(&self.in_flight),
+            place: self.line.join(),
         };
         match self.parts.writer.take(write) {
             Ok(()) => self.state = state,
@@ -248,7 +247,7 @@ impl VehicleActor {
 
     /// Ends, unless something is on its way.
     fn give_back(&self, ctx: &mut Context<Self>) {
-        if self.correcting.is_none() && self.in_flight.load(Ordering::Acquire) == 0 {
+        if self.correcting.is_none() && self.line.is_empty() {
             let gone = Passivated { vehicle: self.id(), generation: self.parts.generation };
             if self.parts.passivated.try_send(gone).is_ok() {
                 ctx.stop();
@@ -259,7 +258,7 @@ impl VehicleActor {
     /// Whether the state is the committed one. Nothing on its way may also mean that it was
     /// refused; but then the part's term is over, or the line is cut, and that is told first.
     fn is_committed(&self, part: &Part) -> bool {
-        self.in_flight.load(Ordering::Acquire) == 0 && part.pass().is_current() && self.line.holds()
+        self.line.is_empty() && part.pass().is_current() && self.line.holds()
     }
 
     /// Runs `apply` in the part's term: at once, or after taking over the committed state when a
@@ -316,7 +315,7 @@ impl Handler<Report> for VehicleActor {
 
     fn handle(&mut self, Report(part): Report, ctx: &mut Context<Self>) {
         let notice = part.notice();
-        let left_out = self.parts.suspects.left_out_of(part.fixes());
+        let left_out = self.barred.of(part.fixes());
         part.leave_out(&left_out);
         self.in_term(part, ctx, move |actor, part| {
             if actor.retired {

@@ -1,12 +1,15 @@
 //! The fences a vehicle is in are what its records say: a check of that, made in production too.
 
+use smallvec::SmallVec;
+
 use super::VehicleState;
 use crate::model::{Event, EventKind, VisitId};
 
 /// The stays that a vehicle's records leave open, folded record by record.
 #[derive(Clone, Debug)]
 pub struct Fold {
-    open: Vec<VisitId>,
+    /// Without an allocation for a few, which is usual.
+    open: SmallVec<[VisitId; 4]>,
     folded: usize,
 }
 

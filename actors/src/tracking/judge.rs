@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use smallvec::SmallVec;
+
 use super::Context;
 use super::analytics::{Piece, Tally};
 use super::change::{self, settle};
@@ -17,6 +19,9 @@ use crate::model::{
     VehicleId,
 };
 
+/// Fences around a fix, usually: so many take no allocation.
+const FEW: usize = 4;
+
 /// Judges a fix that is newer than everything on the timeline.
 pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     let first_event = effects.events.len();
@@ -24,14 +29,18 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     let before = state.last;
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
-    let held: Vec<GeofenceId> = state.stays.iter().map(|stay| stay.geofence_id).collect();
-    let mut around = Vec::new();
+    let infers_passages = context.fences.infers_passages();
+    let held: Vec<GeofenceId> = match infers_passages {
+        true => state.stays.iter().map(|stay| stay.geofence_id).collect(),
+        false => Vec::new(),
+    };
+    let mut around: SmallVec<[Near<'_>; FEW]> = SmallVec::new();
     context.fences.for_each_near(fix.place, |near| around.push(near));
     // What is recorded must not depend on how the snapshot came about.
     around.sort_unstable_by_key(|near| near.fence.id);
     if let Some((before, leg)) = &way {
         leave_or_stay(state, &around, (before, leg), &fix, context, effects);
-        if context.fences.infers_passages() {
+        if infers_passages {
             infer_passages(state, &held, (before, leg), &fix, context, effects);
         }
     }

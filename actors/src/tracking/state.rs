@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::analytics::Tally;
 use super::motion::Trail;
 use crate::fuel::{Gauge, StayFuel};
+use crate::geofence::FenceTimeline;
 use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
 
 /// Where and when a boundary was crossed.
@@ -197,11 +198,30 @@ impl VehicleState {
     pub const MAX_METERS_PER_SECOND: f64 = 70.0;
     /// No plain way is longer.
     pub const MAX_LEG_METERS: f64 = 2_000.0;
+    /// Over a longer time nobody asks how far a vehicle can have come.
+    const MAX_TRACED_SECONDS: f64 = 3_600.0;
 
     /// The newest entry of the timeline; a fix that waits for the next one is on it too.
     #[must_use]
     pub fn newest(&self) -> Timestamp {
         self.suspect.as_ref().map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
+    }
+
+    /// Whether the vehicle may have been near a fence since an instant, as far as this tells.
+    #[must_use]
+    pub fn may_have_met(&self, fence: &FenceTimeline, from: Timestamp) -> bool {
+        let Some(last) = self.last.filter(|_| from <= self.passed()) else { return false };
+        if let Some(before) = self.came_from.filter(|before| before.at < from) {
+            // Only its last way counts, and that is known.
+            return fence.is_near_way(before.place, last.place);
+        }
+        let seconds = last.recorded_at.seconds_since(from).max(0.0);
+        if seconds > Self::MAX_TRACED_SECONDS || self.jumped_at >= from {
+            return true;
+        }
+        // It was on its way for so long, and the way on which it was at the instant has a longest length.
+        let meters = Self::MAX_METERS_PER_SECOND.mul_add(seconds, Self::MAX_LEG_METERS);
+        fence.is_within(last.place, meters)
     }
 
     /// What is older than this is late.
