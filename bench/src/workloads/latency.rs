@@ -77,7 +77,8 @@ pub(crate) fn w5(options: &Options) -> Result<()> {
         "p99",
         "ack p50 ms",
         "p99",
-        "late p99",
+        "late p50",
+        "p99",
         "µs/pos",
     ];
     let title = format!(
@@ -142,6 +143,7 @@ fn row(name: &str, load: u32, rate: f64, run: &Measured, echo: Option<Quantiles>
         millis(p99(run.event)),
         millis(p50(run.ack)),
         millis(p99(run.ack)),
+        millis(p50(run.lateness)),
         millis(p99(run.lateness)),
         format!("{:.2}", run.micros_per_position()),
     ]

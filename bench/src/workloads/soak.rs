@@ -1,5 +1,6 @@
 //! W10: a moderate load for a long time. Nothing may grow but what is stored: a row per turn shows the server's
-//! memory and the latencies as time goes by, and the last line how the end compares with the beginning.
+//! memory and the latencies as time goes by, with the share of the machine that was not ours, and the last line how
+//! the end compares with the beginning.
 
 use anyhow::Result;
 use clap::Args;
@@ -41,12 +42,14 @@ pub(crate) fn w10(options: &Options) -> Result<()> {
     let mut drive = Drive::new(world);
     let rounds = (rate * options.turn_seconds as f64 / f64::from(world.vehicles)).ceil() as u32;
     let turns = (options.minutes * 60).div_ceil(options.turn_seconds.max(1));
-    let mut runs = Vec::new();
+    let (mut runs, mut stolen) = (Vec::new(), Vec::new());
     for _ in 0..turns {
         let slice = Slice::next(&mut drive, rounds.max(2));
+        let before = ProcessorTime::now();
         runs.push(run(&mut session, &slice, *rate, 0.0)?);
+        stolen.push(ProcessorTime::now().stolen_since(before));
     }
-    let rows: Vec<_> = (1..).zip(&runs).map(|(turn, run)| row(turn, run)).collect();
+    let rows: Vec<_> = (1..).zip(runs.iter().zip(stolen)).map(|(turn, of)| row(turn, of)).collect();
     let headings = [
         "equality gate passed, turn",
         "positions",
@@ -58,6 +61,7 @@ pub(crate) fn w10(options: &Options) -> Result<()> {
         "event p50 ms",
         "event p99",
         "late p99",
+        "stolen %",
         "RSS MB",
     ];
     let title = format!(
@@ -71,7 +75,7 @@ pub(crate) fn w10(options: &Options) -> Result<()> {
     Ok(())
 }
 
-fn row(turn: usize, run: &Measured) -> Vec<String> {
+fn row(turn: usize, (run, stolen): (&Measured, f64)) -> Vec<String> {
     vec![
         turn.to_string(),
         run.positions.to_string(),
@@ -83,8 +87,35 @@ fn row(turn: usize, run: &Measured) -> Vec<String> {
         millis(run.event.map(|q| q.p50)),
         millis(run.event.map(|q| q.p99)),
         millis(run.lateness.map(|q| q.p99)),
+        format!("{:.1}", stolen * 100.0),
         megabytes(run.rss_bytes),
     ]
+}
+
+/// Time of all processors since the machine started, in the kernel's ticks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct ProcessorTime {
+    whole: u64,
+    /// While there was work for one, and the host gave it to another machine.
+    stolen: u64,
+}
+
+impl ProcessorTime {
+    fn now() -> Self {
+        Self::of(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
+    }
+
+    /// Of the first line of `/proc/stat` (proc_stat(5)): user, nice, system, idle, iowait, irq, softirq, steal.
+    fn of(stat: &str) -> Self {
+        let line = stat.lines().next().unwrap_or_default();
+        let ticks: Vec<u64> = line.split_whitespace().skip(1).take(8).flat_map(str::parse).collect();
+        Self { whole: ticks.iter().sum(), stolen: ticks.get(7).copied().unwrap_or_default() }
+    }
+
+    /// The share that was stolen.
+    fn stolen_since(self, before: Self) -> f64 {
+        (self.stolen - before.stolen) as f64 / (self.whole - before.whole).max(1) as f64
+    }
 }
 
 /// The last third beside the second one, by medians; the first third warms up. Nothing of fewer than three turns.
@@ -110,6 +141,14 @@ fn trend(runs: &[Measured]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn stolen_time_is_a_share_of_all_of_it() {
+        let before = ProcessorTime::of("cpu  10 0 10 80 0 0 0 5 3 0\ncpu0 1 1");
+        let after = ProcessorTime::of("cpu  20 0 20 160 0 0 0 15 6 0");
+        assert_eq!((after.whole, after.stolen), (215, 15));
+        assert!((after.stolen_since(before) - 10.0 / 110.0).abs() < 1e-12);
+    }
 
     #[test]
     fn growth_is_told_of_the_time_after_the_warm_up() {
