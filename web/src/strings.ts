@@ -29,6 +29,8 @@ export const strings = {
   connection: {
     connecting: "Connecting …",
     live: "Live",
+    unstored: "Live, not stored",
+    unstoredWhy: "The server cannot store what trackers report: they keep it and send it again. Positions go on; events and who is inside a fence are as they were stored last.",
     reconnecting: "Reconnecting …",
     stale: "Stale: the server does not answer",
     off: "Not connected",

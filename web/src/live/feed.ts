@@ -21,6 +21,8 @@ export class LiveFeed {
   readonly connection = signal<Connection>("off");
   /** Since when what is shown is not what is, by this browser's clock; 0 while it is. */
   readonly oldSince = signal(0);
+  /** Whether the server stores what trackers report. If not, positions go on, and all else is as of the last commit. */
+  readonly storing = signal(true);
   readonly #hear: (said: Said) => void;
   #worker: Worker | null = null;
   /** Vehicles by the worker's number. */
@@ -121,7 +123,12 @@ export class LiveFeed {
   }
 
   #take(said: Said): void {
-    if (said.type === "subscribed") this.#attempts = 0;
+    if (said.type === "subscribed") {
+      this.#attempts = 0;
+      // otherwise it is told next
+      this.storing.value = true;
+    }
+    if (said.type === "status" || said.type === "heartbeat") this.storing.value = said.storing;
     // a snapshot is only whole with its last part
     if (said.type === "snapshot" && said.last) this.#be("live");
     this.#hear(said);

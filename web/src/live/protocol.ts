@@ -72,7 +72,8 @@ export type Said<V = Fixes> =
     }
   | { readonly type: "event"; readonly id: string; readonly cursor: string; readonly event: Event }
   | { readonly type: "reset"; readonly id: string; readonly reason: "slowReader" | "cursorExpired" }
-  | { readonly type: "heartbeat"; readonly serverTime: Timestamp; readonly cursors: Readonly<Record<string, string>> }
+  | { readonly type: "heartbeat"; readonly serverTime: Timestamp; readonly cursors: Readonly<Record<string, string>>; readonly storing: boolean }
+  | { readonly type: "status"; readonly storing: boolean }
   | { readonly type: "pong"; readonly serverTime: Timestamp }
   | { readonly type: "error"; readonly id?: string; readonly code: string; readonly detail: string };
 

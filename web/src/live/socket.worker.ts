@@ -75,7 +75,13 @@ function tell(connection: number, said: Said<readonly FeedVehicle[]>): void {
     return;
   }
   const vehicles: Numbered = numbering.columns(said.vehicles);
-  report({ connection, is: "said", said: { ...said, vehicles } }, buffersOf(vehicles));
+  if (said.type === "delta") {
+    // shown by a fix that was never stored, which was its only one
+    const nowhere = said.vehicles.filter(({ position }) => position === null).map(({ vehicleId }) => vehicleId);
+    report({ connection, is: "said", said: { ...said, vehicles, removes: [...said.removes ?? [], ...nowhere] } }, buffersOf(vehicles));
+  } else {
+    report({ connection, is: "said", said: { ...said, vehicles } }, buffersOf(vehicles));
+  }
 }
 
 onmessage = ({ data }: MessageEvent<Order>) => {

@@ -8,10 +8,12 @@ import { strings } from "../strings";
 export function ConnectionMark() {
   const state = feed.connection.value;
   const since = feed.oldSince.value;
+  const words = strings.connection;
+  const isUnstored = state === "live" && !feed.storing.value;
   return (
-    <p class="connection" data-connection={state}>
+    <p class="connection" data-connection={state} data-unstored={isUnstored}>
       <span class="connection-mark" aria-hidden="true" />
-      <span role="status">{strings.connection[state]}</span>
+      <span role="status" title={isUnstored ? words.unstoredWhy : undefined}>{isUnstored ? words.unstored : words[state]}</span>
       {since > 0 && <Age at={since + clockSkewMs.value} />}
     </p>
   );

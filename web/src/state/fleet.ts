@@ -162,6 +162,8 @@ function hear(said: Said): void {
       notice(new Error(said.detail));
       break;
     case "subscribed":
+    case "status":
+      // of the connection, which has taken it in
       break;
   }
 }
