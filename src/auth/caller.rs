@@ -1,11 +1,11 @@
 //! Who a request comes from, and the way from there to a scope.
 
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::error::AuthError;
 use super::holder::Holder;
-use super::permission::{Action, Program};
+use super::permission::{Action, Effect, Program};
 use super::principal::Principal;
 use super::scope::{Operator, OrgScope};
 use crate::domain::account::Role;
@@ -26,6 +26,8 @@ pub struct Caller {
     /// The caller's organization. Operators have none, nor has a system user that nobody bound to one:
     /// ask [`Caller::own_organization`], which tells the two apart.
     pub organization_id: Option<OrganizationId>,
+    /// Whether the organization's subscription lets the caller change anything; operators need none.
+    pub is_subscribed: bool,
 }
 
 /// What a caller is, and so what it may do.
@@ -38,12 +40,13 @@ pub enum Grant {
 }
 
 impl Caller {
-    pub(super) fn of(holder: &Holder, session_id: Uuid) -> Self {
+    pub(super) fn of(holder: &Holder, session_id: Uuid, now: Timestamp) -> Self {
         let (id, grant) = match holder {
             Holder::Account(account) => (account.id, Grant::Person(account.role)),
             Holder::System(user) => (user.id, Grant::Program(user.scopes.0.clone())),
         };
-        Self { id, session_id, grant, organization_id: holder.organization_id() }
+        let is_subscribed = holder.is_subscribed(now);
+        Self { id, session_id, grant, organization_id: holder.organization_id(), is_subscribed }
     }
 
     /// Whoever runs a command on the server's own machine and data: may do everything.
@@ -54,6 +57,7 @@ impl Caller {
             session_id: Uuid::nil(),
             grant: Grant::Person(Role::SuperAdmin),
             organization_id: None,
+            is_subscribed: true,
         }
     }
 
@@ -72,7 +76,7 @@ impl Caller {
         self.role().is_some_and(Role::is_operator)
     }
 
-    /// Whether the caller may do something.
+    /// Whether the caller may do something, and its organization's subscription lets it.
     pub fn may(&self, action: Action) -> Result<(), AuthError> {
         let allowed = match (&self.grant, action.program()) {
             (Grant::Person(role), _) => action.allows(*role),
@@ -80,7 +84,11 @@ impl Caller {
             (Grant::Program(_), Program::Any) => true,
             (Grant::Program(scopes), Program::With(any)) => any.iter().any(|scope| scopes.contains(*scope)),
         };
-        if allowed { Ok(()) } else { Err(AuthError::Forbidden(action)) }
+        match (allowed, action.effect()) {
+            (false, _) => Err(AuthError::Forbidden(action)),
+            (true, Effect::Write) if !self.is_subscribed => Err(AuthError::SubscriptionInactive),
+            (true, _) => Ok(()),
+        }
     }
 
     /// The organization the caller is bound to; `None` = all of them, for operators only.
@@ -139,7 +147,10 @@ impl super::Auth {
     pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
         let now = self.clock.now();
         match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id, now).await {
-            Ok(holder) => Ok(Caller::of(&holder, caller.session_id) == *caller),
+            Ok(holder) => {
+                let is_subscribed = caller.is_subscribed; // a socket only reads
+                Ok(Caller { is_subscribed, ..Caller::of(&holder, caller.session_id, now) } == *caller)
+            }
             Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
             Err(_) => Ok(false),
         }
@@ -163,6 +174,33 @@ mod tests {
         assert!(
             caller.may(Action::DeleteOrganization).is_err() && caller.may(Action::ReadOrganization).is_ok()
         );
+    }
+
+    #[test]
+    fn without_a_subscription_one_reads_and_reports_and_changes_nothing() {
+        let person = Caller {
+            grant: Grant::Person(Role::OrgAdmin),
+            organization_id: Some(OrganizationId(Uuid::nil())),
+            is_subscribed: false,
+            ..Caller::console()
+        };
+        let program = Caller {
+            grant: Grant::Program(Scope::WORDS.iter().map(|(_, scope)| *scope).collect::<Vec<_>>().into()),
+            ..person.clone()
+        };
+        for caller in [&person, &program] {
+            for action in Action::ALL {
+                let subscribed = Caller { is_subscribed: true, ..caller.clone() };
+                match (subscribed.may(*action), caller.may(*action)) {
+                    (Ok(()), Err(AuthError::SubscriptionInactive)) => {
+                        assert_eq!(action.effect(), Effect::Write)
+                    }
+                    (Ok(()), Ok(())) => assert_ne!(action.effect(), Effect::Write),
+                    (Err(_), Err(AuthError::Forbidden(_))) => {}
+                    said => panic!("{action:?}: {said:?}"),
+                }
+            }
+        }
     }
 
     #[test]

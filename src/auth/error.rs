@@ -21,6 +21,9 @@ pub enum AuthError {
     /// The caller's organization is not active.
     #[error("the organization is not active")]
     OrganizationInactive,
+    /// The subscription of the caller's organization has ended: it reads, and changes nothing.
+    #[error("the subscription has ended")]
+    SubscriptionInactive,
     /// A system user that belongs to no organization yet.
     #[error("belongs to no organization")]
     NoOrganization,

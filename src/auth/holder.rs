@@ -109,6 +109,15 @@ impl Holder {
         }
     }
 
+    /// Whether its organization's subscription lets it change anything; operators need none.
+    pub(super) fn is_subscribed(&self, now: Timestamp) -> bool {
+        let subscription = match self {
+            Self::Account(account) => &account.organization_subscription,
+            Self::System(user) => &user.organization_subscription,
+        };
+        subscription.as_ref().is_none_or(|subscription| subscription.is_running(now))
+    }
+
     /// Notes a sign-in.
     pub(super) async fn note_sign_in(&self, on: On<'_>, now: Time) -> Result<(), SqlError> {
         match self.id() {

@@ -1,7 +1,19 @@
-//! THE table of who may do what: per action the roles of people, and what it takes of a system user.
+//! THE table of who may do what: per action the roles of people, what it takes of a system user, and whether it goes on
+//! without a subscription.
 
 use crate::domain::account::Role;
 use crate::domain::system_user::Scope;
+
+/// What an action does to an organization's data, which decides whether it goes on without a subscription.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Shows something: goes on.
+    Read,
+    /// Changes something: refused.
+    Write,
+    /// Stores what trackers report: goes on.
+    Track,
+}
 
 /// What an action takes of a system user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +27,7 @@ pub enum Program {
 }
 
 macro_rules! permissions {
-    ($($(#[$doc:meta])* $action:ident [$($role:ident)*] $program:expr;)+) => {
+    ($($(#[$doc:meta])* $action:ident [$($role:ident)*] $program:expr, $effect:ident;)+) => {
         /// Something that needs a permission.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Action {
@@ -42,73 +54,79 @@ macro_rules! permissions {
                 };
                 match self { $(Self::$action => $program,)+ }
             }
+
+            /// What it does to an organization's data.
+            #[must_use]
+            pub const fn effect(self) -> Effect {
+                match self { $(Self::$action => Effect::$effect,)+ }
+            }
         }
     };
 }
 
 permissions! {
     /// List the system users of an organization.
-    ListSystemUsers    [SuperAdmin Admin OrgAdmin] Never;
+    ListSystemUsers    [SuperAdmin Admin OrgAdmin] Never, Read;
     /// See a system user; a system user sees itself.
-    ReadSystemUser     [SuperAdmin Admin OrgAdmin] Any;
+    ReadSystemUser     [SuperAdmin Admin OrgAdmin] Any, Read;
     /// Make, change and delete system users, with their scopes.
-    WriteSystemUsers   [SuperAdmin Admin OrgAdmin] Never;
+    WriteSystemUsers   [SuperAdmin Admin OrgAdmin] Never, Write;
     /// See organizations: operators all of them, others their own.
-    ReadOrganization   [SuperAdmin Admin OrgAdmin Dispatcher Viewer] Any;
+    ReadOrganization   [SuperAdmin Admin OrgAdmin Dispatcher Viewer] Any, Read;
     /// See organizations that are not active.
-    ListAllOrganizations [SuperAdmin Admin] Never;
+    ListAllOrganizations [SuperAdmin Admin] Never, Read;
     /// Make an organization without waiting for its activation.
-    CreateOrganization [SuperAdmin Admin] Never;
+    CreateOrganization [SuperAdmin Admin] Never, Write;
     /// Activate an organization by hand.
-    ActivateOrganization [SuperAdmin Admin] Never;
+    ActivateOrganization [SuperAdmin Admin] Never, Write;
     /// See the requests for activation by mail.
-    ReadActivationRequests [SuperAdmin] Never;
+    ReadActivationRequests [SuperAdmin] Never, Read;
     /// Delete an organization.
-    DeleteOrganization [SuperAdmin] Never;
+    DeleteOrganization [SuperAdmin] Never, Write;
     /// Change an organization's own data and settings.
-    UpdateOrganization [SuperAdmin Admin OrgAdmin] Never;
+    UpdateOrganization [SuperAdmin Admin OrgAdmin] Never, Write;
     /// Change an organization's subscription and status.
-    ManageSubscription [SuperAdmin Admin] Never;
+    ManageSubscription [SuperAdmin Admin] Never, Write;
     /// List the users of an organization.
-    ListUsers          [SuperAdmin Admin OrgAdmin Dispatcher] With(&[UsersRead]);
+    ListUsers          [SuperAdmin Admin OrgAdmin Dispatcher] With(&[UsersRead]), Read;
     /// See a user by itself; everybody sees themselves.
-    ReadUsers          [SuperAdmin Admin OrgAdmin] With(&[UsersRead]);
+    ReadUsers          [SuperAdmin Admin OrgAdmin] With(&[UsersRead]), Read;
     /// Invite and change users; everybody changes themselves, but for role and status.
-    WriteUsers         [SuperAdmin Admin OrgAdmin] Never;
+    WriteUsers         [SuperAdmin Admin OrgAdmin] Never, Write;
     /// Invite and change the platform's operators; everybody changes themselves, but for role and status.
-    WriteOperators     [SuperAdmin] Never;
+    WriteOperators     [SuperAdmin] Never, Write;
     /// See drivers, and find one by license.
-    ReadDrivers        [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[DriversRead]);
+    ReadDrivers        [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[DriversRead]), Read;
     /// Make, change and delete drivers.
-    WriteDrivers       [SuperAdmin Admin OrgAdmin] With(&[DriversWrite]);
+    WriteDrivers       [SuperAdmin Admin OrgAdmin] With(&[DriversWrite]), Write;
     /// Assign drivers to vehicles and end assignments.
-    AssignDrivers      [SuperAdmin Admin OrgAdmin Dispatcher] With(&[DriversWrite]);
+    AssignDrivers      [SuperAdmin Admin OrgAdmin Dispatcher] With(&[DriversWrite]), Write;
     /// Lock and unlock drivers.
-    LockDrivers        [SuperAdmin Admin OrgAdmin] With(&[DriversWrite]);
+    LockDrivers        [SuperAdmin Admin OrgAdmin] With(&[DriversWrite]), Write;
     /// See vehicles and where they are.
-    ReadVehicles       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]);
+    ReadVehicles       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]), Read;
     /// Make, change and delete vehicles.
-    WriteVehicles      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]);
+    WriteVehicles      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]), Write;
     /// See trackers, never their tokens: equipment of vehicles, so by their scope.
-    ReadTrackers       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]);
+    ReadTrackers       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]), Read;
     /// Make, change and delete trackers, and their tokens.
-    WriteTrackers      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]);
+    WriteTrackers      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]), Write;
     /// See geofences.
-    ReadGeofences      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[GeofencesRead]);
+    ReadGeofences      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[GeofencesRead]), Read;
     /// Make, change, delete and import geofences.
-    WriteGeofences     [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]);
+    WriteGeofences     [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]), Write;
     /// See geofence events and who is inside.
-    ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[EventsRead]);
+    ReadEvents         [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[EventsRead]), Read;
     /// See fuel logs, charts and raw data.
-    ReadFuel           [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[FuelRead]);
+    ReadFuel           [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[FuelRead]), Read;
     /// See where a vehicle was: it is part of positions, and what events were made of.
-    ReadPositions      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead]);
+    ReadPositions      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead]), Read;
     /// See who changed what.
-    ReadAudit          [SuperAdmin Admin OrgAdmin] Never;
+    ReadAudit          [SuperAdmin Admin OrgAdmin] Never, Read;
     /// Watch the live feed: positions of all vehicles as they come.
-    WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead]);
+    WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead]), Read;
     /// Report positions for the trackers of an organization; a tracker reports its own by its own token.
-    IngestPositions    [] With(&[PositionsIngest]);
+    IngestPositions    [] With(&[PositionsIngest]), Track;
 }
 
 impl Action {

@@ -34,6 +34,12 @@ pub struct PersonPrincipal {
     pub last_name: String,
     /// What it may do.
     pub role: Role,
+    /// How its dates and numbers are written, a BCP 47 language tag; the organization's when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
+    /// IANA time zone; the organization's when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
     /// Its organization; platform operators have none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
@@ -77,6 +83,8 @@ impl From<Holder> for Principal {
                 first_name: account.first_name,
                 last_name: account.last_name,
                 role: account.role,
+                locale: account.locale,
+                timezone: account.timezone,
                 organization_name: account.organization_name,
             }),
             Holder::System(user) => Self::System(SystemPrincipal {

@@ -164,7 +164,7 @@ impl Auth {
         let now = self.clock.now();
         let subject = self.access_tokens.check(access_token, now).ok_or(AuthError::Unauthenticated)?;
         let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id, now).await?;
-        Ok(Caller::of(&holder, subject.session_id))
+        Ok(Caller::of(&holder, subject.session_id, now))
     }
 
     pub(super) async fn open_session(

@@ -96,7 +96,7 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
         "contactEmail": EMAIL,
         "admin": { "email": "dispatcher@waypost.example", "firstName": "Demo", "lastName": "Dispatcher" },
     });
-    let organization = organizations::create_organization(context, Some(&caller), organization).await?.id;
+    let organization = organizations::create_organization(context, Some(&caller), organization).await?.0.id;
     organizations::activate_organization(context, &caller, organization).await?;
     for fence in &bundle.fences {
         // At thirty times the speed, a way between two fixes says little about what lies on it.

@@ -14,7 +14,7 @@ words!(
     Units {
         /// Kilometres and litres.
         Metric = "metric",
-        /// Miles and gallons.
+        /// Miles, feet and US gallons.
         Imperial = "imperial",
     }
 );
@@ -42,7 +42,7 @@ words!(
         Active = "active",
         /// Not paid in time.
         PastDue = "pastDue",
-        /// Ended.
+        /// Ended: the organization reads and is tracked, but changes nothing.
         Canceled = "canceled",
     }
 );
@@ -52,11 +52,12 @@ words!(
 #[serde(rename_all = "camelCase")]
 #[schema(as = OrganizationSettings)]
 pub struct Settings {
-    /// IANA time zone, such as `Europe/Berlin`.
+    /// IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none.
     pub timezone: String,
-    /// BCP 47 language tag, such as `de-DE`.
+    /// BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
+    /// their words are English.
     pub locale: String,
-    /// Which units its pages show.
+    /// Which units pages show; the interface speaks metric whatever this is.
     pub units: Units,
     /// Rules that a new geofence starts with.
     pub geofence_defaults: Rules,
@@ -108,7 +109,7 @@ pub struct Subscription {
     pub status: SubscriptionStatus,
     /// When the period began.
     pub period_start: Timestamp,
-    /// When the period ends.
+    /// When the period ends; from then on the organization reads and is tracked, but changes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period_end: Option<Timestamp>,
     /// How much the plan allows.
@@ -176,6 +177,12 @@ impl Subscription {
             period_end: None,
             limits: Limits { vehicles: None, drivers: None, users: None, geofences: None },
         }
+    }
+
+    /// Whether it still lets its organization change anything: not canceled, and its period not over.
+    #[must_use]
+    pub fn is_running(&self, now: Timestamp) -> bool {
+        self.status != SubscriptionStatus::Canceled && self.period_end.is_none_or(|end| now < end)
     }
 }
 

@@ -73,6 +73,8 @@ codes! {
         "The tracker's token is right, but the tracker is disabled. An orgAdmin can set its status to active.";
     OriginNotAllowed "originNotAllowed" 403 "Another site's page"
         "The browser says that a page of another site opens the live feed. Name its origin in the setting allowedOrigins if it may.";
+    SubscriptionInactive "subscriptionInactive" 403 "The subscription has ended"
+        "The organization's subscription is canceled or its period is over. Reading and tracking go on, nothing can be changed until an operator renews it.";
     PlanLimitReached "planLimitReached" 403 "The plan's limit is reached"
         "The organization's subscription allows no more of these. Delete some, or have the limit raised.";
     NotFound "notFound" 404 "Not found"

@@ -89,7 +89,7 @@ pub async fn list_organizations(
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let found = ops::list_organizations(&context, &caller, filter, &sort, page).await?;
-    Ok(answer::page(&request, page, found, |organization| organization))
+    Ok(answer::page(&request, page, found, |(organization, usage)| shown(&organization, usage)))
 }
 
 /// List all organizations, of whatever state.
@@ -110,7 +110,7 @@ pub async fn list_all_organizations(
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let found = ops::list_all_organizations(&context, &caller, &filter, &sort, page).await?;
-    Ok(answer::page(&request, page, found, |organization| organization))
+    Ok(answer::page(&request, page, found, |(organization, usage)| shown(&organization, usage)))
 }
 
 /// Create an organization with its first orgAdmin.
@@ -128,9 +128,9 @@ pub async fn create_organization(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    let made = ops::create_organization(&context, caller.as_ref(), body).await?;
+    let (made, usage) = ops::create_organization(&context, caller.as_ref(), body).await?;
     let location = format!("/v1/organizations/organization/{}", made.id);
-    Ok(answer::created(location, &made, &made))
+    Ok(answer::created(location, &made, &shown(&made, usage)))
 }
 
 /// List the requests for activation by mail.

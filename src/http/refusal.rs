@@ -17,6 +17,7 @@ impl From<AuthError> for Problem {
             AuthError::InvalidToken => Self::new(Code::InvalidToken),
             AuthError::Forbidden(action) => Self::new(Code::Forbidden).detail(action.needs()),
             AuthError::OrganizationInactive => Self::new(Code::OrganizationInactive),
+            AuthError::SubscriptionInactive => Self::new(Code::SubscriptionInactive),
             AuthError::NoOrganization => Self::new(Code::NoOrganization),
             AuthError::EmailNotVerified => Self::new(Code::EmailNotVerified),
             AuthError::OrganizationRequired => Self::new(Code::OrganizationRequired),

@@ -88,7 +88,7 @@ pub async fn create_organization(
     context: &Context,
     caller: Option<&Caller>,
     body: Value,
-) -> Result<Organization, OpError> {
+) -> Result<(Organization, Usage), OpError> {
     let founder = Founder::of(context, caller)?;
     let now = context.clock.now();
     let sets_subscription = body.get("subscription").is_some_and(|value| !value.is_null());
@@ -122,10 +122,11 @@ pub async fn create_organization(
     letters::activate(&mut tx, &scope, &organization, now).await?;
     subject(caller, &organization, now).created(&mut tx, &organization).await?;
     subject_of_user(caller, &admin, now).created(&mut tx, &admin).await?;
+    let usage = organization::usage(tx.on(), &scope).await?;
     once::keep_made(&mut tx, &organization).await?;
     tx.commit().await?;
     context.mail.wake();
-    Ok(organization)
+    Ok((organization, usage))
 }
 
 /// Reads the body of a new organization.
@@ -197,7 +198,7 @@ pub async fn list_organizations(
     filter: Filter,
     sort: &Sort,
     page: PageRequest,
-) -> Result<Page<Organization>, OpError> {
+) -> Result<Page<(Organization, Usage)>, OpError> {
     caller.may(Action::ReadOrganization)?;
     let statuses = vec![OrganizationStatus::Active];
     let filter = Filter { only: caller.own_organization()?, statuses, ..filter };
@@ -211,7 +212,7 @@ pub async fn list_all_organizations(
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
-) -> Result<Page<Organization>, OpError> {
+) -> Result<Page<(Organization, Usage)>, OpError> {
     caller.operator(Action::ListAllOrganizations)?;
     Ok(organization::list(&context.db, filter, sort, page).await?)
 }

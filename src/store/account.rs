@@ -1,5 +1,6 @@
 //! People who sign in.
 
+use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
@@ -7,6 +8,7 @@ use super::sql::{Db, On, Result};
 use super::time::Time;
 use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::fold::folded;
+use crate::domain::organization_settings::Subscription;
 
 /// An account as signing in needs it.
 #[derive(Clone, sqlx::FromRow)]
@@ -29,10 +31,16 @@ pub struct Account {
     pub status: AccountStatus,
     /// Its password, hashed; none before the invitation is accepted.
     pub password_hash: Option<String>,
+    /// How it writes dates and numbers, BCP 47.
+    pub locale: Option<String>,
+    /// Its IANA time zone.
+    pub timezone: Option<String>,
     /// Its organization's name.
     pub organization_name: Option<String>,
     /// Its organization's status.
     pub organization_status: Option<String>,
+    /// What its organization pays for.
+    pub organization_subscription: Option<Json<Subscription>>,
 }
 
 /// An account to make.
@@ -59,7 +67,8 @@ pub struct NewAccount {
 }
 
 const SELECT: &str = "select a.id, a.organization_id, a.email, a.first_name, a.last_name, a.role, a.status, \
-     a.password_hash, o.name as organization_name, o.status as organization_status \
+     a.password_hash, a.locale, a.timezone, o.name as organization_name, o.status as organization_status, \
+     o.subscription as organization_subscription \
      from account a left join organization o on o.id = a.organization_id ";
 
 /// Makes an account; a taken address is a conflict.

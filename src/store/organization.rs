@@ -71,8 +71,48 @@ impl From<Row> for Organization {
     }
 }
 
-const SELECT: &str = "select id, name, slug, contact_email, contact_phone, address, status, email_verified_at, \
-     activated_at, activation_method, settings, subscription, created_at, updated_at from organization ";
+/// An organization of a list.
+#[derive(sqlx::FromRow)]
+struct ListedRow {
+    #[sqlx(flatten)]
+    organization: Row,
+    #[sqlx(flatten)]
+    usage: UsageRow,
+}
+
+#[derive(sqlx::FromRow)]
+struct UsageRow {
+    vehicles: i64,
+    drivers: i64,
+    users: i64,
+    geofences: i64,
+}
+
+impl From<UsageRow> for Usage {
+    fn from(UsageRow { vehicles, drivers, users, geofences }: UsageRow) -> Self {
+        Self { vehicles, drivers, users, geofences }
+    }
+}
+
+macro_rules! columns {
+    () => {
+        "id, name, slug, contact_email, contact_phone, address, status, email_verified_at, activated_at, \
+         activation_method, settings, subscription, created_at, updated_at"
+    };
+}
+
+/// What an organization uses of what its plan allows.
+macro_rules! usage {
+    () => {
+        "(select count(*) from vehicle v where v.organization_id = organization.id and v.deleted_at is null) as vehicles, \
+         (select count(*) from driver d where d.deleted_at is null \
+         and coalesce(d.lock_organization_id, d.creator_organization_id) = organization.id) as drivers, \
+         (select count(*) from account a where a.organization_id = organization.id and a.status <> 'disabled') as users, \
+         (select count(*) from geofence g where g.organization_id = organization.id and g.deleted_at is null) as geofences"
+    };
+}
+
+const SELECT: &str = concat!("select ", columns!(), " from organization ");
 
 /// Whether an organization is there, active or not.
 pub async fn exists(on: On<'_>, _: Operator, id: OrganizationId) -> Result<bool> {
@@ -112,12 +152,22 @@ pub async fn find_pending_by_contact(
     .await
 }
 
-const LIST: List = List { select: SELECT, count: "select count(*) from organization ", columns: SORT_KEYS };
+const LIST: List = List {
+    select: concat!("select ", columns!(), ", ", usage!(), " from organization "),
+    count: "select count(*) from organization ",
+    columns: SORT_KEYS,
+};
 
-/// A page of organizations: all of them for operators, the caller's own through `filter.only`.
-pub async fn list(db: &Db, filter: &Filter, sort: &Sort, page: PageRequest) -> Result<Page<Organization>> {
-    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, filter), sort, page).await?;
-    Ok(found.map(Organization::from))
+/// A page of organizations, each with what it uses of its plan: all of them for operators, the caller's own through
+/// `filter.only`.
+pub async fn list(
+    db: &Db,
+    filter: &Filter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<(Organization, Usage)>> {
+    let found: Page<ListedRow> = LIST.page(db, |stmt| narrowed(stmt, filter), sort, page).await?;
+    Ok(found.map(|row| (row.organization.into(), row.usage.into())))
 }
 
 fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
@@ -225,16 +275,10 @@ pub async fn delete_system_users(on: On<'_>, scope: &OrgScope, now: Time) -> Res
 
 /// How much an organization uses of what its plan allows.
 pub async fn usage(on: On<'_>, scope: &OrgScope) -> Result<Usage> {
-    let (vehicles, drivers, users, geofences) = on
-        .sql(
-            "select (select count(*) from vehicle where organization_id = $1 and deleted_at is null) as vehicles, \
-             (select count(*) from driver where deleted_at is null \
-             and coalesce(lock_organization_id, creator_organization_id) = $1) as drivers, \
-             (select count(*) from account where organization_id = $1 and status <> 'disabled') as users, \
-             (select count(*) from geofence where organization_id = $1 and deleted_at is null) as geofences",
-        )
+    let row: UsageRow = on
+        .sql(concat!("select ", usage!(), " from organization where id = $1"))
         .bind(Uuid::from(scope.organization_id()))
         .one()
         .await?;
-    Ok(Usage { vehicles, drivers, users, geofences })
+    Ok(row.into())
 }

@@ -10,6 +10,7 @@ use super::time::Time;
 use crate::auth::scope::SystemUserScope;
 use crate::domain::account::email_key;
 use crate::domain::fold::anywhere;
+use crate::domain::organization_settings::Subscription;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::system_user::{Scopes, SystemUser, SystemUserIn, SystemUserStatus};
 
@@ -35,10 +36,13 @@ pub struct SystemSignIn {
     pub organization_name: Option<String>,
     /// Its organization's status.
     pub organization_status: Option<String>,
+    /// What its organization pays for.
+    pub organization_subscription: Option<Json<Subscription>>,
 }
 
 const SIGN_IN: &str = "select s.id, s.organization_id, s.name, s.email, s.password_hash, s.scopes, s.status, \
-     o.name as organization_name, o.status as organization_status \
+     o.name as organization_name, o.status as organization_status, \
+     o.subscription as organization_subscription \
      from system_user s left join organization o on o.id = s.organization_id where s.deleted_at is null ";
 
 /// Under which key failed sign-ins of an address are counted; people's are counted under the address itself.

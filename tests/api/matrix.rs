@@ -106,6 +106,38 @@ fn everybody_may_what_the_table_says_and_nothing_else() {
     });
 }
 
+#[test]
+fn without_a_subscription_reading_and_tracking_go_on_and_every_change_is_refused() {
+    with_app(async |app| {
+        let own = world(&app, "own").await;
+        let mut principals = principals(&app, &own).await;
+        principals.retain(|principal| !principal.is_operator && principal.is != "N");
+        let path = format!("/v1/organizations/organization/{}", own.organization);
+        app.put(&path, &app.root, json!({ "subscription": { "status": "canceled" } })).await.ok(200);
+        let (mut wrong, mut refused) = (Vec::new(), 0);
+        for line in lines().into_iter().filter(|line| !line.path.starts_with("/v1/ws/")) {
+            for principal in &principals {
+                let usual = expected(&line, principal, true);
+                let goes_on = line.method == "GET"
+                    || line.path.starts_with("/v1/auth/")
+                    || line.path == "/v1/positions"
+                    || line.who == "public";
+                let said = call(&app, &line, principal, &own).await;
+                let is_refused = said.status == 403 && said.body["code"] == "subscriptionInactive";
+                refused += usize::from(is_refused);
+                let as_usual = said.status == usual && !is_refused;
+                if goes_on && !as_usual || !goes_on && usual == line.allowed && !is_refused {
+                    let Line { method, path, .. } = line;
+                    wrong.push(format!("{method} {path}, {}: {} {}", principal.name, said.status, said.body));
+                }
+            }
+        }
+        assert!(wrong.is_empty(), "{} of them:\n{}", wrong.len(), wrong.join("\n"));
+        assert!(refused > 30, "only {refused} requests were refused");
+        app
+    });
+}
+
 /// What the table says that somebody gets.
 fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
     if line.who == "public" {

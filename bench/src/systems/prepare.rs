@@ -55,7 +55,7 @@ impl Prepare<'_> {
             "contactEmail": EMAIL,
             "admin": { "email": "dispatcher@example.com", "firstName": "Bench", "lastName": "Dispatcher" },
         });
-        let organization = organizations::create_organization(self.context, Some(&caller), body).await?.id;
+        let organization = organizations::create_organization(self.context, Some(&caller), body).await?.0.id;
         organizations::activate_organization(self.context, &caller, organization).await?;
         self.make_program(&caller, organization).await?;
         let fences = self.make_fences(&caller, organization).await?;

@@ -1880,7 +1880,10 @@ export interface components {
                      */
                     readonly speedLimitKmh: number | null;
                 };
-                /** @description BCP 47 language tag, such as `de-DE`. */
+                /**
+                 * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
+                 *     their words are English.
+                 */
                 readonly locale?: string;
                 /**
                  * Format: int64
@@ -1910,9 +1913,9 @@ export interface components {
                  * @description A vehicle not heard of for so long is stale, seconds.
                  */
                 readonly staleAfterSeconds?: number;
-                /** @description IANA time zone, such as `Europe/Berlin`. */
+                /** @description IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none. */
                 readonly timezone?: string;
-                /** @description Which units its pages show. */
+                /** @description Which units pages show; the interface speaks metric whatever this is. */
                 readonly units?: components["schemas"]["Units"];
             };
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
@@ -2029,7 +2032,7 @@ export interface components {
             readonly firstName: string;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName: string;
-            /** @description BCP 47 language tag; the organization's when absent. */
+            /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Where to call them, 3 to 40 characters. */
@@ -3106,7 +3109,10 @@ export interface components {
             readonly assignment: components["schemas"]["AssignmentSettings"];
             /** @description Rules that a new geofence starts with. */
             readonly geofenceDefaults: components["schemas"]["Rules"];
-            /** @description BCP 47 language tag, such as `de-DE`. */
+            /**
+             * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
+             *     their words are English.
+             */
             readonly locale: string;
             /**
              * Format: int64
@@ -3120,9 +3126,9 @@ export interface components {
              * @description A vehicle not heard of for so long is stale, seconds.
              */
             readonly staleAfterSeconds: number;
-            /** @description IANA time zone, such as `Europe/Berlin`. */
+            /** @description IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none. */
             readonly timezone: string;
-            /** @description Which units its pages show. */
+            /** @description Which units pages show; the interface speaks metric whatever this is. */
             readonly units: components["schemas"]["Units"];
         };
         /**
@@ -3391,11 +3397,15 @@ export interface components {
             readonly id: string;
             /** @description Family name. */
             readonly lastName: string;
+            /** @description How its dates and numbers are written, a BCP 47 language tag; the organization's when absent. */
+            readonly locale?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Its organization's name. */
             readonly organizationName?: string | null;
             /** @description What it may do. */
             readonly role: components["schemas"]["Role"];
+            /** @description IANA time zone; the organization's when absent. */
+            readonly timezone?: string | null;
         };
         /** @description A point on WGS 84, in degrees. */
         readonly Place: {
@@ -4625,7 +4635,10 @@ export interface components {
                      */
                     readonly speedLimitKmh: number | null;
                 };
-                /** @description BCP 47 language tag, such as `de-DE`. */
+                /**
+                 * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
+                 *     their words are English.
+                 */
                 readonly locale?: string;
                 /**
                  * Format: int64
@@ -4655,9 +4668,9 @@ export interface components {
                  * @description A vehicle not heard of for so long is stale, seconds.
                  */
                 readonly staleAfterSeconds?: number;
-                /** @description IANA time zone, such as `Europe/Berlin`. */
+                /** @description IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none. */
                 readonly timezone?: string;
-                /** @description Which units its pages show. */
+                /** @description Which units pages show; the interface speaks metric whatever this is. */
                 readonly units?: components["schemas"]["Units"];
             };
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
@@ -4796,7 +4809,7 @@ export interface components {
             readonly lastLoginAt?: unknown;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName?: string;
-            /** @description BCP 47 language tag; the organization's when absent. */
+            /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;
@@ -4997,7 +5010,7 @@ export interface components {
             readonly firstName: string;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName: string;
-            /** @description BCP 47 language tag; the organization's when absent. */
+            /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             /** @description Where to call them, 3 to 40 characters. */
             readonly phone?: string | null;
