@@ -6,6 +6,8 @@ import { brotliCompressSync, constants } from "node:zlib";
 import { feature } from "topojson-client";
 import { defineConfig, type Plugin } from "vite";
 
+import { planarLand } from "./src/map/antimeridian";
+
 const require = createRequire(import.meta.url);
 
 /** A module that is no file: a topology of world-atlas (Natural Earth, public domain), made into what the page reads at once. */
@@ -25,7 +27,7 @@ function atlas(name: string, file: string, made: (topology: any) => unknown): Pl
 const hundredths = (value: unknown): unknown => JSON.parse(JSON.stringify(value), (_, leaf) => (typeof leaf === "number" ? Math.round(leaf * 100) / 100 : leaf));
 
 /** The world's land as GeoJSON, to a hundredth of a degree. */
-const land = atlas("virtual:land", "land-110m", (topology) => hundredths(feature(topology, topology.objects.land)));
+const land = atlas("virtual:land", "land-110m", (topology) => hundredths(planarLand(feature(topology, topology.objects.land))));
 /** The same, finer, as the arcs of a topology, which are half the bytes. */
 const finerLand = atlas("virtual:land-50m", "land-50m", (topology) => topology);
 

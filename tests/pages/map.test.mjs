@@ -64,6 +64,42 @@ test("by default there are coasts, and not a word to another host, under a polic
   });
 });
 
+const SEA = {
+  "North Atlantic": [-35, 45], "Bay of Biscay": [-5, 45.5], "North Sea": [3, 56], Baltic: [19.5, 56.5], "Bering Sea": [-178, 58],
+  "South Pacific": [-120, -40],
+};
+const LAND = { Spain: [-4, 40], "Chukotka before 180°": [175, 67], "Chukotka beyond 180°": [-177.5, 66.8], Antarctica: [20, -78], "Antarctica at 179°": [179, -84.6] };
+
+/** Which of some places are land on the map at a zoom. */
+async function landAt(page, zoom, places) {
+  const found = [];
+  for (const [name, center] of Object.entries(places)) {
+    const isLand = await page.waitForFunction(([wanted, at]) => {
+      const { map } = document.querySelector(".map").fleetMap;
+      if (map.getZoom() !== wanted || Math.abs(map.getCenter().lng - at[0]) > 0.01) {
+        map.jumpTo({ center: at, zoom: wanted });
+        return null;
+      }
+      if (!map.isSourceLoaded("land") || !map.areTilesLoaded()) return null;
+      return { is: map.queryRenderedFeatures(map.project(at), { layers: ["land"] }).length > 0 };
+    }, [zoom, center]);
+    if ((await isLand.jsonValue()).is) found.push(name);
+  }
+  return found;
+}
+
+test("sea is sea and land is land at every zoom, before and after the finer coasts came", async () => {
+  await withMap([], async ({ page }) => {
+    await hasLayer(page, "coast");
+    const isFine = () => page.locator(".map").evaluate(({ fleetMap }) => fleetMap.map.getSource("land").serialize().data.features[0].geometry.coordinates.length > 1000);
+    await page.locator(".map").evaluate(({ fleetMap }) => fleetMap.map.jumpTo({ center: [0, 30], zoom: 1 }));
+    for (const zoom of [1, 2, 3, 4, 1]) {
+      assert.deepEqual(await landAt(page, zoom, { ...SEA, ...LAND }), Object.keys(LAND), `at zoom ${zoom}`);
+      if (zoom === 4) await eventually(async () => assert.ok(await isFine(), "the finer coasts are there"));
+    }
+  });
+});
+
 test("tiles by address: loaded from there and nowhere else, with their makers' name", async () => {
   const host = await TileHost.start();
   await withMap(["--map-tiles", `${host.url}/{z}/{x}/{y}.png`, "--map-attribution", "Tiles by Test"], async ({ page, server }) => {

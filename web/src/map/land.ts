@@ -3,5 +3,7 @@
 import { feature } from "topojson-client";
 import land from "virtual:land-50m";
 
+import { planarLand } from "./antimeridian";
+
 /** The world's land (Natural Earth 1:50m) as GeoJSON. */
-export const finerLand: GeoJSON.FeatureCollection | GeoJSON.Feature = feature(land, land.objects.land as never);
+export const finerLand: GeoJSON.FeatureCollection = planarLand(feature(land, land.objects.land as never));

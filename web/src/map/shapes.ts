@@ -2,18 +2,14 @@
 
 import type { Place, ShapeSpec } from "../api/schema";
 import type { Fence } from "../api/types";
+import { unwrapped } from "./antimeridian";
 import { type Point, circleRing } from "./geodesic";
 
 const point = ({ longitude, latitude }: Place): Point => [longitude, latitude];
 
-/** The ring as GeoJSON wants it: closed, and without a leap across the antimeridian. */
+/** The ring as GeoJSON wants it, closed. */
 function ring(places: readonly Place[]): Point[] {
-  let before = places[0]?.longitude ?? 0;
-  const points = places.map((place) => {
-    const longitude = place.longitude + Math.round((before - place.longitude) / 360) * 360;
-    before = longitude;
-    return [longitude, place.latitude] as Point;
-  });
+  const points = unwrapped(places.map(point));
   return points[0] ? [...points, points[0]] : points;
 }
 
