@@ -102,11 +102,94 @@ test("a vehicle's fuel is a chart with what came in, also in words", async () =>
   await signIn(page, fleet);
   await visit(page, `#/live/${lorry.id}`);
   const panel = region(page, "Lorry");
-  await panel.getByRole("img", { name: "Litres in the tank of Lorry" }).locator("canvas").waitFor();
+  await panel.getByRole("img", { name: "Fuel in the tank of Lorry" }).locator("canvas").waitFor();
   await panel.getByText(/^Refuelled \d/).waitFor();
   await panel.getByText(/L now$/).waitFor();
   await picture(page, "fuel");
   assert.deepEqual(page.faults, []);
+});
+
+/** A tank's readings of so many minutes, the last of them now: it stands, and from minute 30 on so many litres are gone. */
+const drained = (lostLiters, minutes) => Array.from({ length: minutes }, (_, minute) => ({
+  recordedAt: new Date(Date.now() - (minutes - minute) * 60_000).toISOString(), latitude: 48, longitude: 11, speedKmh: 0,
+  fuel: { liters: 90 - (minute < 30 ? 0 : lostLiters) },
+}));
+
+test("a drain is announced while it is not certain, then told, and stands in the replay", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const lorry = await fleet.vehicle("Lorry 2", { fuel: { kind: "diesel", tankCapacityLiters: 100 } });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  const feed = region(page, "Events");
+  const readings = drained(40, 60);
+  for (const part of [readings.slice(0, 30), ...readings.slice(30).map((one) => [one])]) {
+    await lorry.report(part);
+    const { live } = await fleet.admin.get(`/v1/vehicles/${lorry.id}`);
+    if (!live.fuel.provisional) continue;
+    await feed.getByRole("list", { name: "Not certain yet" }).getByText("may have lost").waitFor();
+    break;
+  }
+  await lorry.report(readings);
+  await feed.locator("li[data-event=drain]:not([data-status=provisional])").getByText("lost", { exact: false }).waitFor();
+  await feed.getByRole("list", { name: "Not certain yet" }).waitFor({ state: "detached" });
+  const { data: [drain] } = await fleet.admin.get("/v1/fuel/events");
+  const line = feed.getByRole("listitem").filter({ hasText: `Lorry 2 lost ${drain.volumeLiters.toFixed(1)} L`.replace(".0 L", " L") });
+  await line.hover();
+  await line.getByRole("link", { name: /^Replay/ }).click();
+  await page.getByRole("region", { name: "What happened" }).getByText(/^Lost \d/).waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("what is not of now is not shown as if it were", async () => {
+  const fleet = await Fleet.make(stage.server);
+  await fleet.circle("Depot", DEPOT, 300);
+  await fleet.circle("Yard", { latitude: 59.4, longitude: 18.06 }, 300);
+  const [old, parked] = [await fleet.vehicle("Old track"), await fleet.vehicle("At the lights")];
+  const then = Date.parse("2024-01-05T00:09:50Z");
+  await old.report([[59.34, 0], [59.33, 1], [59.4, 2]].map(([latitude, minute]) => ({ ...OUTSIDE, latitude, recordedAt: new Date(then + minute * 60_000).toISOString() })));
+  const now = Date.now();
+  await parked.report([[59.5, 30_000, 40], [59.501, 0, 0]].map(([latitude, before, speedKmh]) => ({ ...OUTSIDE, latitude, speedKmh, recordedAt: new Date(now - before).toISOString() })));
+  assert.equal((await fleet.admin.get(`/v1/vehicles/${parked.id}`)).live.motion, "moving", "it ends a way");
+  const page = await stage.page({ locale: "en-GB" });
+  await signIn(page, fleet);
+  const row = (name) => region(page, "Vehicles").getByRole("row", { name });
+  await row("Old track").getByText("Seen").waitFor();
+  assert.equal(await row("Old track").locator("td.number").first().innerText(), "", "no speed of years ago");
+  await row("At the lights").getByText("Stopped").waitFor();
+  await region(page, "Events").getByText("Jan 5, 2024").first().waitFor();
+  await row("Old track").getByRole("link").click();
+  const panel = region(page, "Old track");
+  await panel.getByText(/^40 km\/h, \d+ d ago$/).waitFor();
+  await panel.getByText("No visit to a fence today").waitFor();
+  await panel.getByText("Jan 5, 2024").first().waitFor();
+  assert.deepEqual(page.faults, []);
+});
+
+test("a view that was opened without a network loads once there is one, and says no more that there was none", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const bus = await fleet.vehicle("Bus 12");
+  await fleet.admin.post("/v1/drivers", { firstName: "Astrid", lastName: "Lind" });
+  const page = await stage.page();
+  await signIn(page, fleet);
+  for (const [address, text] of [["#/drivers", "Astrid Lind"], [`#/live/${bus.id}`, "Nobody is assigned"], [`#/replay/${bus.id}`, "The vehicle did not report on this day"]]) {
+    await page.context().setOffline(true);
+    await page.evaluate((to) => { location.hash = to; }, address);
+    await page.getByRole("alert").getByText("The server cannot be reached.").first().waitFor();
+    await page.context().setOffline(false);
+    await page.locator("main").getByText(text).first().waitFor();
+    await page.getByText("The server cannot be reached.").waitFor({ state: "detached" });
+  }
+});
+
+test("a vehicle that is not there is asked for once, and said to be none", async () => {
+  const fleet = await Fleet.make(stage.server);
+  const page = await stage.page();
+  const refused = [];
+  page.on("response", (answer) => { if (answer.status() >= 400) refused.push(answer.url()); });
+  await signIn(page, fleet);
+  await visit(page, "#/live/notexist");
+  await region(page, "Vehicle").getByText("There is no such vehicle, or it was deleted.").waitFor();
+  assert.equal(refused.length, 1, `${refused}`);
 });
 
 test("the list is searched, narrowed and sorted", async () => {

@@ -35,7 +35,7 @@ test("a viewer sees everything and changes nothing", async () => {
     assert.equal((await editingOn(page, address, /\d (fences|vehicles|drivers|trackers)/)).fields, 0, address);
   }
   await visit(page, "#/users");
-  await page.getByText("There is no such view.").waitFor();
+  await page.getByText("Your role does not see Users").waitFor();
   assert.deepEqual(page.faults, []);
 });
 

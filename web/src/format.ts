@@ -1,27 +1,70 @@
-// Numbers and instants as people read them.
+// Instants and measures as people read them, in their time zone and units.
 
+import { computed } from "@preact/signals";
+
+import { conventions } from "./conventions";
+import { decimal } from "./numbers";
+import { now } from "./state/clock";
 import { strings } from "./strings";
 
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+/** An instant: RFC 3339, or milliseconds since 1970. */
+export type Instant = string | number;
 
-/** The time of day of an instant (RFC 3339 or milliseconds since 1970). */
-export const timeOfDay = (instant: string | number): string => clock.format(new Date(instant));
+const by = (options: Intl.DateTimeFormatOptions) => {
+  const format = computed(() => {
+    const { locale, timeZone } = conventions.value;
+    return new Intl.DateTimeFormat(locale, { timeZone, ...options });
+  });
+  return (instant: Instant): string => format.value.format(new Date(instant));
+};
 
-/** How many liters, to a tenth. */
-export const liters = (volume: number): string => volume.toLocaleString(undefined, { maximumFractionDigits: 1 });
+/** The time of day, for where the day stands beside it. */
+export const timeOfDay = by({ hour: "2-digit", minute: "2-digit", second: "2-digit" });
+/** Hour and minute. */
+export const hourOfDay = by({ hour: "2-digit", minute: "2-digit" });
+/** The day and the time of day. */
+export const dayAndTime = by({ dateStyle: "medium", timeStyle: "short" });
+/** The day of an instant. */
+export const date = by({ dateStyle: "medium" });
+/** All of it, with the time zone's name. */
+export const inFull = by({ dateStyle: "full", timeStyle: "long" });
 
-/** A day as `<input type="date">` has it, of this computer's zone. */
-export function dayOf(instant: number): string {
-  const date = new Date(instant);
-  const two = (number: number) => String(number).padStart(2, "0");
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+const dayFormat = computed(() => new Intl.DateTimeFormat(conventions.value.locale, { dateStyle: "medium", timeZone: "UTC" }));
+/** A day of the calendar, `2026-11-20`, which is that day wherever it is read. */
+export const day = (named: string): string => dayFormat.value.format(new Date(`${named}T00:00Z`));
+
+const today = computed(() => dayOf(now.value));
+/** The time of day of what is today, with its date of what is not. */
+export const moment = (instant: Instant): string => (dayOf(instant) === today.value ? timeOfDay(instant) : dayAndTime(instant));
+/** Whether an instant is of today. */
+export const isToday = (instant: Instant): boolean => dayOf(instant) === today.value;
+
+/** An instant's parts in the time zone in force, by a calendar and clock that sort as text. */
+const parts = computed(() => new Intl.DateTimeFormat("en-CA", {
+  timeZone: conventions.value.timeZone, hourCycle: "h23",
+  year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit",
+}));
+
+/** What clocks show at an instant, `2026-11-20T14:03:22`. */
+function clockAt(instant: Instant): string {
+  const found = Object.fromEntries(parts.value.formatToParts(new Date(instant)).map(({ type, value }) => [type, value]));
+  return `${found["year"]?.padStart(4, "0")}-${found["month"]}-${found["day"]}T${found["hour"]}:${found["minute"]}:${found["second"]}`;
 }
 
-/** The first instant of a day of this computer's zone, and of the day `later` days after it. */
-export function startOfDay(day: string, later = 0): number {
-  const [year = 1970, month = 1, date = 1] = day.split("-").map(Number);
-  return new Date(year, month - 1, date + later).getTime();
+/** A day as `<input type="date">` has it. */
+export const dayOf = (instant: Instant): string => clockAt(instant).slice(0, 10);
+
+/** The instant at which clocks show this, `2026-11-20T14:03`; of an hour that is left out, that much later. */
+export function instantOf(shown: string): number {
+  const wanted = Date.parse(`${shown}Z`);
+  const offset = (at: number) => Date.parse(`${clockAt(at)}Z`) - at;
+  const first = wanted - offset(wanted);
+  return wanted - offset(first);
 }
+
+/** The first instant of a day, and of the day `later` days after it. */
+export const startOfDay = (named: string, later = 0): number =>
+  instantOf(`${new Date(Date.parse(`${named}T00:00Z`) + later * 86_400_000).toISOString().slice(0, 10)}T00:00`);
 
 /** A span in its largest unit: 12 s, 3 min, 5 h, 2 d. */
 export function span(milliseconds: number): string {
@@ -32,14 +75,37 @@ export function span(milliseconds: number): string {
   return strings.units.days(seconds / 86_400);
 }
 
+const collator = computed(() => new Intl.Collator(conventions.value.locale, { numeric: true, sensitivity: "base" }));
 /** Names in the order people expect: Bus 9 before Bus 10. */
-export const byName = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" }).compare;
+export const byName = (one: string, other: string): number => collator.value.compare(one, other);
 
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const dayAndTimeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const MILES_PER_KM = 0.621371192;
+const FEET_PER_METER = 1 / 0.3048;
+const GALLONS_PER_LITER = 1 / 3.785411784;
+const times = (factor: number) => ({ to: (metric: number) => metric * factor, from: (shown: number) => shown / factor });
+/** Litres per 100 km and miles per gallon are each other's inverse. */
+const perDistance = (value: number) => (100 * MILES_PER_KM) / (value * GALLONS_PER_LITER);
 
-/** A day of the calendar, `2026-11-20`, which is that day wherever it is read. */
-export const day = (date: string): string => dayFormat.format(new Date(`${date}T00:00`));
+/** What the interface says in km/h, litres, kilometres, metres, square metres and litres per 100 km. */
+const IMPERIAL = {
+  speed: times(MILES_PER_KM), volume: times(GALLONS_PER_LITER), distance: times(MILES_PER_KM), length: times(FEET_PER_METER),
+  area: times(FEET_PER_METER ** 2), consumption: { to: perDistance, from: perDistance },
+};
+const SAME = times(1);
+export type Quantity = keyof typeof IMPERIAL;
+const DIGITS = { speed: 0, volume: 1, distance: 1, length: 0, area: 0, consumption: 1 } as const satisfies Record<Quantity, 0 | 1>;
 
-/** The day and the time of day of an instant. */
-export const dayAndTime = (instant: string): string => dayAndTimeFormat.format(new Date(instant));
+const scaleOf = (quantity: Quantity) => (conventions.value.isImperial ? IMPERIAL[quantity] : SAME);
+/** A metric number in the units in force. */
+export const shown = (quantity: Quantity, metric: number): number => scaleOf(quantity).to(metric);
+/** A number of the units in force as the interface wants it. */
+export const metric = (quantity: Quantity, value: number): number => scaleOf(quantity).from(value);
+/** The unit in force: km/h or mph. */
+export const unit = (quantity: Quantity): string => strings.units[conventions.value.isImperial ? "imperial" : "metric"][quantity];
+/** The number alone, for a column whose head has the unit. */
+export const amount = (quantity: Quantity, value: number): string => decimal(shown(quantity, value), DIGITS[quantity]);
+/** A number with its unit, of what the interface says. */
+export const measure = (quantity: Quantity, value: number): string => `${amount(quantity, value)} ${unit(quantity)}`;
+/** A label of a field in which a number of this unit is written. */
+export const labelled = (label: string, quantity: Quantity): string =>
+  `${label}, ${strings.units[conventions.value.isImperial ? "imperialWords" : "metricWords"][quantity]}`;

@@ -13,6 +13,7 @@ import { render } from "preact";
 
 import { endedBecause, signInByLink } from "./api/session";
 import { isSignedOut, sentence } from "./api/problem";
+import { followConventions } from "./state/conventions";
 import { followSession } from "./state/fleet";
 import { takeToken } from "./state/route";
 import { strings } from "./strings";
@@ -32,5 +33,6 @@ async function redeem(): Promise<void> {
 addEventListener("hashchange", () => void redeem());
 
 await redeem();
+followConventions();
 followSession();
 render(<Page />, document.getElementById("page") as HTMLElement);

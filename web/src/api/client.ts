@@ -5,6 +5,7 @@ import { computed, signal } from "@preact/signals";
 import { strings } from "../strings";
 import { type Answer, type Asked, type PathOf, prepare } from "./http";
 import { isSignedOut } from "./problem";
+import { isAway, lose } from "./reach";
 import { end, sendSignedIn } from "./session";
 import type { paths } from "./schema";
 
@@ -20,6 +21,7 @@ async function ask<P extends keyof paths, M extends Method>(method: M, path: P, 
     return await sendSignedIn<Answer<P, M>>(prepare(method, path, asked));
   } catch (problem) {
     if (isSignedOut(problem)) end(strings.signIn.ended);
+    if (isAway(problem)) lose();
     throw problem;
   } finally {
     underway.value = underway.peek() - 1;

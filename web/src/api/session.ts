@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 
 import { type Prepared, prepare, send } from "./http";
 import { isSignedOut } from "./problem";
-import type { PersonPrincipal, Role, SignedIn } from "./schema";
+import type { PersonPrincipal, Role, SignedIn, User } from "./schema";
 
 const KEY = "waypost.session";
 
@@ -65,6 +65,13 @@ export async function signOut(): Promise<void> {
   end("");
   // whoever signs out offline is signed out here at least
   if (refreshToken) await send(prepare("post", "/v1/auth/logout", { body: { refreshToken } }), undefined).catch(() => {});
+}
+
+/** The one signed in has changed what is said of them. */
+export function knowSelf({ firstName, lastName, locale, timezone }: User): void {
+  if (!session.value) return;
+  const { locale: _, timezone: __, ...others } = session.value as SignedIn & PersonPrincipal;
+  keep({ ...others, firstName, lastName, ...(locale ? { locale } : {}), ...(timezone ? { timezone } : {}) } as SignedIn);
 }
 
 /** Forgets the session, and says why. */

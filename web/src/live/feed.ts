@@ -87,7 +87,7 @@ export class LiveFeed {
     this.#number += 1;
     const filter = { organizationId: this.#organizationId };
     const subscription = {
-      type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events"], filter,
+      type: "subscribe", id: SUBSCRIPTION, topics: ["positions", "occupancy", "events", "fuel"], filter,
       minIntervalMs: this.#intervalMs, ...(this.#cursor ? { cursor: this.#cursor } : {}),
     };
     this.#order({

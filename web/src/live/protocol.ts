@@ -1,6 +1,7 @@
 // The words of `/v1/ws/live`, as src/feed/protocol.rs has them, and what our worker makes of them.
 
-import type { Event, Motion, Timestamp } from "../api/schema";
+import type { FuelEvent, Motion, Timestamp } from "../api/schema";
+import type { Happened } from "../api/types";
 
 export interface FeedFix {
   readonly recordedAt: Timestamp;
@@ -15,6 +16,14 @@ export interface FeedVehicle {
   readonly vehicleId: string;
   readonly position: FeedFix | null;
   readonly motion: Motion;
+  /** Of vehicles that report fuel. */
+  readonly fuel?: { readonly provisional?: FuelEvent };
+}
+
+/** A refuel or drain of a vehicle that is found and not certain yet; null when there is none any more. */
+export interface Suspected {
+  readonly vehicleId: string;
+  readonly event: FuelEvent | null;
 }
 
 export interface FeedStay {
@@ -62,15 +71,16 @@ export interface Fixes extends Columns {
 /** What the server says; `V` is what lists of vehicles have become. */
 export type Said<V = Fixes> =
   | { readonly type: "subscribed"; readonly id: string; readonly mode: "resumed" | "snapshot"; readonly cursor: string }
-  | { readonly type: "snapshot"; readonly id: string; readonly part: number; readonly last: boolean; readonly vehicles: V; readonly occupancy: readonly FeedStay[] }
+  | { readonly type: "snapshot"; readonly id: string; readonly part: number; readonly last: boolean; readonly vehicles: V; readonly suspected: readonly Suspected[]; readonly occupancy: readonly FeedStay[] }
   | {
       readonly type: "delta";
       readonly id: string;
       readonly vehicles: V;
+      readonly suspected: readonly Suspected[];
       readonly removes?: readonly string[];
       readonly occupancy: { readonly enter: readonly FeedStay[]; readonly leave: readonly FeedLeft[] };
     }
-  | { readonly type: "event"; readonly id: string; readonly cursor: string; readonly event: Event }
+  | { readonly type: "event"; readonly id: string; readonly cursor: string; readonly event: Happened }
   | { readonly type: "reset"; readonly id: string; readonly reason: "slowReader" | "cursorExpired" }
   | { readonly type: "heartbeat"; readonly serverTime: Timestamp; readonly cursors: Readonly<Record<string, string>>; readonly storing: boolean }
   | { readonly type: "status"; readonly storing: boolean }

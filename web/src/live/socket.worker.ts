@@ -3,7 +3,7 @@
 
 import { Numbering, buffersOf } from "./columns";
 import { Patience } from "./patience";
-import type { FeedVehicle, Numbered, Order, Report, Said } from "./protocol";
+import type { FeedVehicle, Numbered, Order, Report, Said, Suspected } from "./protocol";
 
 /** Silence after which the server is asked whether it is there: at most so much of a cut's first second is lost. */
 const ASK_AFTER_MS = 300;
@@ -69,18 +69,31 @@ function open(connection: number, url: string, firstWords: readonly string[]): v
   };
 }
 
+/** Vehicles of which a refuel or drain is suspected, so that its end is told too. */
+const suspects = new Set<string>();
+
+function suspectedOf(vehicles: readonly FeedVehicle[]): Suspected[] {
+  return vehicles.flatMap(({ vehicleId, fuel }) => {
+    const event = fuel?.provisional ?? null;
+    const isNews = event !== null || (fuel !== undefined && suspects.delete(vehicleId));
+    if (event) suspects.add(vehicleId);
+    return isNews ? [{ vehicleId, event }] : [];
+  });
+}
+
 function tell(connection: number, said: Said<readonly FeedVehicle[]>): void {
   if (said.type !== "snapshot" && said.type !== "delta") {
     report({ connection, is: "said", said });
     return;
   }
   const vehicles: Numbered = numbering.columns(said.vehicles);
+  const suspected = suspectedOf(said.vehicles);
   if (said.type === "delta") {
     // shown by a fix that was never stored, which was its only one
     const nowhere = said.vehicles.filter(({ position }) => position === null).map(({ vehicleId }) => vehicleId);
-    report({ connection, is: "said", said: { ...said, vehicles, removes: [...said.removes ?? [], ...nowhere] } }, buffersOf(vehicles));
+    report({ connection, is: "said", said: { ...said, vehicles, suspected, removes: [...said.removes ?? [], ...nowhere] } }, buffersOf(vehicles));
   } else {
-    report({ connection, is: "said", said: { ...said, vehicles } }, buffersOf(vehicles));
+    report({ connection, is: "said", said: { ...said, vehicles, suspected } }, buffersOf(vehicles));
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { type Signal, effect, useSignal } from "@preact/signals";
 
+import { conventions } from "../conventions";
 import { fences, inside, organization, positions, vehicleName, vehicles } from "../state/fleet";
 import { standings } from "../state/standing";
 import { onTheme } from "../state/theme";
@@ -44,13 +45,17 @@ function Controls({ map, links }: { map: FleetMap; links: MapLinks }) {
   );
 }
 
-/** Fences on the map, kept up to date until the returned function is called. */
+/** Fences and units on the map, kept up to date until the returned function is called. */
 export function showFences(map: FleetMap): () => void {
-  return effect(() => {
-    inside.revision.value;
-    const occupied = new Set(inside.fences());
-    map.setFences(fences.value.values(), (id) => occupied.has(id));
-  });
+  const ends = [
+    effect(() => {
+      inside.revision.value;
+      const occupied = new Set(inside.fences());
+      map.setFences(fences.value.values(), (id) => occupied.has(id));
+    }),
+    effect(() => map.setUnits(conventions.value.isImperial)),
+  ];
+  return () => ends.forEach((end) => end());
 }
 
 function connect(map: FleetMap, { chosen, isFollowing, trail, pick }: MapLinks): () => void {

@@ -8,6 +8,7 @@ import type { Fence } from "../api/types";
 import { type Background, background, together } from "./background";
 import { graticule } from "./graticule";
 import type { Point } from "./geodesic";
+import { strings } from "../strings";
 import { mercatorX, mercatorY } from "./mercator";
 import { fenceFeatures, fenceNames } from "./shapes";
 import { FILLED, type Filled, style } from "./style";
@@ -54,6 +55,7 @@ export class FleetMap {
     ring: rgb(token("--accent")),
   }));
   readonly #wakes = new WakeLayer(() => rgb(token("--wake")));
+  readonly #scale = new ScaleControl({});
   #finer: Promise<GeoJSON.FeatureCollection | GeoJSON.Feature> | null = null;
   #refined: GeoJSONSource | null = null;
   #shown: Shown | null = null;
@@ -82,11 +84,12 @@ export class FleetMap {
       attributionControl: { compact: true },
       dragRotate: false,
       pitchWithRotate: false,
+      locale: { "Map.Title": strings.map.canvas },
     });
     this.map.touchZoomRotate.disableRotation();
     this.map.keyboard.disableRotation();
     this.map.addControl(new NavigationControl({ showCompass: false }), "top-right");
-    this.map.addControl(new ScaleControl({ unit: "metric" }), "bottom-left");
+    this.map.addControl(this.#scale, "bottom-left");
     this.map.on("style.load", () => this.#fillAll());
     this.map.on("moveend", () => this.#look());
     this.map.on("moveend", () => { if (this.#isBehind) this.#keepInView(); });
@@ -102,6 +105,11 @@ export class FleetMap {
       this.#background = found;
       if (found) this.restyle();
     });
+  }
+
+  /** Which units its scale shows. */
+  setUnits(isImperial: boolean): void {
+    this.#scale.setUnit(isImperial ? "imperial" : "metric");
   }
 
   /** Draws the fences; `occupied` tells those somebody is in. */

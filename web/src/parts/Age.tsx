@@ -2,11 +2,11 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 
-import { span, timeOfDay } from "../format";
+import { inFull, span } from "../format";
 import { now } from "../state/clock";
 
 /** `at`: milliseconds since 1970. */
-export function Age({ at, title = timeOfDay }: { at: number; title?: (instant: number) => string }) {
+export function Age({ at, title = inFull }: { at: number; title?: (instant: number) => string }) {
   const since = useSignal(at);
   since.value = at;
   const text = useComputed(() => span(now.value - since.value));

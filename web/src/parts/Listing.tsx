@@ -4,6 +4,7 @@ import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 
+import { reached } from "../api/reach";
 import { notice } from "../state/notices";
 import { organization } from "../state/fleet";
 import { strings } from "../strings";
@@ -12,7 +13,7 @@ import { Empty } from "./Empty";
 /** As many rows as anybody reads; a search finds the others. */
 const MOST_ROWS = 200;
 
-/** A list that belongs to the organization shown: loaded with it, and again when asked; null until it is there. */
+/** A list that belongs to the organization shown: loaded with it, again when asked and when the server is found again; null until it is there. */
 export function useList<T>(load: () => Promise<readonly T[]>): { items: Signal<readonly T[] | null>; reload: () => Promise<void> } {
   const items = useSignal<readonly T[] | null>(null);
   const newest = useRef(0);
@@ -23,6 +24,7 @@ export function useList<T>(load: () => Promise<readonly T[]>): { items: Signal<r
     // answers may overtake each other
     if (asked === newest.current) items.value = found;
   };
+  useSignalEffect(() => { if (reached.value > 0) queueMicrotask(() => reload().catch(notice)); });
   useSignalEffect(() => {
     organization.value?.id;
     newest.current += 1;

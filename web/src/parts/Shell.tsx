@@ -22,6 +22,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {me.value && <ConnectionMark />}
         {me.value && <OrganizationChoice />}
         <ThemeChoice />
+        {me.value && <a class="quiet" href={href("me")} title={me.value.email}>{me.value.firstName}</a>}
         {me.value && <button type="button" title={me.value.email} onClick={() => void signOut()}>{strings.signIn.signOut}</button>}
       </header>
       <main id="content" tabIndex={-1} aria-busy={isAsking.value} data-view={route.value.parts.join("/")}>{children}</main>
@@ -39,7 +40,7 @@ function Navigation() {
   const [current] = route.value.parts;
   return (
     <nav aria-label={strings.navigation}>
-      {VIEWS.filter(({ isOffered }) => isOffered()).map(({ path, title }) => (
+      {VIEWS.filter(({ isOffered, isInNavigation }) => isOffered() && isInNavigation !== false).map(({ path, title }) => (
         <a key={path} href={href(path)} aria-current={(current ?? VIEWS[0]?.path) === path ? "page" : undefined}>{title}</a>
       ))}
     </nav>

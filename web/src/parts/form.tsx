@@ -6,6 +6,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext, useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 
 import { Problem, sentence } from "../api/problem";
+import { type Quantity, labelled, metric, shown } from "../format";
 import { strings } from "../strings";
 
 export type Members = Readonly<Record<string, unknown>>;
@@ -214,15 +215,24 @@ export function TextField({ type = "text", required = false, rows, autocomplete 
   );
 }
 
+interface NumberProps extends FieldProps {
+  readonly required?: boolean;
+  /** The number as the field shows it, where that is another than the member's; and back. */
+  readonly written?: (value: number) => number;
+  readonly meant?: (shown: number) => number;
+}
+
+const same = (value: number): number => value;
+
 /** A number as people write it, a comma for the point too; empty is null. */
-export function NumberField({ required = false, ...field }: FieldProps & { readonly required?: boolean }) {
+export function NumberField({ required = false, written = same, meant = same, ...field }: NumberProps) {
   const draft = useFormDraft();
   const [typed, setTyped] = useState("");
   const value = draft.at(field.of) as number | null | undefined;
   // what was typed stays as it was typed, while it means the number there is: `1.` is on its way to 1.5
-  const text = numberOf(typed) === (value ?? null) ? typed : String(value ?? "");
+  const text = valueOf(typed, meant) === (value ?? null) ? typed : String(value == null ? "" : written(value));
   const input = (element: HTMLInputElement) => {
-    const number = numberOf(element.value);
+    const number = valueOf(element.value, meant);
     element.setCustomValidity(Number.isNaN(number) ? strings.manage.form.number : "");
     setTyped(element.value);
     if (!Number.isNaN(number)) draft.put(field.of, number);
@@ -234,9 +244,15 @@ export function NumberField({ required = false, ...field }: FieldProps & { reado
   );
 }
 
-function numberOf(text: string): number | null {
+/** A metric number, written in the units in force. */
+export function MeasureField({ of, quantity, label, ...field }: FieldProps & { readonly quantity: Quantity; readonly required?: boolean }) {
+  const written = (value: number) => Number(shown(quantity, value).toFixed(2));
+  return <NumberField of={of} label={labelled(label, quantity)} written={written} meant={(value) => Number(metric(quantity, value).toFixed(6))} {...field} />;
+}
+
+function valueOf(text: string, meant: (shown: number) => number): number | null {
   const clean = text.trim().replace(",", ".");
-  return clean === "" ? null : Number(clean);
+  return clean === "" ? null : meant(Number(clean));
 }
 
 interface SelectProps extends FieldProps {

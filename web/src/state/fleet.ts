@@ -4,11 +4,12 @@
 import { computed, effect, signal, untracked } from "@preact/signals";
 
 import { all, api } from "../api/client";
+import { reached } from "../api/reach";
 import { isOperator, me } from "../api/session";
-import type { Organization, VehicleOut } from "../api/schema";
+import type { FuelEvent, Organization, VehicleOut } from "../api/schema";
 import type { Fence } from "../api/types";
 import { LiveFeed } from "../live/feed";
-import type { Said } from "../live/protocol";
+import type { Said, Suspected } from "../live/protocol";
 import { serverSays } from "./clock";
 import { Events } from "./events";
 import { Inside } from "./inside";
@@ -35,6 +36,8 @@ export const fences = signal<ReadonlyMap<string, Fence>>(new Map());
 export const positions = new VehicleTable();
 export const inside = new Inside();
 export const events = new Events();
+/** Refuels and drains that are found and not certain yet, by vehicle. */
+export const suspected = signal<ReadonlyMap<string, FuelEvent>>(new Map());
 export const feed = new LiveFeed(hear);
 
 /** Ids of all vehicles, also of those that have not reported. */
@@ -68,8 +71,11 @@ export const loadFences = once(() => ofShown(
 ));
 
 const loadEvents = () => ofShown(
-  () => api.get("/v1/geofence-events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
-  ({ data }) => events.add(...data),
+  () => Promise.all([
+    api.get("/v1/geofence-events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
+    api.get("/v1/fuel/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
+  ]),
+  ([ofFences, ofFuel]) => events.add(...ofFences.data, ...ofFuel.data),
 );
 
 /** Shows another organization. */
@@ -93,6 +99,15 @@ async function follow(shown: Organization): Promise<void> {
   if (organization.peek()?.id === shown.id) feed.start(shown.id, vehicles.value.size > FEW_VEHICLES ? 1000 : 250);
 }
 
+/** The server is found again: asks for what could not be loaded, and for what may have changed meanwhile. */
+async function catchUp(): Promise<void> {
+  const shown = organization.peek();
+  if (!me.peek()) return;
+  if (!shown) await findOrganizations();
+  else if (feed.connection.peek() === "off") await follow(shown);
+  else await Promise.all([loadVehicles(), loadFences(), loadEvents()]);
+}
+
 /** Follows whoever is signed in, from now on. */
 export function followSession(): void {
   // what happens then reads signals of its own, which must not start it again
@@ -102,6 +117,7 @@ export function followSession(): void {
     organization.value = null;
     if (whose) findOrganizations().catch(notice);
   });
+  onChange(() => reached.value, (times) => { if (times > 0) catchUp().catch(notice); });
   onChange(() => organization.value?.id, (shown) => {
     feed.stop();
     forget();
@@ -123,6 +139,7 @@ function forget(): void {
   vehicles.value = new Map();
   fences.value = new Map();
   events.clear();
+  suspected.value = new Map();
   positions.clear();
   positions.changed();
   inside.clear();
@@ -135,13 +152,16 @@ function hear(said: Said): void {
       if (said.part === 0) {
         positions.clear();
         inside.clear();
+        suspected.value = new Map();
       }
+      suspect(said.suspected);
       positions.put(said.vehicles);
       said.occupancy.forEach((stay) => inside.enter(stay));
       if (said.last) tell(positions.ids);
       break;
     case "delta":
       positions.put(said.vehicles);
+      suspect(said.suspected);
       said.removes?.forEach((id) => positions.remove(id));
       said.occupancy.leave.forEach((left) => inside.leave(left));
       said.occupancy.enter.forEach((stay) => inside.enter(stay));
@@ -166,6 +186,16 @@ function hear(said: Said): void {
       // of the connection, which has taken it in
       break;
   }
+}
+
+function suspect(news: readonly Suspected[]): void {
+  if (news.length === 0) return;
+  const now = new Map(suspected.peek());
+  for (const { vehicleId, event } of news) {
+    if (event) now.set(vehicleId, event);
+    else now.delete(vehicleId);
+  }
+  suspected.value = now;
 }
 
 /** Tells those who follow; vehicles that came may be new to us. */

@@ -24,6 +24,7 @@ function Shown() {
   if (!isReady.value) return null;
   if (!organization.value) return <Empty what={strings.organization.none} next="" />;
   const [path, ...parts] = route.value.parts;
-  const view = path === undefined ? VIEWS[0] : VIEWS.find((one) => one.path === path && one.isOffered());
-  return view ? <view.component parts={parts} /> : <Empty what={strings.view.unknown} next="" />;
+  const view = path === undefined ? VIEWS[0] : VIEWS.find((one) => one.path === path);
+  if (!view) return <Empty what={strings.view.unknown} next="" />;
+  return view.isOffered() ? <view.component parts={parts} /> : <Empty what={strings.view.notYours(view.title)} next={strings.view.notYoursNext} />;
 }

@@ -5,6 +5,7 @@ import type { FunctionComponent } from "preact";
 import { strings } from "../strings";
 import { may } from "../api/permissions";
 import { LiveView } from "./LiveView";
+import { OwnView } from "./OwnView";
 import { ReplayView } from "./replay/ReplayView";
 import { DriversView } from "./drivers/DriversView";
 import { FencesView } from "./fences/FencesView";
@@ -19,6 +20,8 @@ export interface View {
   readonly title: string;
   /** Whether the one signed in gets to see it. */
   readonly isOffered: () => boolean;
+  /** Whether the navigation has it; others are linked elsewhere. */
+  readonly isInNavigation?: false;
   /** Takes the parts of the address after `path`. */
   readonly component: FunctionComponent<{ parts: readonly string[] }>;
 }
@@ -32,4 +35,5 @@ export const VIEWS: readonly View[] = [
   { path: "trackers", title: strings.manage.trackers.title, isOffered: () => true, component: TrackersView },
   { path: "users", title: strings.manage.users.title, isOffered: () => may("listUsers"), component: UsersView },
   { path: "organization", title: strings.manage.organization.title, isOffered: () => true, component: OrganizationView },
+  { path: "me", title: strings.manage.users.own, isOffered: () => true, isInNavigation: false, component: OwnView },
 ];

@@ -4,6 +4,7 @@ import { type ReadonlySignal, type Signal, effect, untracked } from "@preact/sig
 
 import type { ShapeSpec } from "../../api/schema";
 import type { Fence } from "../../api/types";
+import { conventions } from "../../conventions";
 import { fences, inside } from "../../state/fleet";
 import { onTheme } from "../../state/theme";
 import { strings } from "../../strings";
@@ -58,6 +59,7 @@ export class DrawSession {
         const isOpen = desk.shape.value === null ? null : desk.openId.value;
         this.#map.setFences([...fences.value.values()].filter(({ id }) => id !== isOpen), (id) => occupied.has(id));
       }),
+      effect(() => this.#map.setUnits(conventions.value.isImperial)),
       effect(() => this.#look(fences.value.get(desk.openId.value ?? ""))),
       onTheme(() => {
         this.#end();

@@ -78,7 +78,7 @@ function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { 
       [words.dateOfBirth, driver.dateOfBirth && day(driver.dateOfBirth)],
       [words.license, `${words.licenseStatuses[licenseStatus]}${license ? ` · ${license.country} ${license.number}` : ""}`],
       [words.licenseCategories, license?.categories?.join(", ")],
-      [words.licenseExpires, license?.expiresAt && day(license.expiresAt)],
+      [words.licenseExpires, license && (license.expiresAt ? day(license.expiresAt) : words.licenseNoExpiry)],
     ]} />
   );
 }

@@ -2,7 +2,7 @@
 
 import { useState } from "preact/hooks";
 
-import { dayAndTime } from "../../format";
+import { dayAndTime, instantOf } from "../../format";
 import { Field, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 
@@ -34,8 +34,8 @@ export function EffectiveField({ now, isNew }: { now: string | null | undefined;
       </Field>
       {choice === "at" && (
         <input type="datetime-local" required aria-label={words.effectiveFrom} onInput={(event) => {
-          const instant = new Date(event.currentTarget.value);
-          draft.put("/effectiveFrom", Number.isNaN(instant.getTime()) ? undefined : instant.toISOString());
+          const { value } = event.currentTarget;
+          draft.put("/effectiveFrom", value === "" ? undefined : new Date(instantOf(value)).toISOString());
         }} />
       )}
     </>

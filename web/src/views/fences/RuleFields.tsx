@@ -1,6 +1,6 @@
 // How a fence turns positions into entries and exits: of one fence, or of those to come.
 
-import { CheckField, NumberField, Row } from "../../parts/form";
+import { CheckField, MeasureField, NumberField, Row } from "../../parts/form";
 import { strings } from "../../strings";
 
 const words = strings.manage.fences;
@@ -9,7 +9,7 @@ const words = strings.manage.fences;
 export function RuleFields({ of }: { of: string }) {
   return (
     <>
-      <Row><NumberField of={`${of}/exitMarginMeters`} label={words.exitMargin} required /><NumberField of={`${of}/speedLimitKmh`} label={words.speedLimit} /></Row>
+      <Row><MeasureField of={`${of}/exitMarginMeters`} quantity="length" label={words.exitMargin} required /><MeasureField of={`${of}/speedLimitKmh`} quantity="speed" label={words.speedLimit} /></Row>
       <Row><NumberField of={`${of}/minInsideSeconds`} label={words.minInside} required /><NumberField of={`${of}/minOutsideSeconds`} label={words.minOutside} required /></Row>
       <Row><NumberField of={`${of}/dwellAfterSeconds`} label={words.dwell} /><NumberField of={`${of}/maxGapSeconds`} label={words.maxGap} required /></Row>
       <CheckField of={`${of}/inferPassages`} label={words.infer} />

@@ -5,7 +5,7 @@ import type { Signal } from "@preact/signals";
 import type { Place, ShapeSpec } from "../../api/schema";
 import { corners } from "../../map/draw/rings";
 import type { Tool } from "../../map/draw/shape_drawing";
-import { NumberField, Row, useFormDraft } from "../../parts/form";
+import { MeasureField, NumberField, Row, useFormDraft } from "../../parts/form";
 import { strings } from "../../strings";
 import { CornersField } from "./CornersField";
 
@@ -35,7 +35,7 @@ export function ShapeFields({ tool, isNew }: { tool: Signal<Tool>; isNew: boolea
       {shape.type === "circle" && (
         <>
           <Row><NumberField of="/shape/center/latitude" label={words.latitude} required /><NumberField of="/shape/center/longitude" label={words.longitude} required /></Row>
-          <NumberField of="/shape/radiusMeters" label={words.radius} required />
+          <MeasureField of="/shape/radiusMeters" quantity="length" label={words.radius} required />
         </>
       )}
       {isPolygon && <CornersField />}

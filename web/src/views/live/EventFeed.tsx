@@ -2,10 +2,11 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 
-import type { Event } from "../../api/schema";
+import type { Event, FuelRecord } from "../../api/schema";
 import { Empty } from "../../parts/Empty";
-import { span, timeOfDay } from "../../format";
-import { fenceName } from "../../state/fleet";
+import { Time } from "../../parts/Time";
+import { measure, span } from "../../format";
+import { fenceName, suspected, vehicleName } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
 import { type Happening, happenings, mute, muted } from "./happenings";
@@ -23,8 +24,8 @@ export function EventFeed() {
     if (held.peek()) held.value = happenings.peek();
   });
   const shown = (held.value ?? current).slice(0, SHOWN);
-  const known = new Set(held.value?.map(({ last }) => last.id));
-  const waiting = held.value ? current.filter(({ last }) => !known.has(last.id)).length : 0;
+  const known = new Set(held.value?.map(idOf));
+  const waiting = held.value ? current.filter((one) => !known.has(idOf(one))).length : 0;
   const hold = () => { held.value ??= happenings.peek(); };
   const release = (event: PointerEvent | FocusEvent) => {
     const panel = event.currentTarget as HTMLElement;
@@ -39,8 +40,9 @@ export function EventFeed() {
       </header>
       <Muted />
       <div class="panel-body" tabIndex={0} role="group" aria-label={words.title} data-held={held.value !== null}>
+        <Suspects />
         {shown.length === 0 && <Empty what={muted.value.length > 0 ? words.allMuted : words.empty} next={words.emptyNext} />}
-        <ol class="events">{shown.map((each) => <Line key={each.visitId} {...each} />)}</ol>
+        <ol class="events">{shown.map((each) => ("fuel" in each ? <FuelLine key={each.key} record={each.fuel} /> : <Line {...each} />))}</ol>
       </div>
     </section>
   );
@@ -59,7 +61,43 @@ function Muted() {
   );
 }
 
-function Line({ last, entry, exit }: Happening) {
+/** What is found and not certain yet: nothing of it is stored. */
+function Suspects() {
+  const words = strings.events;
+  if (suspected.value.size === 0) return null;
+  return (
+    <ol class="events" aria-label={words.suspected}>
+      {[...suspected.value].map(([vehicleId, { type, volumeLiters, startedAt }]) => (
+        <li key={vehicleId} data-event={type} data-status="provisional">
+          <span class="event-shape" aria-hidden="true" />
+          <div class="event-what">
+            <a href={href("live", vehicleId)}>{vehicleName(vehicleId)}</a> {words.maybe[type]} <b>{measure("volume", volumeLiters)}</b>
+            <div class="event-when"><Time at={startedAt} /> · {words.notCertain}</div>
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function FuelLine({ record: { type, status, vehicleId, vehicleName, volumeLiters, startedAt } }: { record: FuelRecord }) {
+  const words = strings.events;
+  return (
+    <li data-event={type} data-status={status}>
+      <span class="event-shape" aria-hidden="true" />
+      <div class="event-what">
+        <a href={href("live", vehicleId)}>{vehicleName}</a> {words.words[type]} <b>{measure("volume", volumeLiters)}</b>
+        {status === "retracted" && <em> ({words.takenBack})</em>}
+        <div class="event-when"><Time at={startedAt} /></div>
+      </div>
+      <div class="event-actions">
+        <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(vehicleName)}>{words.replay}</a>
+      </div>
+    </li>
+  );
+}
+
+function Line({ last, entry, exit }: Extract<Happening, { last: Event }>) {
   const words = strings.events;
   return (
     <li data-event={last.type} data-status={last.status}>
@@ -68,8 +106,8 @@ function Line({ last, entry, exit }: Happening) {
         <a href={href("live", last.vehicleId)}>{last.vehicleName}</a> {words.words[last.type]} <b>{last.geofenceName}</b>
         {last.status === "retracted" && <em> ({words.takenBack})</em>}
         <div class="event-when">
-          {exit && entry && <><Time event={entry} /> → </>}
-          <Time event={last} />
+          {exit && entry && <><Time at={entry.occurredAt} /> → </>}
+          <Time at={last.occurredAt} />
           {exit && entry && <span> · {words.stay(span(Date.parse(exit.occurredAt) - Date.parse(entry.occurredAt)))}</span>}
         </div>
       </div>
@@ -81,6 +119,4 @@ function Line({ last, entry, exit }: Happening) {
   );
 }
 
-function Time({ event }: { event: Event }) {
-  return <time dateTime={event.occurredAt}>{timeOfDay(event.occurredAt)}</time>;
-}
+const idOf = (one: Happening): string => ("fuel" in one ? one.fuel.id : one.last.id);

@@ -5,7 +5,7 @@ import { useSignal } from "@preact/signals";
 import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { Panel } from "../../parts/Panel";
-import { byName, timeOfDay } from "../../format";
+import { byName, inFull } from "../../format";
 import { fenceName, fences, inside, vehicleName } from "../../state/fleet";
 import type { Stay } from "../../state/inside";
 import { href } from "../../state/route";
@@ -41,7 +41,7 @@ function Fence({ name, stays }: { name: string; stays: readonly Stay[] }) {
         {shown.map(({ vehicleId, enteredAt }) => (
           <li key={vehicleId}>
             <a href={href("live", vehicleId)}>{vehicleName(vehicleId)}</a>
-            <Age at={enteredAt} title={(at) => words.since(timeOfDay(at))} />
+            <Age at={enteredAt} title={(at) => words.since(inFull(at))} />
           </li>
         ))}
       </ul>

@@ -3,9 +3,10 @@
 import { Age } from "../../parts/Age";
 import { Empty } from "../../parts/Empty";
 import { VirtualTable } from "../../parts/VirtualTable";
+import { amount, unit } from "../../format";
 import { positions, vehicleName } from "../../state/fleet";
 import { href } from "../../state/route";
-import { standing } from "../../state/standing";
+import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
 import { type Column, listed, order, search, sortBy } from "./listing";
 
@@ -39,7 +40,7 @@ function Head() {
     </th>
   );
   const words = strings.vehicles;
-  return <tr>{cell("name", words.name)}{cell("state", words.state)}{cell("speed", words.speed, "number")}{cell("age", words.age, "number")}</tr>;
+  return <tr>{cell("name", words.name)}{cell("state", words.state)}{cell("speed", unit("speed"), "number")}{cell("age", words.age, "number")}</tr>;
 }
 
 function Row({ id, index, isChosen }: { id: string; index: number; isChosen: boolean }) {
@@ -47,12 +48,12 @@ function Row({ id, index, isChosen }: { id: string; index: number; isChosen: boo
   const row = positions.row(id);
   if (row === undefined) return null;
   const state = standing(row);
-  const speed = positions.speedsKmh[row] ?? NaN;
+  const speed = speedNow(row);
   return (
     <tr aria-rowindex={index + 2} data-chosen={isChosen}>
       <th scope="row"><a href={href("live", id)} aria-current={isChosen ? "true" : undefined}>{vehicleName(id)}</a></th>
       <td data-standing={state}>{strings.vehicles.states[state]}</td>
-      <td class="number">{Number.isNaN(speed) ? "" : speed.toFixed(0)}</td>
+      <td class="number">{Number.isNaN(speed) ? "" : amount("speed", speed)}</td>
       <td class="number"><Age at={positions.receivedAt[row] ?? 0} /></td>
     </tr>
   );

@@ -2,18 +2,16 @@
 
 import { computed, signal } from "@preact/signals";
 
-import type { Event } from "../../api/schema";
+import type { Event, FuelRecord } from "../../api/schema";
+import { isOfFuel } from "../../api/types";
 import { events } from "../../state/fleet";
 
 const KEY = "waypost.muted";
 
-/** A stay as far as it is known: what happened last decides its place. */
-export interface Happening {
-  readonly visitId: string;
-  readonly last: Event;
-  readonly entry?: Event;
-  readonly exit?: Event;
-}
+/** A stay as far as it is known, what happened last deciding its place; or a refuel or drain. */
+export type Happening =
+  | { readonly key: string; readonly last: Event; readonly entry?: Event; readonly exit?: Event }
+  | { readonly key: string; readonly fuel: FuelRecord };
 
 function kept(): readonly string[] {
   try {
@@ -36,13 +34,14 @@ export function mute(fenceId: string, isMuted: boolean): void {
 /** What happened, newest first. */
 export const happenings = computed<readonly Happening[]>(() => {
   const silent = new Set(muted.value);
-  const byVisit = new Map<string, Happening>();
+  const byKey = new Map<string, Happening>();
   for (const event of events.list.value) {
-    if (silent.has(event.geofenceId)) continue;
-    const known = byVisit.get(event.visitId);
-    const end = event.type === "dwell" ? {} : { [event.type]: event };
-    // newest first: the first of a stay is the last that happened, and gives it its place
-    byVisit.set(event.visitId, { visitId: event.visitId, last: event, ...end, ...known });
+    if (isOfFuel(event)) byKey.set(event.id, { key: event.id, fuel: event });
+    else if (!silent.has(event.geofenceId)) {
+      const end = event.type === "dwell" ? {} : { [event.type]: event };
+      // newest first: the first of a stay is the last that happened, and gives it its place
+      byKey.set(event.visitId, { key: event.visitId, last: event, ...end, ...byKey.get(event.visitId) });
+    }
   }
-  return [...byVisit.values()];
+  return [...byKey.values()];
 });

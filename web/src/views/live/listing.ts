@@ -4,7 +4,7 @@ import { computed, signal } from "@preact/signals";
 
 import { byName } from "../../format";
 import { positions, vehicleName, vehicles } from "../../state/fleet";
-import { STANDINGS, type Standing, standings } from "../../state/standing";
+import { STANDINGS, type Standing, speedNow, standings } from "../../state/standing";
 
 export type Kind = "all" | "moving" | "stopped" | "silent";
 export type Column = "name" | "state" | "speed" | "age";
@@ -41,7 +41,7 @@ const found = computed<readonly string[]>(() => {
 /** What a column sorts by; rows without it come last. */
 function key(column: Exclude<Column, "name">, row: number): number {
   if (column === "state") return STANDINGS.indexOf(STANDINGS[standings.value[row] ?? 0] ?? "unknown");
-  if (column === "speed") return positions.speedsKmh[row] ?? NaN;
+  if (column === "speed") return speedNow(row);
   return -(positions.receivedAt[row] ?? NaN);
 }
 

@@ -1,11 +1,12 @@
 // Where the chosen vehicle went in the last half hour, and goes on going.
 
-import { type ReadonlySignal, effect, signal, untracked } from "@preact/signals";
+import { type ReadonlySignal, computed, effect, signal, untracked } from "@preact/signals";
 
 import { api } from "../../api/client";
+import { reached } from "../../api/reach";
 import type { Point } from "../../map/geodesic";
 import { now } from "../../state/clock";
-import { positions, scope } from "../../state/fleet";
+import { positions, scope, vehicles } from "../../state/fleet";
 import { notice } from "../../state/notices";
 
 const BACK_MS = 30 * 60_000;
@@ -15,12 +16,14 @@ const MOST_FIXES = 1000;
 /** The trail as a signal, until `stop` is called. */
 export function followTrail(chosen: ReadonlySignal<string | null>): { readonly points: ReadonlySignal<readonly Point[]>; readonly stop: () => void } {
   const points = signal<readonly Point[]>([]);
+  const isKnown = computed(() => chosen.value !== null && vehicles.value.has(chosen.value));
   const ends = [
     effect(() => {
       const id = chosen.value;
+      reached.value;
       let isChosen = true;
       points.value = [];
-      if (id) untracked(() => load(id)).then((before) => {
+      if (id && isKnown.value) untracked(() => load(id)).then((before) => {
         if (isChosen) points.value = [...before, ...points.peek()];
       }, notice);
       return () => { isChosen = false; };

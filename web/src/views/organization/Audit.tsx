@@ -4,6 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useId } from "preact/hooks";
 
 import { all, api } from "../../api/client";
+import { reached } from "../../api/reach";
 import type { AuditEntry } from "../../api/schema";
 import { dayAndTime } from "../../format";
 import { Empty } from "../../parts/Empty";
@@ -28,13 +29,14 @@ export function Audit() {
     after.value = pagination.hasNextPage ? (pagination.endCursor ?? null) : null;
   };
   useSignalEffect(() => {
-    load().catch(notice);
+    reached.value;
+    if (entries.peek() === null) load().catch(notice);
     const lists = [
       all((page) => api.get("/v1/users", { query: { ...page, ...scope.peek() } })),
       all((page) => api.get("/v1/drivers", { query: { ...page, ...scope.peek() } })),
     ] as const;
     Promise.all(lists)
-      .then((found) => { people.value = new Map(found.flat().map(({ id, firstName, lastName }) => [id, `${firstName} ${lastName}`])); })
+      .then((lists) => { people.value = new Map(lists.flat().map(({ id, firstName, lastName }) => [id, `${firstName} ${lastName}`])); })
       .catch(notice);
   });
   return (

@@ -65,7 +65,7 @@ function Settings({ organization: shown }: { organization: Organization }) {
       <TextField of="/address" label={words.address} />
       <Row>
         <TextField of="/settings/timezone" label={words.timezone} hint={words.timezoneHint} required />
-        <TextField of="/settings/locale" label={words.locale} required />
+        <TextField of="/settings/locale" label={words.locale} hint={words.localeHint} required />
         <SelectField of="/settings/units" label={words.units} options={words.unitsWords} />
       </Row>
       <Group title={words.liveness} open><Row><NumberField of="/settings/staleAfterSeconds" label={words.stale} required /><NumberField of="/settings/offlineAfterSeconds" label={words.offline} required /></Row></Group>

@@ -1,6 +1,6 @@
 // Play, pause, how fast, what time it is; the file for other programs.
 
-import { timeOfDay } from "../../format";
+import { measure, timeOfDay } from "../../format";
 import { strings } from "../../strings";
 import type { Day } from "./ReplayView";
 import { download, gpx } from "./gpx";
@@ -21,7 +21,7 @@ export function Controls({ day, playback }: { day: Day; playback: Playback }) {
       </label>
       <Moment day={day} playback={playback} />
       <span class="grow" />
-      <span class="quiet">{words.summary(day.track.count, kilometers(day.track).toFixed(1))}</span>
+      <span class="quiet">{words.summary(day.track.count, measure("distance", kilometers(day.track)))}</span>
       <button type="button" onClick={save}>{words.gpx}</button>
     </div>
   );
@@ -33,7 +33,7 @@ function Moment({ day, playback }: { day: Day; playback: Playback }) {
   return (
     <p class="replay-moment">
       <time dateTime={new Date(at).toISOString()}>{timeOfDay(at)}</time>
-      <span class="quiet">{Number.isNaN(speed) ? "" : strings.detail.kmh(speed)}</span>
+      <span class="quiet">{Number.isNaN(speed) ? "" : measure("speed", speed)}</span>
     </p>
   );
 }

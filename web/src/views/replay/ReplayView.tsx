@@ -4,6 +4,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 
 import { api } from "../../api/client";
+import { reached } from "../../api/reach";
 import type { Columns, Event } from "../../api/schema";
 import { byName, dayOf, startOfDay } from "../../format";
 import { Empty } from "../../parts/Empty";
@@ -84,9 +85,11 @@ function Shown({ id, day, at }: { id: string; day: string; at: number }) {
   const wanted = useRef(at);
   wanted.current = at;
 
-  useEffect(() => {
+  useSignalEffect(() => {
     let isGone = false;
     const ended = () => isGone;
+    reached.value;
+    if (loaded.peek()) return;
     load(id, day, (count) => { fixes.value = count; }).then((found) => {
       if (ended()) return;
       const { times, count } = found.track;
@@ -96,9 +99,9 @@ function Shown({ id, day, at }: { id: string; day: string; at: number }) {
     loadFuel(id, from, to).then((columns) => { if (!ended()) fuel.value = columns; }, notice);
     return () => {
       isGone = true;
-      playback.pause();
     };
-  }, []);
+  });
+  useEffect(() => () => playback.pause(), []);
   useEffect(() => { if (!Number.isNaN(at) && loaded.peek()) playback.seek(at); }, [at]);
 
   const found = loaded.value;
@@ -108,7 +111,7 @@ function Shown({ id, day, at }: { id: string; day: string; at: number }) {
     <div class="replay-day" data-replay="ready" data-fixes={found.track.count}>
       <ReplayMap id={id} day={found} playback={playback} />
       <div class="replay-side">
-        <Happened day={found} playback={playback} />
+        <Happened day={found} fuel={fuel.value} playback={playback} />
         {fuel.value && fuel.value.recordedAt.length > 0 && <Tank columns={fuel.value} name={found.name} playback={playback} />}
       </div>
       <div class="replay-time">

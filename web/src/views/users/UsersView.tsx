@@ -5,8 +5,9 @@ import { useSignal } from "@preact/signals";
 import { all, api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { CreateUserBody, Role, UpdateUserBody, User } from "../../api/schema";
-import { me } from "../../api/session";
+import { knowSelf, me } from "../../api/session";
 import { dayAndTime } from "../../format";
+import { ConventionFields } from "../../parts/ConventionFields";
 import { Desk, Detail, Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
 import { Form, Row, SelectField, TextField, useDraft } from "../../parts/form";
@@ -75,7 +76,8 @@ function UserDetail({ user, reload, say }: { user: User; reload: () => Promise<v
   const isAsking = useSignal(false);
   const path = { id: user.id };
   const put = async (body: UpdateUserBody) => {
-    await api.put("/v1/users/{id}", { path, query: {}, body });
+    const changed = await api.put("/v1/users/{id}", { path, query: {}, body });
+    if (changed.id === me.value?.id) knowSelf(changed);
     await reload();
     say(strings.manage.form.saved);
   };
@@ -99,13 +101,14 @@ function UserDetail({ user, reload, say }: { user: User; reload: () => Promise<v
 }
 
 function UserForm({ user, put }: { user: User; put: (body: UpdateUserBody) => Promise<void> }) {
-  const { firstName, lastName, phone, role } = user;
-  const draft = useDraft(() => ({ firstName, lastName, phone, role }), user.updatedAt);
+  const { firstName, lastName, phone, timezone, locale, role } = user;
+  const draft = useDraft(() => ({ firstName, lastName, phone, timezone, locale, role }), user.updatedAt);
   return (
     <Form draft={draft} label={fullName(user)} action={strings.manage.form.save} work={() => put(draft.changes() as UpdateUserBody)}>
       <Facts facts={[[words.email, user.email], [words.status, words.statuses[user.status]]]} />
       <Row><TextField of="/firstName" label={words.firstName} required /><TextField of="/lastName" label={words.lastName} required /></Row>
       <TextField of="/phone" label={words.phone} type="tel" />
+      <ConventionFields />
       {user.role in ROLES && user.id !== me.value?.id && <SelectField of="/role" label={words.role} options={ROLES} hint={roleHint(draft.at("/role"))} />}
     </Form>
   );

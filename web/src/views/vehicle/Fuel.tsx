@@ -4,7 +4,7 @@ import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
 import type { Columns } from "../../api/schema";
-import { liters, timeOfDay } from "../../format";
+import { measure, moment } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { scope, vehicleName } from "../../state/fleet";
 import { strings } from "../../strings";
@@ -35,7 +35,7 @@ export function Fuel({ id }: { id: string }) {
     <section class="vehicle-part">
       <header class="part-head">
         <h3>{words.fuel}</h3>
-        {now != null && <span class="quiet">{words.fuelNow(liters(now))}</span>}
+        {now != null && <span class="quiet">{words.fuelNow(measure("volume", now))}</span>}
         <span class="grow" />
         <select aria-label={words.fuelRange} value={range} onChange={(event) => { range.value = event.currentTarget.value as Range; }}>
           {(Object.keys(RANGES) as Range[]).map((each) => <option key={each} value={each}>{words.ranges[each]}</option>)}
@@ -51,5 +51,5 @@ export function Fuel({ id }: { id: string }) {
 function FuelEvent({ type, startedAt, volumeLiters }: Columns["events"][number]) {
   const words = strings.detail;
   const say = type === "refuel" ? words.refuel : words.drain;
-  return <li data-fuel={type}>{say(liters(volumeLiters), timeOfDay(startedAt))}</li>;
+  return <li data-fuel={type}>{say(measure("volume", volumeLiters), moment(startedAt))}</li>;
 }

@@ -1,4 +1,4 @@
-// Litres over time: what was read, what was smoothed, marks for what came in and went out. Drag to look closer,
+// Fuel over time: what was read, what was smoothed, marks for what came in and went out. Drag to look closer,
 // double-click to see all; the cursor is the one of whatever else shows the same time.
 
 import { useSignalEffect } from "@preact/signals";
@@ -6,7 +6,9 @@ import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 
 import type { Columns } from "../../api/schema";
-import { liters } from "../../format";
+import { conventions } from "../../conventions";
+import { date, dayAndTime, dayOf, hourOfDay, shown, unit } from "../../format";
+import { decimal } from "../../numbers";
 import { theme } from "../../state/theme";
 import { strings } from "../../strings";
 
@@ -34,7 +36,7 @@ export function FuelChart({ columns, label, at, onSeek }: Props) {
     let isGone = false;
     void Promise.all([import("uplot"), import("uplot/dist/uPlot.min.css")]).then(([{ default: Plot }]) => {
       if (isGone) return;
-      const options = optionsFor(columns, element.clientWidth, { seek: (time) => seek.current?.(time), moment: () => moment.current });
+      const options = optionsFor(Plot, columns, element.clientWidth, { seek: (time) => seek.current?.(time), moment: () => moment.current });
       chart.current = new Plot(options, dataOf(columns), element);
     });
     const watch = new ResizeObserver(() => chart.current?.setSize({ width: element.clientWidth, height: HEIGHT_PIXELS }));
@@ -46,7 +48,7 @@ export function FuelChart({ columns, label, at, onSeek }: Props) {
       chart.current = null;
     };
   };
-  useEffect(draw, [columns, theme.value]);
+  useEffect(draw, [columns, theme.value, conventions.value]);
   useEffect(() => chart.current?.redraw(false), [at]);
   useSignalEffect(() => { theme.value; });
   return <div ref={container} class="chart" role="img" aria-label={label} />;
@@ -55,7 +57,8 @@ export function FuelChart({ columns, label, at, onSeek }: Props) {
 const seconds = (time: string): number => Date.parse(time) / 1000;
 
 function dataOf({ recordedAt, levelRawLiters, levelLiters }: Columns): uPlot.AlignedData {
-  return [recordedAt.map(seconds), [...levelRawLiters], [...levelLiters]];
+  const levels = (liters: readonly (number | null)[]) => liters.map((level) => (level === null ? null : shown("volume", level)));
+  return [recordedAt.map(seconds), levels(levelRawLiters), levels(levelLiters)];
 }
 
 interface Links {
@@ -63,20 +66,25 @@ interface Links {
   readonly moment: () => number | undefined;
 }
 
-function optionsFor(columns: Columns, width: number, links: Links): uPlot.Options {
+const localZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** Where a day begins, its date; else the hour. Seconds since 1970. */
+const timeMark = (at: number): string => (dayOf(at * 1000) === dayOf(at * 1000 - 1) ? hourOfDay(at * 1000) : date(at * 1000));
+
+function optionsFor(Plot: typeof uPlot, columns: Columns, width: number, links: Links): uPlot.Options {
   const color = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const axis = { stroke: color("--quiet"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: "11px system-ui" };
   const words = strings.detail;
-  const value = (_: uPlot, level: number | null) => (level == null ? "" : `${liters(level)} L`);
+  const value = (_: uPlot, level: number | null) => (level == null ? "" : `${decimal(level, 1)} ${unit("volume")}`);
   return {
     width,
     height: HEIGHT_PIXELS,
     cursor: { drag: { x: true, y: false }, points: { size: 6 } },
     legend: { live: true },
     scales: { y: { range: (_, low, high) => [Math.max(0, low - 5), high + 5] } },
-    axes: [{ ...axis, space: 70 }, { ...axis, size: 38, values: (_, levels) => levels.map((level) => String(level)) }],
+    tzDate: (at) => Plot.tzDate(new Date(at * 1000), conventions.peek().timeZone ?? localZone),
+    axes: [{ ...axis, space: 70, values: (_, times) => times.map(timeMark) }, { ...axis, size: 38, values: (_, levels) => levels.map((level) => decimal(level, 1)) }],
     series: [
-      {},
+      { value: (_, at) => (at == null ? "" : dayAndTime(at * 1000)) },
       { label: words.levelRead, stroke: color("--line"), width: 1, points: { show: false }, value },
       { label: words.levelSmooth, stroke: color("--accent"), fill: `${color("--accent")}1f`, width: 2, points: { show: false }, value },
     ],

@@ -4,14 +4,16 @@ import { useSignal } from "@preact/signals";
 import { useId, useLayoutEffect } from "preact/hooks";
 
 import { api } from "../../api/client";
-import { sentence } from "../../api/problem";
+import { Problem, sentence } from "../../api/problem";
 import type { VehicleOut } from "../../api/schema";
-import { timeOfDay } from "../../format";
+import { date, measure, span } from "../../format";
 import { Age } from "../../parts/Age";
+import { Time } from "../../parts/Time";
 import { useAnswer } from "../../parts/answer";
-import { fenceName, inside, positions, scope, vehicleName } from "../../state/fleet";
+import { now } from "../../state/clock";
+import { fenceName, inside, positions, scope, vehicleName, vehicles } from "../../state/fleet";
 import { href } from "../../state/route";
-import { standing } from "../../state/standing";
+import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
 import { Curl } from "./Curl";
 import { Fuel } from "./Fuel";
@@ -20,23 +22,25 @@ import { Visits } from "./Visits";
 export function VehiclePanel({ id }: { id: string }) {
   const title = useId();
   const fault = useSignal("");
-  const vehicle = useAnswer(() => api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value }), (problem) => { fault.value = sentence(problem); });
+  const vehicle = useAnswer(() => api.get("/v1/vehicles/{id}", { path: { id }, query: scope.value }), (problem) => { fault.value = problem instanceof Problem && problem.status === 404 ? strings.detail.unknown : sentence(problem); });
   // whoever comes by keyboard goes on reading here
   useLayoutEffect(() => { document.getElementById(title)?.focus({ preventScroll: true }); }, []);
   const words = strings.detail;
+  // there may be an answer after all, once the server is found again
+  const isMissing = fault.value !== "" && vehicle.value === null;
   return (
     <section class="panel vehicle" aria-labelledby={title} onKeyDown={(event) => { if (event.key === "Escape") location.hash = href("live"); }}>
       <header class="panel-head">
-        <h2 id={title} tabIndex={-1}>{vehicleName(id)}</h2>
+        <h2 id={title} tabIndex={-1}>{isMissing && !vehicles.value.has(id) ? strings.manage.vehicles.vehicle : vehicleName(id)}</h2>
         <span class="grow" />
         <a class="close" href={href("live")} aria-label={words.close}>✕</a>
       </header>
       <div class="panel-body" tabIndex={0} role="group" aria-labelledby={title}>
-        {fault.value ? <p class="vehicle-part" role="alert">{fault.value}</p> : (
+        {isMissing ? <p class="vehicle-part" role="alert">{fault.value}</p> : (
           <>
             <Now id={id} vehicle={vehicle.value} />
-            <Fuel id={id} />
-            <Visits id={id} />
+            {vehicle.value && <Fuel id={id} />}
+            {vehicle.value && <Visits id={id} />}
             <p class="vehicle-part"><a href={href("replay", id)}>{words.replay}</a></p>
             <Curl id={id} />
           </>
@@ -58,7 +62,7 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
         <dt>{words.inside}</dt>
         <dd><Inside id={id} /></dd>
         <dt>{words.driver}</dt>
-        <dd>{driver ? <>{driver.firstName} {driver.lastName} <span class="quiet">{words.since(new Date(driver.startedAt).toLocaleDateString())}</span></> : words.noDriver}</dd>
+        <dd>{driver ? <>{driver.firstName} {driver.lastName} <span class="quiet">{words.since(date(driver.startedAt))}</span></> : words.noDriver}</dd>
         {vehicle?.plate && <><dt>{words.plate}</dt><dd>{vehicle.plate.number}</dd></>}
       </dl>
     </div>
@@ -69,26 +73,33 @@ function Now({ id, vehicle }: { id: string; vehicle: VehicleOut | null }) {
 function Fix({ row }: { row: number }) {
   const words = strings.detail;
   const state = standing(row);
-  const speed = positions.speedsKmh[row] ?? NaN;
   const heading = positions.headingsDegrees[row] ?? NaN;
   const [latitude, longitude] = [positions.latitudes[row] ?? 0, positions.longitudes[row] ?? 0];
   return (
     <>
       <p class="vehicle-state">
         <span class="chip" data-standing={state}>{strings.vehicles.states[state]}</span>
-        <b class="vehicle-speed">{Number.isNaN(speed) ? "" : words.kmh(speed)}</b>
+        <Speed row={row} />
       </p>
       <dl class="vehicle-facts">
         <dt>{words.heard}</dt>
         <dd><Age at={positions.receivedAt[row] ?? 0} /></dd>
         <dt>{words.fixAt}</dt>
-        <dd>{timeOfDay(positions.recordedAt[row] ?? 0)}</dd>
+        <dd><Time at={positions.recordedAt[row] ?? 0} /></dd>
         {!Number.isNaN(heading) && <><dt>{words.heading}</dt><dd>{words.degrees(heading, words.compass[Math.round(heading / 45) % 8] ?? "")}</dd></>}
         <dt>{words.position}</dt>
         <dd>{latitude.toFixed(5)}, {longitude.toFixed(5)}</dd>
       </dl>
     </>
   );
+}
+
+/** How fast it is; of a vehicle that is not heard of, how fast it was, and when. */
+function Speed({ row }: { row: number }) {
+  const speed = positions.speedsKmh[row] ?? NaN;
+  if (Number.isNaN(speed)) return null;
+  if (!Number.isNaN(speedNow(row))) return <b class="vehicle-speed">{measure("speed", speed)}</b>;
+  return <span class="quiet">{strings.detail.speedBefore(measure("speed", speed), span(now.value - (positions.recordedAt[row] ?? 0)))}</span>;
 }
 
 function Inside({ id }: { id: string }) {

@@ -3,8 +3,9 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 
 import { api } from "../../api/client";
-import { dayOf, span, startOfDay, timeOfDay } from "../../format";
+import { dayOf, isToday, span, startOfDay } from "../../format";
 import { useAnswer } from "../../parts/answer";
+import { Time } from "../../parts/Time";
 import { events, scope } from "../../state/fleet";
 import { href } from "../../state/route";
 import { strings } from "../../strings";
@@ -24,15 +25,17 @@ export function Visits({ id }: { id: string }) {
     return api.get("/v1/visits", { query });
   });
   const words = strings.detail;
+  // a stay from before that goes on stands under Inside, with its age
+  const ofToday = visits.value?.data.filter(({ enteredAt, exitedAt }) => isToday(enteredAt) || (exitedAt && isToday(exitedAt)));
   return (
     <section class="vehicle-part">
       <h3>{words.visits}</h3>
-      {visits.value?.data.length === 0 && <p class="quiet">{words.noVisits}</p>}
+      {ofToday?.length === 0 && <p class="quiet">{words.noVisits}</p>}
       <ol class="visits">
-        {visits.value?.data.map((visit) => (
+        {ofToday?.map((visit) => (
           <li key={visit.id}>
             <a href={`${href("replay", id)}?at=${visit.enteredAt}`}>{visit.geofenceName}</a>
-            <span class="quiet">{timeOfDay(visit.enteredAt)} – {visit.exitedAt ? timeOfDay(visit.exitedAt) : words.stillInside}</span>
+            <span class="quiet"><Time at={visit.enteredAt} /> – {visit.exitedAt ? <Time at={visit.exitedAt} /> : words.stillInside}</span>
             <span class="number">{visit.exitedAt ? span(Date.parse(visit.exitedAt) - Date.parse(visit.enteredAt)) : ""}</span>
           </li>
         ))}

@@ -5,6 +5,7 @@ import { useSignal } from "@preact/signals";
 import { api } from "../../api/client";
 import { may } from "../../api/permissions";
 import type { VehicleOut } from "../../api/schema";
+import { type Quantity, measure } from "../../format";
 import { useAnswer } from "../../parts/answer";
 import { Facts } from "../../parts/Desk";
 import { Confirm } from "../../parts/Dialog";
@@ -64,16 +65,18 @@ function VehicleFacts({ vehicle: { plate, driver, fuel, tracking, ...vehicle } }
       [words.color, vehicle.color],
       [words.vin, vehicle.vin],
       [words.fuelKind, fuel && words.fuelKinds[fuel.kind]],
-      [words.tank, fuel?.tankCapacityLiters],
-      [words.norm, fuel?.normLitersPer100Km],
+      [words.tank, measured("volume", fuel?.tankCapacityLiters)],
+      [words.norm, measured("consumption", fuel?.normLitersPer100Km)],
       [words.interval, tracking?.intervalSeconds],
       [words.stoppedInterval, tracking?.stoppedIntervalSeconds],
-      [words.maxSpeed, tracking?.maxSpeedKmh],
-      [words.overspeed, tracking?.overspeedKmh],
-      [words.maxAccuracy, tracking?.maxAccuracyMeters],
+      [words.maxSpeed, measured("speed", tracking?.maxSpeedKmh)],
+      [words.overspeed, measured("speed", tracking?.overspeedKmh)],
+      [words.maxAccuracy, measured("length", tracking?.maxAccuracyMeters)],
     ]} />
   );
 }
+
+const measured = (quantity: Quantity, value: number | null | undefined) => (value == null ? null : measure(quantity, value));
 
 function Trackers({ vehicle }: { vehicle: VehicleOut }) {
   const trackers = useAnswer(() => api.get("/v1/trackers", { query: { ...scope.peek(), vehicleId: [vehicle.id] } }));

@@ -2,7 +2,7 @@
 
 import { api } from "../../api/client";
 import type { CreateVehicleBody, NewTracker, UpdateVehicleBody, VehicleOut } from "../../api/schema";
-import { Form, Group, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { Form, Group, MeasureField, type Members, NumberField, Row, SelectField, TextField, useDraft } from "../../parts/form";
 import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
 
@@ -19,12 +19,14 @@ interface Props {
 export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
   const draft = useDraft(() => initial(vehicle), vehicle?.updatedAt);
   const save = async () => {
-    const body = sent(draft.changes());
     if (vehicle) {
-      await api.put("/v1/vehicles/{id}", { path: { id: vehicle.id }, query: scope.peek(), body: body as UpdateVehicleBody });
+      const body = sent(draft.changes()) as UpdateVehicleBody;
+      await api.put("/v1/vehicles/{id}", { path: { id: vehicle.id }, query: scope.peek(), body });
       await onSaved(vehicle.id);
       return;
     }
+    // all that the form shows, so that what was seen is what is saved, whatever the server would take for what is left out
+    const body = sent(draft.value.peek());
     const made = await api.post("/v1/vehicles", { body: { ...body, ...scope.peek() } as unknown as CreateVehicleBody });
     if (made.tracker) onToken?.(made.tracker);
     await onSaved(made.id);
@@ -40,18 +42,18 @@ export function VehicleForm({ vehicle, onSaved, onToken, onCancel }: Props) {
       <TextField of="/vin" label={words.vin} />
       <Group title={words.fuel}>
         <SelectField of="/fuel/kind" label={words.fuelKind} options={words.fuelKinds} />
-        <Row><NumberField of="/fuel/tankCapacityLiters" label={words.tank} /><NumberField of="/fuel/normLitersPer100Km" label={words.norm} /></Row>
+        <Row><MeasureField of="/fuel/tankCapacityLiters" quantity="volume" label={words.tank} /><MeasureField of="/fuel/normLitersPer100Km" quantity="consumption" label={words.norm} /></Row>
       </Group>
       <Group title={words.tracking}>
         <Row><NumberField of="/tracking/intervalSeconds" label={words.interval} required /><NumberField of="/tracking/stoppedIntervalSeconds" label={words.stoppedInterval} required /></Row>
-        <Row><NumberField of="/tracking/maxSpeedKmh" label={words.maxSpeed} /><NumberField of="/tracking/overspeedKmh" label={words.overspeed} /></Row>
-        <NumberField of="/tracking/maxAccuracyMeters" label={words.maxAccuracy} />
+        <Row><MeasureField of="/tracking/maxSpeedKmh" quantity="speed" label={words.maxSpeed} /><MeasureField of="/tracking/overspeedKmh" quantity="speed" label={words.overspeed} /></Row>
+        <MeasureField of="/tracking/maxAccuracyMeters" quantity="length" label={words.maxAccuracy} />
       </Group>
     </Form>
   );
 }
 
-/** What a vehicle has at first, as src/domain/vehicle has it, so that the form shows what will be. */
+/** What the form of a new vehicle shows at first. */
 const NEW = {
   category: "car", status: "active", fuel: { kind: "unknown" },
   tracking: { intervalSeconds: 10, stoppedIntervalSeconds: 300, maxSpeedKmh: 250, maxAccuracyMeters: 200, overspeedKmh: null },
