@@ -5,6 +5,7 @@
 
 mod arrows;
 mod circles;
+mod effects;
 mod source;
 mod style;
 
@@ -68,6 +69,18 @@ fn no_two_folders_know_each_other() {
 fn code_looks_like_the_house() {
     let violations: Vec<Violation> = rust_sources().iter().flat_map(style::violations).collect();
     assert_kept(&violations);
+}
+
+#[test]
+fn every_setting_is_read() {
+    let unread = effects::unread_settings(&rust_sources());
+    assert!(unread.is_empty(), "settings that nothing reads: {unread:?}");
+}
+
+#[test]
+fn whatever_is_set_has_its_effect_where_the_table_says() {
+    let wrong = effects::without_effect(&rust_sources(), &source::files_below(root()));
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
