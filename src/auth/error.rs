@@ -45,8 +45,8 @@ pub enum AuthError {
     /// Too many failed sign-ins; try again after so many seconds.
     #[error("too many failed sign-ins")]
     TooManyAttempts(u64),
-    /// Too many passwords wait to be checked.
-    #[error("too many passwords wait to be checked")]
+    /// Too many passwords wait to be checked, or tickets to be used.
+    #[error("too many passwords wait to be checked, or tickets to be used")]
     Busy,
     /// The store failed.
     #[error("the store failed")]

@@ -103,7 +103,7 @@ permissions! {
     AssignDrivers      [SuperAdmin Admin OrgAdmin Dispatcher] With(&[DriversWrite]), Write;
     /// Lock and unlock drivers.
     LockDrivers        [SuperAdmin Admin OrgAdmin] With(&[DriversWrite]), Write;
-    /// See vehicles and where they are.
+    /// See vehicles; where they are and what else is live of them has rights of its own.
     ReadVehicles       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]), Read;
     /// Make, change and delete vehicles.
     WriteVehicles      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]), Write;
@@ -111,7 +111,7 @@ permissions! {
     ReadTrackers       [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[VehiclesRead]), Read;
     /// Make, change and delete trackers, and their tokens.
     WriteTrackers      [SuperAdmin Admin OrgAdmin] With(&[VehiclesWrite]), Write;
-    /// See geofences.
+    /// See geofences, and how many vehicles are in each; which ones takes `ReadEvents`.
     ReadGeofences      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[GeofencesRead]), Read;
     /// Make, change, delete and import geofences.
     WriteGeofences     [SuperAdmin Admin OrgAdmin Dispatcher] With(&[GeofencesWrite]), Write;
@@ -123,8 +123,10 @@ permissions! {
     ReadPositions      [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead]), Read;
     /// See who changed what.
     ReadAudit          [SuperAdmin Admin OrgAdmin] Never, Read;
-    /// Watch the live feed: positions of all vehicles as they come.
-    WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead]), Read;
+    /// See where vehicles are now: in the live feed, and as `live` of a vehicle.
+    ReadLivePositions  [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead]), Read;
+    /// Open the live feed. Each of its topics takes a right of its own.
+    WatchLive          [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[PositionsRead, EventsRead, FuelRead]), Read;
     /// Report positions for the trackers of an organization; a tracker reports its own by its own token.
     IngestPositions    [] With(&[PositionsIngest]), Track;
 }

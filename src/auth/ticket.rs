@@ -6,31 +6,39 @@ use std::sync::{Mutex, PoisonError};
 use waypost_actors::model::Timestamp;
 
 use super::caller::Caller;
+use super::error::AuthError;
 use super::secret::{self, Hash};
 
 /// How long a ticket is good, in seconds.
 pub const LIFETIME_SECONDS: i64 = 30;
-/// Tickets outstanding at most; beyond, the oldest goes.
-const MOST: usize = 10_000;
+/// Tickets outstanding of one caller; beyond, the caller's own oldest goes.
+const OF_ONE: usize = 20;
+/// Tickets outstanding at most; beyond, none is issued.
+const MOST: usize = 50_000;
 
 /// The tickets outstanding. They live in memory: a restart closes every socket anyway.
 #[derive(Default)]
 pub struct Tickets(Mutex<HashMap<Hash, (Caller, Timestamp)>>);
 
 impl Tickets {
-    /// A ticket for somebody, good until the instant returned with it.
-    pub fn issue(&self, caller: Caller, now: Timestamp) -> (String, Timestamp) {
+    /// A ticket for somebody, good until the instant returned with it. Costs nobody else theirs.
+    pub fn issue(&self, caller: Caller, now: Timestamp) -> Result<(String, Timestamp), AuthError> {
         let ticket = secret::new("wpk_");
         let ends_at = now.plus_seconds(LIFETIME_SECONDS as f64);
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         tickets.retain(|_, (_, ends_at)| *ends_at > now);
+        let own = tickets.iter().filter(|(_, (of, _))| of.id == caller.id);
+        let mut own: Vec<(Timestamp, Hash)> =
+            own.map(|(hash, (_, ends_at))| (*ends_at, hash.clone())).collect();
+        if own.len() >= OF_ONE {
+            own.sort_unstable_by_key(|(ends_at, _)| *ends_at);
+            tickets.remove(&own[0].1);
+        }
         if tickets.len() >= MOST {
-            let oldest =
-                tickets.iter().min_by_key(|(_, (_, ends_at))| *ends_at).map(|(hash, _)| hash.clone());
-            oldest.map(|hash| tickets.remove(&hash));
+            return Err(AuthError::Busy);
         }
         tickets.insert(secret::hash(&ticket), (caller, ends_at));
-        (ticket, ends_at)
+        Ok((ticket, ends_at))
     }
 
     /// Whose ticket this is. A ticket works once.
@@ -44,26 +52,42 @@ impl Tickets {
 
 #[cfg(test)]
 mod tests {
+    use uuid::Uuid;
+
     use super::*;
 
     #[test]
     fn a_ticket_works_once_and_for_thirty_seconds() {
         let (tickets, now) = (Tickets::default(), Timestamp::from_micros(0));
         let caller = Caller::console();
-        let (ticket, _) = tickets.issue(caller.clone(), now);
+        let (ticket, _) = tickets.issue(caller.clone(), now).unwrap();
         assert_eq!(tickets.redeem(&ticket, now.plus_seconds(29.9)), Some(caller.clone()));
         assert_eq!(tickets.redeem(&ticket, now), None);
-        let (ticket, _) = tickets.issue(caller, now);
+        let (ticket, _) = tickets.issue(caller, now).unwrap();
         assert_eq!(tickets.redeem(&ticket, now.plus_seconds(30.0)), None);
         assert_eq!(tickets.redeem("wpk_unknown", now), None);
     }
 
     #[test]
-    fn outstanding_tickets_are_bounded() {
+    fn whoever_takes_many_loses_only_their_own_oldest() {
         let (tickets, now) = (Tickets::default(), Timestamp::from_micros(0));
-        for _ in 0..=MOST {
-            tickets.issue(Caller::console(), now);
-        }
-        assert_eq!(tickets.0.lock().unwrap().len(), MOST);
+        let somebody = |number| Caller { id: Uuid::from_u128(number), ..Caller::console() };
+        let issue = |number, micros| tickets.issue(somebody(number), Timestamp::from_micros(micros));
+        let (other, _) = issue(1, 0).unwrap();
+        let own: Vec<String> = (1..=OF_ONE as i64 + 1).map(|micros| issue(2, micros).unwrap().0).collect();
+        assert_eq!(tickets.redeem(&own[0], now), None);
+        assert_eq!(tickets.redeem(&own[1], now), Some(somebody(2)));
+        assert_eq!(tickets.redeem(&other, now), Some(somebody(1)));
+    }
+
+    #[test]
+    fn when_there_are_too_many_no_new_one_is_issued() {
+        let (tickets, now) = (Tickets::default(), Timestamp::from_micros(0));
+        let held =
+            |number| (Caller { id: Uuid::from_u128(number), ..Caller::console() }, now.plus_seconds(1.0));
+        let many = (0..MOST).map(|number| (secret::hash(&number.to_string()), held(number as u128)));
+        *tickets.0.lock().unwrap() = many.collect();
+        assert!(matches!(tickets.issue(Caller::console(), now), Err(AuthError::Busy)));
+        assert!(tickets.redeem("0", now).is_some() && tickets.issue(Caller::console(), now).is_ok());
     }
 }

@@ -48,6 +48,14 @@ pub(super) struct Delta {
 }
 
 impl Change {
+    /// Which vehicle, and whose.
+    pub(super) fn of(&self) -> (VehicleId, OrganizationId) {
+        match self {
+            Self::Seen(sighting) => (sighting.vehicle_id, sighting.organization_id),
+            Self::Committed(update) | Self::Both(update, _) => (update.vehicle_id, update.organization_id),
+        }
+    }
+
     /// Where it is.
     fn fix(&self) -> Option<&Fix> {
         match self {

@@ -15,6 +15,7 @@ use super::session::{Socket, Step};
 use super::subscription::{Subscription, Told};
 use super::wire::{OccupancyOut, PART};
 use super::{cursor, wire};
+use crate::auth::Sees;
 use crate::sessions::End;
 use crate::socket::Frame;
 
@@ -183,20 +184,20 @@ impl Socket {
             let subscription = &mut self.subscriptions[index];
             subscription.delta_sent();
             let delta = subscription.changes.take();
-            let id = subscription.id.clone();
-            self.delta(&id, &delta).await?;
+            let (id, sees) = (subscription.id.clone(), subscription.filter.sees);
+            self.delta(&id, sees, &delta).await?;
         }
         Ok(())
     }
 
     /// A large delta goes out in parts; who went in and out, and away, is in the first.
-    async fn delta(&mut self, id: &str, delta: &Delta) -> Step {
+    async fn delta(&mut self, id: &str, sees: Sees, delta: &Delta) -> Step {
         let nobody = OccupancyOut::default();
         for part in 0..delta.vehicles.chunks(PART).count().max(1) {
             let vehicles = delta.vehicles.chunks(PART).nth(part).unwrap_or_default();
             let (removes, occupancy) =
                 if part == 0 { (delta.removes.as_slice(), &delta.occupancy) } else { (&[][..], &nobody) };
-            self.send(Frame::text(&wire::delta(id, vehicles, removes, occupancy))).await?;
+            self.send(Frame::text(&wire::delta(id, sees, vehicles, removes, occupancy))).await?;
         }
         Ok(())
     }

@@ -8,18 +8,21 @@ use waypost_actors::model::Place;
 use waypost_actors::watch::{Audience, Interest};
 
 use super::protocol::{Subscribe, Topic};
+use crate::auth::Sees;
 
 /// A filter ready to ask.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     /// What the live core knows of it.
     pub(super) interest: Interest,
+    /// What of a vehicle may be told.
+    pub(super) sees: Sees,
     bbox: Option<[f64; 4]>,
 }
 
 impl Filter {
     /// Checks the numbers of what is asked for; the error names the member.
-    pub(super) fn new(asked: &Subscribe, audience: Audience) -> Result<Self, String> {
+    pub(super) fn new(asked: &Subscribe, audience: Audience, sees: Sees) -> Result<Self, String> {
         let spec = &asked.filter;
         if let Some([west, south, east, north]) = spec.bbox {
             let longitudes = [west, east].iter().all(|degrees| (-180.0..=180.0).contains(degrees));
@@ -38,7 +41,7 @@ impl Filter {
             vehicles: set(spec.vehicle_ids.as_deref()),
             fences: set(spec.geofence_ids.as_deref()),
         };
-        Ok(Self { interest, bbox: spec.bbox })
+        Ok(Self { interest, sees, bbox: spec.bbox })
     }
 
     /// Whether it is told of a vehicle: of all of them, or of those that report fuel.

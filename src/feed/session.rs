@@ -14,7 +14,7 @@ use waypost_actors::watch::News;
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
 use super::protocol::{Heard, Say, Subscribe};
-use super::sign_in::{audience, sign_in};
+use super::sign_in::{audience, may_subscribe, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::{Auth, Caller};
@@ -209,12 +209,15 @@ impl Socket {
             let detail = format!("a socket may have {} subscriptions", self.feed.limits.subscriptions);
             return self.refuse(Some(&asked.id), "tooManySubscriptions", &detail).await;
         }
+        if let Err(detail) = may_subscribe(&self.caller, asked) {
+            return self.refuse(Some(&asked.id), "forbidden", &detail).await;
+        }
         let Some(audience) = audience(&self.caller, asked) else {
             return self
                 .refuse(Some(&asked.id), "notFound", "filter.organizationId: no such organization")
                 .await;
         };
-        let filter = match Filter::new(asked, audience) {
+        let filter = match Filter::new(asked, audience, self.caller.sees()) {
             Ok(filter) => filter,
             Err(detail) => return self.refuse(Some(&asked.id), "invalidSubscription", &detail).await,
         };

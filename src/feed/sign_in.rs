@@ -1,12 +1,12 @@
-//! Who a dispatcher's socket belongs to, and whose vehicles it shows.
+//! Who a dispatcher's socket belongs to, whose vehicles it shows, and what of them.
 
 use tokio::time::timeout;
 use waypost_actors::watch::Audience;
 
 use super::ending::{Close, Stop, broken, not_text};
-use super::protocol::{Heard, Subscribe};
+use super::protocol::{Heard, Subscribe, Topic};
 use super::session::Feed;
-use crate::auth::Caller;
+use crate::auth::{Action, Caller};
 use crate::socket::{Message, Messages};
 
 /// Waits for the one-time ticket of a browser, which cannot set headers.
@@ -44,4 +44,19 @@ pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
         (None, Some(named)) => Some(Audience::Organization(named)),
         (None, None) => Some(Audience::Everyone),
     }
+}
+
+/// Asks the right of each topic, however the socket was signed in. The error names the topic, and what it takes.
+pub(super) fn may_subscribe(caller: &Caller, asked: &Subscribe) -> Result<(), String> {
+    let topics = asked.topics.iter().map(|topic| match topic {
+        Topic::Positions => ("topics: positions", Action::ReadLivePositions),
+        Topic::Occupancy => ("topics: occupancy", Action::ReadEvents),
+        Topic::Events => ("topics: events", Action::ReadEvents),
+        Topic::Fuel => ("topics: fuel", Action::ReadFuel),
+    });
+    // Whether something is within a box tells where it is.
+    let bbox = asked.filter.bbox.map(|_| ("filter.bbox", Action::ReadLivePositions));
+    topics
+        .chain(bbox)
+        .try_for_each(|(what, action)| caller.may(action).map_err(|_| format!("{what}: {}", action.needs())))
 }

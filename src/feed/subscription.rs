@@ -106,7 +106,8 @@ impl Subscription {
     pub(super) fn snapshot_part(&self, some: &[Known]) -> (Box<RawValue>, Box<RawValue>) {
         let is_shown =
             |known: &&Known| self.filter.shows(known.state.fuel.is_some()) && self.shows_place(known);
-        let shown: Vec<String> = some.iter().filter(is_shown).map(wire::known).collect();
+        let shown: Vec<String> =
+            some.iter().filter(is_shown).map(|known| wire::known(known, self.filter.sees)).collect();
         let interest = &self.filter.interest;
         let inside: Vec<wire::InsideOut> = some
             .iter()
@@ -165,7 +166,7 @@ impl Subscription {
     /// Whether what was seen is to be told at once and as it is: then it need not be put together for this
     /// subscription alone. A backlog is merged instead.
     pub(super) fn tells_as_it_is(&self, seen: &[Arc<Glance>]) -> bool {
-        let is_all = self.filter.interest.positions && !self.filter.has_box();
+        let is_all = self.filter.interest.positions && self.filter.sees.all() && !self.filter.has_box();
         is_all && seen.len() <= MAX_AS_THEY_ARE && self.changes.is_empty() && self.is_due()
     }
 

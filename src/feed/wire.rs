@@ -7,24 +7,30 @@ use serde::Serialize;
 use waypost_actors::live::LiveFuel;
 use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
-use waypost_actors::watch::{Glance, Sighting};
+use waypost_actors::watch::{Glance, Sighting, VehicleUpdate};
 
 use super::changes::{Change, Known};
+use crate::auth::Sees;
 use crate::socket::Frame;
 
+/// Who is shown everything.
+const ALL: Sees = Sees { positions: true, occupancy: true, fuel: true };
 /// About what a vehicle takes in a message.
 const VEHICLE_BYTES: usize = 320;
 /// Vehicles in one message: what waits for a slow reader is a few of these.
 pub(super) const PART: usize = 200;
 
-/// A vehicle as it is now.
+/// A vehicle as it is now. What whoever watches is not shown is absent.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct VehicleOut<'a> {
     vehicle_id: VehicleId,
     organization_id: OrganizationId,
-    position: Option<&'a Fix>,
-    motion: Motion,
+    /// `null` for a vehicle that is nowhere.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<Option<&'a Fix>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    motion: Option<Motion>,
     /// Whether what is said of the vehicle is committed.
     durable: bool,
     /// By the last commit; absent when that was told before.
@@ -66,38 +72,54 @@ fn vehicle(
     organization_id: OrganizationId,
     committed: Option<&VehicleState>,
     seen: Option<&Sighting>,
+    sees: Sees,
 ) -> String {
     let (position, motion, fuel) = match (seen, committed) {
         (Some(seen), _) => (seen.fix(), seen.motion(), seen.fuel()),
         (None, Some(state)) => (state.last.as_ref(), state.trail.motion, LiveFuel::of(vehicle_id, state)),
         (None, None) => (None, Motion::default(), None),
     };
-    let geofence_ids = committed.map(|state| state.open_stays().map(|stay| stay.geofence_id).collect());
-    let durable = seen.is_none_or(Sighting::is_stored);
-    json(&VehicleOut { vehicle_id, organization_id, position, motion, durable, geofence_ids, fuel })
+    let without_fuel = position.filter(|fix| fix.has_fuel() && !sees.fuel);
+    let without_fuel = without_fuel.map(|fix| Fix { fuel: None, fuel_cumulative: None, ..*fix });
+    let committed = committed.filter(|_| sees.occupancy);
+    json(&VehicleOut {
+        vehicle_id,
+        organization_id,
+        position: sees.positions.then_some(without_fuel.as_ref().or(position)),
+        motion: sees.positions.then_some(motion),
+        durable: seen.is_none_or(Sighting::is_stored),
+        geofence_ids: committed.map(|state| state.open_stays().map(|stay| stay.geofence_id).collect()),
+        fuel: fuel.filter(|_| sees.fuel),
+    })
 }
 
 /// The JSON of a vehicle of a snapshot.
-pub(super) fn known(known: &Known) -> String {
-    vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.sighting.as_deref())
+pub(super) fn known(known: &Known, sees: Sees) -> String {
+    vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.sighting.as_deref(), sees)
 }
 
-/// The JSON of a vehicle that was seen.
+/// The JSON of a vehicle that was seen, for those who are shown all of it.
 fn seen(sighting: &Sighting) -> &str {
-    sighting.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen)))
+    sighting.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen), ALL))
 }
 
-/// The JSON of a vehicle of a delta.
-fn change(change: &Change) -> Cow<'_, str> {
-    match change {
-        Change::Seen(sighting) => seen(sighting).into(),
-        Change::Committed(update) => update
-            .encoded(|update| vehicle(update.vehicle_id, update.organization_id, Some(&update.state), None))
-            .into(),
-        Change::Both(update, sighting) => {
-            vehicle(update.vehicle_id, update.organization_id, Some(&update.state), Some(sighting)).into()
-        }
-    }
+/// The JSON of a vehicle of a delta; made once for all who are shown all of it.
+fn change(change: &Change, sees: Sees) -> Cow<'_, str> {
+    let (update, sighting) = match change {
+        Change::Seen(sighting) if sees.all() => return seen(sighting).into(),
+        Change::Committed(update) if sees.all() => return committed(update).into(),
+        Change::Seen(sighting) => (None, Some(&**sighting)),
+        Change::Committed(update) => (Some(update), None),
+        Change::Both(update, sighting) => (Some(update), Some(&**sighting)),
+    };
+    let (vehicle_id, organization_id) = change.of();
+    vehicle(vehicle_id, organization_id, update.map(|update| &*update.state), sighting, sees).into()
+}
+
+/// The JSON of a vehicle as a commit left it, for those who are shown all of it.
+fn committed(update: &VehicleUpdate) -> &str {
+    update
+        .encoded(|update| vehicle(update.vehicle_id, update.organization_id, Some(&update.state), None, ALL))
 }
 
 /// Who a vehicle's state says is inside what.
@@ -114,11 +136,12 @@ pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item 
 /// a server says is this.
 pub(super) fn delta(
     id: &str,
+    sees: Sees,
     vehicles: &[Change],
     removes: &[VehicleId],
     occupancy: &OccupancyOut,
 ) -> String {
-    message(id, vehicles.iter().map(change), removes, occupancy)
+    message(id, vehicles.iter().map(|one| change(one, sees)), removes, occupancy)
 }
 
 /// The messages that tell a subscription of this name what is seen at once; made once for all who chose that name.
@@ -193,10 +216,10 @@ mod tests {
     fn a_delta_is_json_whatever_is_in_it() {
         let nobody = OccupancyOut::default();
         let text = r#"{"type":"delta","id":"a\"b","vehicles":[],"occupancy":{"enter":[],"leave":[]}}"#;
-        assert_eq!(delta("a\"b", &[], &[], &nobody), text);
+        assert_eq!(delta("a\"b", ALL, &[], &[], &nobody), text);
         let (geofence_id, vehicle_id) = (GeofenceId(Uuid::nil()), VehicleId(Uuid::max()));
         let left = OccupancyOut { leave: vec![LeftOut { geofence_id, vehicle_id }], ..nobody };
-        let text = delta("b", &[], &[vehicle_id], &left);
+        let text = delta("b", ALL, &[], &[vehicle_id], &left);
         let value: serde_json::Value = serde_json::from_str(&text).unwrap();
         assert_eq!(value["removes"], serde_json::json!([vehicle_id]));
         assert_eq!(value["occupancy"]["leave"][0]["geofenceId"], serde_json::json!(geofence_id));

@@ -11,7 +11,7 @@ use super::body::JsonBody;
 use super::query::Query;
 use super::request::{PathToken, Shared, SignedCaller};
 use super::system_users::{EmailIn, address};
-use crate::auth::{Principal, SignedIn};
+use crate::auth::{Action, Principal, SignedIn};
 use crate::domain::account::new_password;
 use crate::domain::members::{Members, Read};
 use crate::ops::error::OpError;
@@ -90,11 +90,15 @@ pub async fn me(context: Shared, SignedCaller(caller): SignedCaller, query: Quer
 }
 
 /// Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket.
+///
+/// A system user needs a scope of one of the feed's topics: `positions:read`, `events:read` or `fuel:read`. Of one
+/// caller's tickets the 20 newest are good.
 #[utoipa::path(post, path = "/v1/auth/ws-ticket", tag = "auth",
     responses((status = 201, body = WsTicket, description = "A ticket, good for 30 seconds")))]
 pub async fn create_ws_ticket(context: Shared, SignedCaller(caller): SignedCaller, query: Query) -> Answer {
     query.finish()?;
-    let (ticket, expires_at) = context.auth.tickets.issue(caller, context.clock.now());
+    caller.may(Action::WatchLive)?;
+    let (ticket, expires_at) = context.auth.tickets.issue(caller, context.clock.now())?;
     Ok(HttpResponse::Created().json(WsTicket { ticket, expires_at }))
 }
 

@@ -11,7 +11,7 @@ use crate::ops::position_history as ops;
 
 /// Where a vehicle was, by the device's clock. Its history stays when it is deleted.
 ///
-/// A system user needs the scope `positions:read` or `events:read`.
+/// A system user needs the scope `positions:read` or `events:read`; `fuel` takes `fuel:read` as well.
 #[utoipa::path(get, path = "/v1/vehicles/{id}/positions", tag = "vehicles",
     params(("id" = VehicleId, Path),
         ("from" = Option<Timestamp>, Query, description = "recordedAt from here, inclusive"),

@@ -11,7 +11,7 @@ use super::code::Code;
 use super::problem::Problem;
 use super::query::{Query, id, word};
 use super::request::{Matching, PathId, Shared, SignedCaller};
-use crate::auth::{Caller, OrgScope};
+use crate::auth::{Action, Caller, OrgScope};
 use crate::domain::assignment::CurrentDriver;
 use crate::domain::paging::{Page, SortKey};
 use crate::domain::vehicle::{Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
@@ -73,13 +73,14 @@ pub struct VehicleOut {
 /// Vehicles with who drives each, and where each is if that is wanted.
 async fn shown(
     context: &Shared,
+    caller: &Caller,
     scope: &OrgScope,
     vehicles: Vec<Vehicle>,
     with_live: bool,
 ) -> Result<Vec<VehicleOut>, Problem> {
     let ids: Vec<VehicleId> = vehicles.iter().map(|vehicle| vehicle.id).collect();
     let mut drivers = ops::drivers_of(context, scope, &ids, None).await?;
-    let live = if with_live { ops::live_vehicles(context, scope, ids).await? } else { Vec::new() };
+    let live = if with_live { ops::live_vehicles(context, caller, scope, ids).await? } else { Vec::new() };
     let mut live = live.into_iter();
     let out = |vehicle: Vehicle| VehicleOut {
         driver: drivers.remove(&vehicle.id),
@@ -91,13 +92,19 @@ async fn shown(
 }
 
 /// One vehicle, likewise.
-async fn answered(context: &Shared, scope: &OrgScope, vehicle: Vehicle, with_live: bool) -> Answer {
-    let out = shown(context, scope, vec![vehicle], with_live).await?.pop();
+async fn answered(
+    context: &Shared,
+    caller: &Caller,
+    scope: &OrgScope,
+    vehicle: Vehicle,
+    with_live: bool,
+) -> Answer {
+    let out = shown(context, caller, scope, vec![vehicle], with_live).await?.pop();
     let out = out.ok_or_else(|| Problem::new(Code::NotFound))?;
     Ok(answer::with_derived(&out.vehicle, &out))
 }
 
-/// `include=live`; what it is when the client does not say depends on the route.
+/// `include=live`; what it is when the client does not say depends on the route and the caller's rights.
 fn wants_live(query: &mut Query, usual: bool) -> bool {
     let included = query.many("include", word(&[("live", true), ("none", false)]));
     if included.is_empty() { usual } else { included.contains(&true) }
@@ -109,7 +116,7 @@ fn wants_live(query: &mut Query, usual: bool) -> bool {
         ("status" = Option<Vec<VehicleStatus>>, Query, description = "Only of these states"),
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
         ("driverId" = Option<Vec<DriverId>>, Query, description = "Only those that one of these drives now"),
-        ("include" = Option<String>, Query, description = "live: with where each is now"),
+        ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -130,7 +137,7 @@ pub async fn list_vehicles(
 #[utoipa::path(get, path = "/v1/vehicles/unassigned-active", tag = "vehicles",
     params(("q" = Option<String>, Query, description = "Text to find in name, plate, VIN, make or model"),
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
-        ("include" = Option<String>, Query, description = "live: with where each is now"),
+        ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -164,7 +171,7 @@ async fn listed(
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let (scope, found) = ops::list_vehicles(&context, caller, named, &filter, &sort, page).await?;
-    let items = shown(&context, &scope, found.items, with_live).await?;
+    let items = shown(&context, caller, &scope, found.items, with_live).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
 }
 
@@ -190,6 +197,8 @@ pub async fn create_vehicle(
 }
 
 /// Get a vehicle and where it is now.
+///
+/// `live` takes a system user the scope `positions:read`; without it `live` is absent, and asking for it is refused.
 #[utoipa::path(get, path = "/v1/vehicles/{id}", tag = "vehicles",
     params(("id" = VehicleId, Path),
         ("include" = Option<String>, Query, description = "none: without where it is now"),
@@ -201,10 +210,11 @@ pub async fn find_vehicle(
     PathId(id): PathId<VehicleId>,
     mut query: Query,
 ) -> Answer {
-    let (with_live, named) = (wants_live(&mut query, true), query.organization());
+    let is_usual = caller.may(Action::ReadLivePositions).is_ok();
+    let (with_live, named) = (wants_live(&mut query, is_usual), query.organization());
     query.finish()?;
     let (scope, vehicle) = ops::find_vehicle(&context, &caller, named, id).await?;
-    answered(&context, &scope, vehicle, with_live).await
+    answered(&context, &caller, &scope, vehicle, with_live).await
 }
 
 /// Change a vehicle: members left out stay, null clears.
@@ -223,7 +233,7 @@ pub async fn update_vehicle(
     let named = query.organization();
     query.finish()?;
     let (scope, vehicle) = ops::update_vehicle(&context, &caller, named, id, &if_match, body).await?;
-    answered(&context, &scope, vehicle, false).await
+    answered(&context, &caller, &scope, vehicle, false).await
 }
 
 /// Delete a vehicle. Its stays end now; its history is kept.

@@ -5,6 +5,7 @@ use utoipa::ToSchema;
 use waypost_actors::live::{HeldFence, LiveFuel, VehicleView};
 use waypost_actors::model::{Fix, GeofenceId, Motion, Place, Timestamp, VisitId};
 
+use crate::auth::Sees;
 use crate::domain::organization_settings::Settings;
 use crate::domain::words::words;
 
@@ -42,8 +43,21 @@ pub struct LiveVehicle {
     pub speed_kmh: Option<f64>,
     /// Which way, degrees clockwise from north, where its tracker says so.
     pub heading_degrees: Option<f64>,
-    /// The geofences it is in, by entry.
-    pub geofences: Vec<LiveGeofence>,
+    /// Height above the ellipsoid or the sea in metres, where its tracker says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub altitude_meters: Option<f64>,
+    /// Horizontal accuracy (68 %) in metres, where its tracker says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy_meters: Option<f64>,
+    /// Odometer in kilometres, where its tracker says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub odometer_km: Option<f64>,
+    /// Whether the ignition is on, where its tracker says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignition: Option<bool>,
+    /// The geofences it is in, by entry. Absent for a system user without the scope `events:read`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geofences: Option<Vec<LiveGeofence>>,
     /// The device's clock at the newest fix.
     pub last_fix_at: Option<Timestamp>,
     /// The server's clock when that fix arrived.
@@ -52,7 +66,7 @@ pub struct LiveVehicle {
     pub state: Connection,
     /// Whether it moves, as of its newest fix.
     pub motion: Motion,
-    /// Its fuel; absent for one that never reported any.
+    /// Its fuel; absent for one that never reported any, and for a system user without the scope `fuel:read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fuel: Option<LiveFuel>,
 }
@@ -60,19 +74,23 @@ pub struct LiveVehicle {
 impl LiveVehicle {
     /// What the live core knows, as a client sees it; nothing known is offline.
     #[must_use]
-    pub fn of(view: Option<VehicleView>, settings: &Settings, now: Timestamp) -> Self {
+    pub fn of(view: Option<VehicleView>, sees: Sees, settings: &Settings, now: Timestamp) -> Self {
         let view = view.unwrap_or_default();
         let fix = view.fix;
         Self {
             position: fix.map(|fix| fix.place),
             speed_kmh: fix.and_then(|fix| fix.speed_kmh),
             heading_degrees: fix.and_then(|fix| fix.heading_degrees),
-            geofences: view.geofences.iter().map(LiveGeofence::from).collect(),
+            altitude_meters: fix.and_then(|fix| fix.altitude_meters),
+            accuracy_meters: fix.and_then(|fix| fix.accuracy_meters),
+            odometer_km: fix.and_then(|fix| fix.odometer_km),
+            ignition: fix.and_then(|fix| fix.ignition),
+            geofences: sees.occupancy.then(|| view.geofences.iter().map(LiveGeofence::from).collect()),
             last_fix_at: fix.map(|fix| fix.recorded_at),
             received_at: fix.map(|fix| fix.received_at),
             state: fix.map_or(Connection::Offline, |fix| connection(&fix, settings, now)),
             motion: view.motion,
-            fuel: view.fuel,
+            fuel: view.fuel.filter(|_| sees.fuel),
         }
     }
 }
@@ -104,11 +122,13 @@ pub(super) fn silent_for(silent: f64, settings: &Settings) -> Connection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::auth::Caller;
     use crate::domain::organization::OrganizationIn;
 
     #[test]
     fn silence_makes_stale_then_offline() {
         let settings = OrganizationIn::starting(Timestamp::default()).settings;
+        let all = Caller::console().sees();
         let (heard, place) = (Timestamp::from_micros(0), Place::new(1.0, 2.0));
         let view = VehicleView { fix: Some(Fix::new(heard, heard, place)), ..VehicleView::default() };
         for (after, state) in [
@@ -117,9 +137,9 @@ mod tests {
             (300.0, Connection::Stale),
             (3600.0, Connection::Offline),
         ] {
-            let live = LiveVehicle::of(Some(view.clone()), &settings, heard.plus_seconds(after));
+            let live = LiveVehicle::of(Some(view.clone()), all, &settings, heard.plus_seconds(after));
             assert_eq!((live.state, live.position), (state, Some(place)), "after {after} s");
         }
-        assert_eq!(LiveVehicle::of(None, &settings, heard).state, Connection::Offline);
+        assert_eq!(LiveVehicle::of(None, all, &settings, heard).state, Connection::Offline);
     }
 }

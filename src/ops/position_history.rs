@@ -26,8 +26,11 @@ pub async fn list_positions(
     let order = if asked.is_newest_first { "newest" } else { "oldest" };
     let purpose = format!("positions {order} {id} {}", scope.organization_id());
     let listing = Listing::new(context, purpose, slice);
-    let items =
+    let mut items =
         position_history::list(&context.db, &scope, id, asked, listing.after()?, listing.limit()).await?;
+    if !caller.sees().fuel {
+        items.iter_mut().for_each(|stored| stored.fuel = None);
+    }
     listing.slice(items, |last| AfterFix {
         recorded_at: last.recorded_at,
         latitude: last.latitude,

@@ -130,10 +130,10 @@ pub async fn update_user(
         stale_sign_up::free_for_user(&mut held.tx, &changed.said.email, changed.updated_at).await?;
     }
     conflict(user::update(held.tx.on(), &scope, &changed).await, Taken::Email)?;
-    held.follow(context, caller, &current, &changed).await?;
+    let is_signed_out = held.follow(context, caller, &current, &changed).await?;
     subject(Some(caller), &changed, changed.updated_at).updated(&mut held.tx, &current, &changed).await?;
     held.commit(context).await?;
-    if current.said.role != changed.said.role || changed.status == AccountStatus::Disabled {
+    if is_signed_out || current.said.role != changed.said.role {
         context.sessions.end_of(id, End::Credential);
     }
     Ok(changed)
@@ -271,14 +271,14 @@ impl Held {
     }
 
     /// What follows from a change: sessions and links that were for who it was before end, and an
-    /// invitation goes to the new address.
+    /// invitation goes to the new address. Answers whether sessions ended.
     async fn follow(
         &mut self,
         context: &Context,
         caller: &Caller,
         current: &User,
         changed: &User,
-    ) -> Result<(), OpError> {
+    ) -> Result<bool, OpError> {
         let now = changed.updated_at;
         let is_new_address = email_key(&current.said.email) != email_key(&changed.said.email);
         let is_disabled = changed.status == AccountStatus::Disabled;
@@ -289,7 +289,8 @@ impl Held {
         if is_new_address && current.status != AccountStatus::Invited {
             letters::tell_of_new_address(&mut self.tx, current, changed, now).await?;
         }
-        if is_disabled || is_new_address && !caller.is_oneself(changed.id) {
+        let is_signed_out = is_disabled || is_new_address && !caller.is_oneself(changed.id);
+        if is_signed_out {
             session::revoke_all(self.tx.on(), HolderId::Account(changed.id), now.into()).await?;
         }
         if current.status == AccountStatus::Locked {
@@ -300,7 +301,7 @@ impl Held {
         if changed.status == AccountStatus::Invited && waits_anew {
             self.invite(context, changed).await?;
         }
-        Ok(())
+        Ok(is_signed_out)
     }
 
     /// Sends an invitation, if there is somewhere to go to.

@@ -158,16 +158,18 @@ pub async fn drivers_of(
     Ok(assignment::drivers_of(context.db.read(), scope, ids, at).await?.into_iter().collect())
 }
 
-/// Where some vehicles are now.
+/// Where some vehicles are now, as far as the caller is shown it.
 pub async fn live_vehicles(
     context: &Context,
+    caller: &Caller,
     scope: &OrgScope,
     ids: impl IntoIterator<Item = VehicleId>,
 ) -> Result<Vec<LiveVehicle>, OpError> {
+    caller.may(Action::ReadLivePositions)?;
     let settings = organizations::settings_of(context, scope).await?;
     let views = try_join_all(ids.into_iter().map(|id| context.live.vehicle(id))).await?;
-    let now = context.clock.now();
-    Ok(views.into_iter().map(|view| LiveVehicle::of(view, &settings, now)).collect())
+    let (now, sees) = (context.clock.now(), caller.sees());
+    Ok(views.into_iter().map(|view| LiveVehicle::of(view, sees, &settings, now)).collect())
 }
 
 /// Changes a vehicle.

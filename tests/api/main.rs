@@ -11,6 +11,7 @@ mod description;
 mod driver_lock;
 mod driver_tenancy;
 mod drivers;
+mod feed_rights;
 mod fleet;
 mod fuel;
 mod fuel_reported;

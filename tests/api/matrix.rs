@@ -37,17 +37,17 @@ fn lines() -> Vec<Line> {
 }
 
 /// Somebody who calls.
-struct Principal {
-    name: String,
-    token: String,
+pub(crate) struct Principal {
+    pub(crate) name: String,
+    pub(crate) token: String,
     /// The letter of its role, T for a tracker, N for nobody; or its scope.
-    is: String,
-    is_operator: bool,
+    pub(crate) is: String,
+    pub(crate) is_operator: bool,
 }
 
 /// An organization and one of everything that it owns, by the first word of its path.
-struct World {
-    organization: String,
+pub(crate) struct World {
+    pub(crate) organization: String,
     owned: BTreeMap<&'static str, String>,
 }
 
@@ -232,7 +232,7 @@ fn filled(path: &str, world: &World) -> String {
 }
 
 /// One of everything. A new kind of resource is one line here.
-async fn world(app: &App, name: &str) -> World {
+pub(crate) async fn world(app: &App, name: &str) -> World {
     let org = app.org(name).await;
     let made =
         async |path: &str, body: Value| text(&app.post(path, &org.org_admin, body).await.ok(201)["id"]);
@@ -272,9 +272,9 @@ async fn system_user(app: &App, organization: &str, scopes: &str) -> (String, St
 async fn event(app: &App, organization: &str, vehicle: &str, geofence: &str) -> String {
     let (id, uuid) = (new_id(), |text: &str| text.parse::<Uuid>().unwrap());
     let insert = "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, vehicle_id, \
-         geofence_id, geofence_version, occurred_at, time_uncertainty_seconds, detected_at, origin, cause, inferred, \
+         geofence_id, geofence_version, confirmed_at, occurred_at, time_uncertainty_seconds, detected_at, origin, cause, inferred, \
          latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude) values \
-         ($1, $2, 'entry', 'active', 1, $1, $3, $4, $5, 1, $6, 0.5, $6, 'live', 'crossing', $7, 1.5, 2.5, $6, 1.5, 2.5)";
+         ($1, $2, 'entry', 'active', 1, $1, $3, $4, $5, 1, $6, $6, 0.5, $6, 'live', 'crossing', $7, 1.5, 2.5, $6, 1.5, 2.5)";
     let next = "select coalesce(max(sequence), 0) + 1 from geofence_event";
     let sequence: i64 = app.context.db.read().sql(next).scalar().await.unwrap();
     app.context
@@ -319,7 +319,7 @@ async fn visit(app: &App, organization: &str, vehicle: &str, geofence: &str, eve
     event.to_owned()
 }
 
-async fn principals(app: &App, own: &World) -> Vec<Principal> {
+pub(crate) async fn principals(app: &App, own: &World) -> Vec<Principal> {
     let mut principals = vec![Principal {
         name: "anonymous".into(),
         token: String::new(),

@@ -1,17 +1,23 @@
 //! Sockets end at once when whoever opened them may not have them any more.
 
+use std::time::Duration;
+
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::harness::{App, Org, PASSWORD, text, with_app};
 
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+/// Well before the sessions of open sockets are looked at, each 10 s.
+const AT_ONCE: Duration = Duration::from_secs(5);
 
-async fn opened(app: &App, path: &str, token: &str) -> Result<Socket, u16> {
+pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+pub(crate) async fn opened(app: &App, path: &str, token: &str) -> Result<Socket, u16> {
     let url = format!("{}{path}", app.url.replace("http", "ws"));
     let mut request = ClientRequestBuilder::new(url.parse().unwrap())
         .with_header("authorization", format!("Bearer {token}"));
@@ -26,7 +32,7 @@ async fn opened(app: &App, path: &str, token: &str) -> Result<Socket, u16> {
 }
 
 /// The code with which a socket closes, and the word before it.
-async fn closed(socket: &mut Socket) -> (u16, String) {
+pub(crate) async fn closed(socket: &mut Socket) -> (u16, String) {
     let mut word = String::new();
     loop {
         match socket.next().await.unwrap().unwrap() {
@@ -42,6 +48,11 @@ async fn closed(socket: &mut Socket) -> (u16, String) {
     }
 }
 
+/// The same, of a socket that does not wait until somebody looks whether its session still holds.
+async fn closed_at_once(socket: &mut Socket) -> (u16, String) {
+    timeout(AT_ONCE, closed(socket)).await.expect("the socket ends at once")
+}
+
 /// Subscribes and waits for the answer: from then on the socket is served.
 async fn watching(app: &App, token: &str) -> Socket {
     let mut socket = opened(app, "/v1/ws/live", token).await.unwrap();
@@ -51,8 +62,8 @@ async fn watching(app: &App, token: &str) -> Socket {
     socket
 }
 
-async fn tracker_token(app: &App, org: &Org) -> String {
-    let body = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-1" } });
+pub(crate) async fn tracker_token(app: &App, org: &Org) -> String {
+    let body = json!({ "name": "Bus", "tracker": { "uniqueId": format!("imei-{}", org.id) } });
     text(&app.post("/v1/vehicles", &org.org_admin, body).await.ok(201)["tracker"]["token"])
 }
 
@@ -75,9 +86,9 @@ fn an_inactive_organization_is_shut_out_and_comes_back_as_it_was() {
 
         let path = format!("/v1/organizations/organization/{}", org.id);
         app.put(&path, &app.root, json!({ "status": "inactive" })).await.ok(200);
-        assert_eq!(closed(&mut own).await, (4403, "organizationInactive".to_owned()));
-        assert_eq!(closed(&mut programs).await, (4403, "organizationInactive".to_owned()));
-        assert_eq!(closed(&mut tracker).await.0, 4403);
+        assert_eq!(closed_at_once(&mut own).await, (4403, "organizationInactive".to_owned()));
+        assert_eq!(closed_at_once(&mut programs).await, (4403, "organizationInactive".to_owned()));
+        assert_eq!(closed_at_once(&mut tracker).await.0, 4403);
         for socket in [&mut others, &mut operators] {
             socket.send(Message::Ping("still here".into())).await.unwrap();
             let pong = async { while !socket.next().await.unwrap().unwrap().is_pong() {} };
@@ -116,15 +127,15 @@ fn a_deleted_organizations_sockets_end_and_its_trackers_are_refused() {
         tracker.next().await.unwrap().unwrap();
         let mut own = watching(&app, &org.viewer).await;
         app.delete(&format!("/v1/organizations/organization/{}", org.id), &app.root).await.ok(204);
-        assert_eq!(closed(&mut tracker).await.0, 4403);
-        assert_eq!(closed(&mut own).await.0, 4403);
+        assert_eq!(closed_at_once(&mut tracker).await.0, 4403);
+        assert_eq!(closed_at_once(&mut own).await.0, 4403);
         assert_eq!(opened(&app, "/v1/ws/tracker", &token).await.err(), Some(403));
         app
     });
 }
 
 #[test]
-fn whoever_is_disabled_or_gets_another_role_watches_no_more() {
+fn whoever_is_disabled_or_gets_another_role_or_address_watches_no_more() {
     with_app(async |app| {
         let org = app.org("own").await;
         let me = app.get("/v1/auth/me", &org.viewer).await.ok(200);
@@ -132,11 +143,16 @@ fn whoever_is_disabled_or_gets_another_role_watches_no_more() {
         let mut socket = watching(&app, &org.viewer).await;
         app.put(&path, &org.org_admin, json!({ "firstName": "Other" })).await.ok(200);
         app.put(&path, &org.org_admin, json!({ "role": "dispatcher" })).await.ok(200);
-        assert_eq!(closed(&mut socket).await, (4401, "sessionEnded".to_owned()));
+        assert_eq!(closed_at_once(&mut socket).await, (4401, "sessionEnded".to_owned()));
         let mut socket = watching(&app, &org.viewer).await;
+        let address = json!({ "email": "moved@example.org" });
+        app.put(&path, &org.org_admin, address).await.ok(200);
+        assert_eq!(closed_at_once(&mut socket).await, (4401, "sessionEnded".to_owned()));
+        let token = app.sign_in(text(&me["id"]).parse().unwrap()).await;
+        let mut socket = watching(&app, &token).await;
         app.put(&path, &org.org_admin, json!({ "status": "disabled" })).await.ok(200);
-        assert_eq!(closed(&mut socket).await, (4401, "sessionEnded".to_owned()));
-        assert_eq!(opened(&app, "/v1/ws/live", &org.viewer).await.err(), Some(401));
+        assert_eq!(closed_at_once(&mut socket).await, (4401, "sessionEnded".to_owned()));
+        assert_eq!(opened(&app, "/v1/ws/live", &token).await.err(), Some(401));
         app
     });
 }

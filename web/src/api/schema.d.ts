@@ -220,7 +220,11 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket. */
+        /**
+         * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket.
+         * @description A system user needs a scope of one of the feed's topics: `positions:read`, `events:read` or `fuel:read`. Of one
+         *     caller's tickets the 20 newest are good.
+         */
         readonly post: operations["create_ws_ticket"];
         readonly delete?: never;
         readonly options?: never;
@@ -1030,7 +1034,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a vehicle and where it is now. */
+        /**
+         * Get a vehicle and where it is now.
+         * @description `live` takes a system user the scope `positions:read`; without it `live` is absent, and asking for it is refused.
+         */
         readonly get: operations["find_vehicle"];
         /** Change a vehicle: members left out stay, null clears. */
         readonly put: operations["update_vehicle"];
@@ -1051,7 +1058,7 @@ export interface paths {
         };
         /**
          * Where a vehicle was, by the device's clock. Its history stays when it is deleted.
-         * @description A system user needs the scope `positions:read` or `events:read`.
+         * @description A system user needs the scope `positions:read` or `events:read`; `fuel` takes `fuel:read` as well.
          */
         readonly get: operations["list_positions"];
         readonly put?: never;
@@ -2935,17 +2942,34 @@ export interface components {
         };
         /** @description Where a vehicle is now. */
         readonly LiveVehicle: {
+            /**
+             * Format: double
+             * @description Horizontal accuracy (68 %) in metres, where its tracker says so.
+             */
+            readonly accuracyMeters?: number | null;
+            /**
+             * Format: double
+             * @description Height above the ellipsoid or the sea in metres, where its tracker says so.
+             */
+            readonly altitudeMeters?: number | null;
             readonly fuel?: components["schemas"]["LiveFuel"] | null;
-            /** @description The geofences it is in, by entry. */
-            readonly geofences: readonly components["schemas"]["LiveGeofence"][];
+            /** @description The geofences it is in, by entry. Absent for a system user without the scope `events:read`. */
+            readonly geofences?: readonly components["schemas"]["LiveGeofence"][] | null;
             /**
              * Format: double
              * @description Which way, degrees clockwise from north, where its tracker says so.
              */
             readonly headingDegrees?: number | null;
+            /** @description Whether the ignition is on, where its tracker says so. */
+            readonly ignition?: boolean | null;
             readonly lastFixAt?: components["schemas"]["Timestamp"] | null;
             /** @description Whether it moves, as of its newest fix. */
             readonly motion: components["schemas"]["Motion"];
+            /**
+             * Format: double
+             * @description Odometer in kilometres, where its tracker says so.
+             */
+            readonly odometerKm?: number | null;
             readonly position?: components["schemas"]["Place"] | null;
             readonly receivedAt?: components["schemas"]["Timestamp"] | null;
             /**
@@ -8070,7 +8094,7 @@ export interface operations {
                 readonly category?: readonly components["schemas"]["VehicleCategory"][];
                 /** @description Only those that one of these drives now */
                 readonly driverId?: readonly components["schemas"]["DriverId"][];
-                /** @description live: with where each is now */
+                /** @description live: with where each is now; takes a system user the scope positions:read */
                 readonly include?: "live" | "none";
                 /** @description name, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
@@ -8148,7 +8172,7 @@ export interface operations {
                 readonly q?: string;
                 /** @description Only of these categories */
                 readonly category?: readonly components["schemas"]["VehicleCategory"][];
-                /** @description live: with where each is now */
+                /** @description live: with where each is now; takes a system user the scope positions:read */
                 readonly include?: "live" | "none";
                 /** @description name, status, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
