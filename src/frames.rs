@@ -5,6 +5,8 @@
 //! gigabytes could fill it. Here the length is read as soon as it is there, and what is too large is
 //! thrown away instead of kept. Knows the framing of RFC 6455, and nothing of what is said in it.
 
+use std::str::Utf8Error;
+
 use actix_http::ws::ProtocolError;
 
 /// Of a message that is too large so much is read and thrown away, in bytes, so that an honest client
@@ -18,17 +20,32 @@ const LONGEST_HEAD: usize = 14;
 pub enum Broken {
     /// A message is larger than the limit.
     TooLarge,
-    /// These are no WebSocket frames, or a text is not UTF-8.
-    Malformed(String),
+    /// These are no WebSocket frames (RFC 6455); the detail says why.
+    Protocol(String),
+    /// What is said to be text is not UTF-8.
+    NotText(Utf8Error),
     /// The connection is gone.
     Gone,
+}
+
+impl Broken {
+    /// The close code and its word, with the reason; `most` is what a message may have. `None` if nobody hears it.
+    #[must_use]
+    pub fn close(self, most: usize) -> Option<(u16, &'static str, String)> {
+        match self {
+            Self::TooLarge => Some((4413, "frameTooLarge", format!("a frame may have {most} bytes"))),
+            Self::Protocol(detail) => Some((1002, "protocolError", detail)),
+            Self::NotText(error) => Some((1007, "invalidText", format!("not a text: {error}"))),
+            Self::Gone => None,
+        }
+    }
 }
 
 impl From<ProtocolError> for Broken {
     fn from(error: ProtocolError) -> Self {
         match error {
             ProtocolError::Overflow => Self::TooLarge,
-            error => Self::Malformed(format!("not a WebSocket frame: {error}")),
+            error => Self::Protocol(format!("not a WebSocket frame: {error}")),
         }
     }
 }

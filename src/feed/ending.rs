@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use super::protocol::Say;
+use super::protocol::{MAX_FRAME_BYTES, Say};
 use super::wire;
 use crate::frames::Broken;
 use crate::sessions::End;
@@ -18,6 +18,8 @@ pub(super) struct Close(pub(super) u16, pub(super) &'static str, pub(super) Stri
 pub(super) enum Stop {
     /// The other side is gone.
     Gone,
+    /// The client said goodbye, with this code if it had one.
+    Goodbye(Option<u16>),
     /// The server closes.
     Close(Close),
 }
@@ -53,16 +55,19 @@ pub(super) fn not_text() -> Stop {
 
 /// Why a socket whose frames cannot be read ends.
 pub(super) fn broken(why: Broken) -> Stop {
-    match why {
-        Broken::TooLarge => Stop::Close(Close(4413, "frameTooLarge", "a frame may have 64 KiB".to_owned())),
-        Broken::Malformed(detail) => Stop::Close(Close(4400, "malformedFrame", detail)),
-        Broken::Gone => Stop::Gone,
-    }
+    let why = why.close(MAX_FRAME_BYTES);
+    why.map_or(Stop::Gone, |(code, word, detail)| Stop::Close(Close(code, word, detail)))
 }
 
 /// Says why, and closes. Whoever does not read does not get the reason either.
 pub(super) async fn goodbye(mut out: Out, stop: Stop) {
-    let Stop::Close(Close(code, word, detail)) = stop else { return };
-    out.give(Frame::text(&wire::json(&Say::Error { id: None, code: word, detail: &detail })));
-    timeout(Duration::from_secs(1), out.close(code, &detail)).await.ok();
+    let last = match stop {
+        Stop::Gone => return,
+        Stop::Goodbye(code) => Frame::close_answer(code),
+        Stop::Close(Close(code, word, detail)) => {
+            out.give(Frame::text(&wire::json(&Say::Error { id: None, code: word, detail: &detail })));
+            Frame::close(code, &detail)
+        }
+    };
+    timeout(Duration::from_secs(1), out.close(last)).await.ok();
 }

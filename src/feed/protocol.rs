@@ -4,6 +4,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use waypost_actors::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
 
+/// The largest message of a client, in bytes.
+pub const MAX_FRAME_BYTES: usize = 64 * 1024;
+
 /// What a client says.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]

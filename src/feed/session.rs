@@ -190,8 +190,9 @@ impl Socket {
             },
             Some(Ok(Message::Ping(payload))) => self.send(Frame::pong(&payload)).await,
             Some(Ok(Message::Pong)) => Ok(()),
-            Some(Ok(Message::Binary)) => Err(not_text()),
-            Some(Ok(Message::Close)) | None => Err(Stop::Gone),
+            Some(Ok(Message::Binary(_))) => Err(not_text()),
+            Some(Ok(Message::Close(code))) => Err(Stop::Goodbye(code)),
+            None => Err(Stop::Gone),
             Some(Err(why)) => Err(broken(why)),
         }
     }

@@ -17,9 +17,10 @@ pub(super) async fn sign_in(messages: &mut Messages, feed: &Feed) -> Result<Call
             match messages.next().await {
                 Some(Ok(Message::Text(text))) => return Ok(text),
                 Some(Ok(Message::Ping(_) | Message::Pong)) => {}
-                Some(Ok(Message::Binary)) => return Err(not_text()),
+                Some(Ok(Message::Binary(_))) => return Err(not_text()),
+                Some(Ok(Message::Close(code))) => return Err(Stop::Goodbye(code)),
                 Some(Err(why)) => return Err(broken(why)),
-                Some(Ok(Message::Close)) | None => return Err(Stop::Gone),
+                None => return Err(Stop::Gone),
             }
         }
     };

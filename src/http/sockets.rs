@@ -23,8 +23,6 @@ use crate::socket;
 
 /// Between two looks whether a system user's session still holds.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
-/// The largest message of a dispatcher.
-const FEED_FRAME_BYTES: usize = 64 * 1024;
 
 /// Report positions over a WebSocket.
 ///
@@ -115,7 +113,9 @@ pub async fn live_socket(
         },
     };
     let opening = Opening { caller, sessions: context.sessions.clone() };
-    Ok(socket::serve(answer, FEED_FRAME_BYTES, |out, messages| feed::run(out, messages, feed, opening)))
+    Ok(socket::serve(answer, feed::protocol::MAX_FRAME_BYTES, |out, messages| {
+        feed::run(out, messages, feed, opening)
+    }))
 }
 
 /// Who reports.

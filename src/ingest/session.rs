@@ -7,7 +7,7 @@ use waypost_actors::live::{Live, LiveError};
 
 use super::decode::{self, BadItem, Heard, Item};
 use super::intake::Intake;
-use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_ITEMS, Say};
+use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES, MAX_ITEMS, Say};
 use super::sent::{Outcome, Place, Sent};
 use crate::frames::Broken;
 use crate::sessions::{self, End};
@@ -47,6 +47,10 @@ impl Default for SocketLimits {
 enum Stop {
     /// The other side is gone.
     Gone,
+    /// The client said goodbye, with this code if it had one.
+    Goodbye(Option<u16>),
+    /// What comes is no message.
+    Broken(Broken),
     /// The server closes.
     Close(Close, String),
 }
@@ -131,18 +135,15 @@ impl Socket {
     async fn hear(&mut self, message: Option<Result<Message, Broken>>) -> Result<(), Stop> {
         match message {
             Some(Ok(Message::Text(text))) => self.text(&text).await,
-            Some(Ok(Message::Binary)) => Err(malformed("frames are JSON text, not binary")),
+            Some(Ok(Message::Binary(_))) => Err(malformed("frames are JSON text, not binary")),
             Some(Ok(Message::Ping(payload))) => {
                 self.out.give(Frame::pong(&payload));
                 self.flush().await
             }
             Some(Ok(Message::Pong)) => Ok(()),
-            Some(Ok(Message::Close) | Err(Broken::Gone)) | None => Err(Stop::Gone),
-            Some(Err(Broken::TooLarge)) => {
-                let most = LIMITS.max_frame_bytes;
-                Err(Stop::Close(Close::TooLarge, format!("a frame may have {most} bytes")))
-            }
-            Some(Err(Broken::Malformed(detail))) => Err(malformed(&detail)),
+            Some(Ok(Message::Close(code))) => Err(Stop::Goodbye(code)),
+            Some(Err(why)) => Err(Stop::Broken(why)),
+            None => Err(Stop::Gone),
         }
     }
 
@@ -257,11 +258,10 @@ impl Socket {
 
     /// What is on its way is committed all the same; what can still be acknowledged is.
     async fn close(&mut self, stop: Stop) {
-        let Stop::Close(close, detail) = stop else { return };
-        if close == Close::Restarting {
+        if let Stop::Close(Close::Restarting, _) = stop {
             timeout(LAST_ACKS_WITHIN, self.last_acks()).await.ok();
         }
-        timeout(GOODBYE_WITHIN, self.goodbye(close, &detail)).await.ok();
+        timeout(GOODBYE_WITHIN, self.goodbye(stop)).await.ok();
     }
 
     async fn last_acks(&mut self) {
@@ -273,9 +273,16 @@ impl Socket {
         }
     }
 
-    async fn goodbye(&mut self, close: Close, detail: &str) {
-        let _gone = self.say(&Say::Error { code: close.word(), detail }).await;
-        self.out.close(close.code(), detail).await;
+    async fn goodbye(&mut self, stop: Stop) {
+        let why = match stop {
+            Stop::Gone => None,
+            Stop::Goodbye(code) => return self.out.close(Frame::close_answer(code)).await,
+            Stop::Broken(why) => why.close(MAX_FRAME_BYTES),
+            Stop::Close(close, detail) => Some((close.code(), close.word(), detail)),
+        };
+        let Some((code, word, detail)) = why else { return };
+        let _gone = self.say(&Say::Error { code: word, detail: &detail }).await;
+        self.out.close(Frame::close(code, &detail)).await;
     }
 }
 

@@ -5,6 +5,7 @@ use bytes::{BufMut, Bytes, BytesMut};
 /// The last frame of a message.
 const FINAL: u8 = 0x80;
 const TEXT: u8 = 0x1;
+const BINARY: u8 = 0x2;
 const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 const PONG: u8 = 0xa;
@@ -20,6 +21,12 @@ impl Frame {
     #[must_use]
     pub fn text(text: &str) -> Self {
         Self::new(TEXT, text.as_bytes())
+    }
+
+    /// Bytes.
+    #[must_use]
+    pub fn binary(bytes: &[u8]) -> Self {
+        Self::new(BINARY, bytes)
     }
 
     /// A ping without a payload.
@@ -39,6 +46,12 @@ impl Frame {
     pub fn close(code: u16, reason: &str) -> Self {
         let reason = &reason[..reason.floor_char_boundary(MAX_REASON_BYTES)];
         Self::new(CLOSE, &[&code.to_be_bytes(), reason.as_bytes()].concat())
+    }
+
+    /// The answer to a client's close frame: its own code, if it had one (RFC 6455 §5.5.1).
+    #[must_use]
+    pub fn close_answer(code: Option<u16>) -> Self {
+        code.map_or_else(|| Self::new(CLOSE, b""), |code| Self::close(code, ""))
     }
 
     /// A server does not mask.
@@ -70,6 +83,9 @@ mod tests {
         let frames = [Frame::ping(), Frame::pong(b"ab"), Frame::text("é"), Frame::close(4408, "slow")];
         let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.0.clone()).collect();
         assert_eq!(bytes, b"\x89\x00\x8a\x02ab\x81\x02\xc3\xa9\x88\x06\x11\x38slow");
+        let frames = [Frame::binary(b"ab"), Frame::close_answer(Some(1000)), Frame::close_answer(None)];
+        let bytes: Vec<u8> = frames.iter().flat_map(|frame| frame.0.clone()).collect();
+        assert_eq!(bytes, b"\x82\x02ab\x88\x02\x03\xe8\x88\x00");
         let long = [126, 65_535, 65_536].map(|size| Frame::text(&"x".repeat(size)).0);
         let heads = [&long[0][..4], &long[1][..4], &long[2][..10]];
         let want: [&[u8]; 3] =

@@ -1,11 +1,12 @@
 //! What a client says over a socket, message by message, of so many bytes at most.
 
-use actix_http::ws::{Codec, Frame, Item};
+use std::str::from_utf8;
+
+use actix_http::ws::{OpCode, Parser};
 use bytes::{Bytes, BytesMut};
 use bytestring::ByteString;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
-use tokio_util::codec::Decoder;
 
 use crate::frames::{Broken, FrameLimit, Seen};
 
@@ -17,14 +18,14 @@ const READ_BYTES: usize = 16 * 1024;
 pub enum Message {
     /// A text.
     Text(ByteString),
-    /// Bytes; nobody here wants any.
-    Binary,
+    /// Bytes.
+    Binary(Bytes),
     /// To be answered by a pong with the same payload.
     Ping(Bytes),
     /// A sign of life.
     Pong,
-    /// The client says goodbye.
-    Close,
+    /// The client says goodbye, with its code if it has one, and waits for [`Frame::close_answer`](super::Frame).
+    Close(Option<u16>),
 }
 
 /// The messages of a socket.
@@ -32,7 +33,8 @@ pub struct Messages {
     connection: OwnedReadHalf,
     /// Read and not yet a message.
     read: BytesMut,
-    codec: Codec,
+    /// Bytes of a message, at most.
+    most: usize,
     limit: FrameLimit,
     /// The message whose last part is still to come.
     parts: Option<Parts>,
@@ -41,13 +43,15 @@ pub struct Messages {
 struct Parts {
     is_text: bool,
     bytes: BytesMut,
+    /// So many of them are known to be text.
+    text_bytes: usize,
 }
 
 impl Messages {
     pub(super) fn new(connection: OwnedReadHalf, read: BytesMut, most: usize) -> Self {
         let mut limit = FrameLimit::new(most as u64);
         limit.look(&read);
-        Self { connection, read, codec: Codec::new().max_size(most), limit, parts: None }
+        Self { connection, read, most, limit, parts: None }
     }
 
     /// Waits for the next message; `None` once the client has hung up. May be given up and asked again.
@@ -83,44 +87,80 @@ impl Messages {
     }
 
     fn decode(&mut self) -> Result<Option<Message>, Broken> {
-        while let Some(frame) = self.codec.decode(&mut self.read)? {
-            let message = match frame {
-                Frame::Text(text) => valid(text)?,
-                Frame::Binary(_) => Message::Binary,
-                Frame::Ping(payload) => Message::Ping(payload),
-                Frame::Pong(_) => Message::Pong,
-                Frame::Close(_) => Message::Close,
-                Frame::Continuation(part) => match self.join(part) {
-                    Some(Parts { is_text: true, bytes }) => valid(bytes.freeze())?,
-                    Some(_) => Message::Binary,
-                    None => continue,
-                },
+        while let Some((is_last, kind, payload)) = Parser::parse(&mut self.read, true, self.most)? {
+            let payload = payload.unwrap_or_default();
+            let message = match kind {
+                OpCode::Ping if is_last => Message::Ping(payload.freeze()),
+                OpCode::Pong if is_last => Message::Pong,
+                OpCode::Close if is_last => Message::Close(close_code(&payload)?),
+                OpCode::Text | OpCode::Binary | OpCode::Continue => {
+                    match self.join(kind, payload, is_last)? {
+                        Some(message) => message,
+                        None => continue,
+                    }
+                }
+                OpCode::Ping | OpCode::Pong | OpCode::Close | OpCode::Bad => {
+                    return Err(violation("a control frame comes in one part"));
+                }
             };
             return Ok(Some(message));
         }
         Ok(None)
     }
 
-    /// Takes up a part of a message; the message once it is whole. In which order parts may come, the codec knows.
-    fn join(&mut self, part: Item) -> Option<Parts> {
-        let begun = |is_text, bytes: Bytes| Some(Parts { is_text, bytes: bytes.into() });
-        match part {
-            Item::FirstText(bytes) => self.parts = begun(true, bytes),
-            Item::FirstBinary(bytes) => self.parts = begun(false, bytes),
-            Item::Continue(bytes) => self.parts.as_mut()?.bytes.extend_from_slice(&bytes),
-            Item::Last(bytes) => {
-                let mut whole = self.parts.take()?;
-                whole.bytes.extend_from_slice(&bytes);
-                return Some(whole);
+    /// Takes up a part of a message; the message once it is whole.
+    fn join(&mut self, kind: OpCode, part: BytesMut, is_last: bool) -> Result<Option<Message>, Broken> {
+        let mut parts = match (self.parts.take(), kind) {
+            (Some(mut begun), OpCode::Continue) => {
+                begun.bytes.unsplit(part);
+                begun
             }
+            (Some(_), _) => return Err(violation("a message begins before the one before it ends")),
+            (None, OpCode::Continue) => return Err(violation("there is no message to go on with")),
+            (None, kind) => Parts { is_text: kind == OpCode::Text, bytes: part, text_bytes: 0 },
+        };
+        if !is_last {
+            parts.look_at_text()?;
+            self.parts = Some(parts);
+            return Ok(None);
         }
-        None
+        let bytes = parts.bytes.freeze();
+        Ok(Some(if parts.is_text { Message::Text(text(bytes)?) } else { Message::Binary(bytes) }))
     }
 }
 
-fn valid(text: Bytes) -> Result<Message, Broken> {
-    let text = ByteString::try_from(text);
-    text.map(Message::Text).map_err(|error| Broken::Malformed(format!("not a text: {error}")))
+impl Parts {
+    /// Refuses what will not be text however it goes on.
+    fn look_at_text(&mut self) -> Result<(), Broken> {
+        match from_utf8(&self.bytes[self.text_bytes..]).map_err(|error| (error, error.error_len())) {
+            _ if !self.is_text => {}
+            Ok(_) => self.text_bytes = self.bytes.len(),
+            Err((error, None)) => self.text_bytes += error.valid_up_to(),
+            Err((error, Some(_))) => return Err(Broken::NotText(error)),
+        }
+        Ok(())
+    }
+}
+
+fn text(bytes: Bytes) -> Result<ByteString, Broken> {
+    ByteString::try_from(bytes).map_err(Broken::NotText)
+}
+
+/// The code of a close frame's payload: two bytes, then a reason, or nothing.
+fn close_code(payload: &[u8]) -> Result<Option<u16>, Broken> {
+    let Some((code, reason)) = payload.split_first_chunk() else {
+        return if payload.is_empty() { Ok(None) } else { Err(violation("a close code has two bytes")) };
+    };
+    from_utf8(reason).map_err(Broken::NotText)?;
+    match u16::from_be_bytes(*code) {
+        // Those in between are reserved, or never go over the wire.
+        code @ (1000..=1003 | 1007..=1014 | 3000..=4999) => Ok(Some(code)),
+        code => Err(violation(&format!("{code} is no close code"))),
+    }
+}
+
+fn violation(detail: &str) -> Broken {
+    Broken::Protocol(format!("not a WebSocket frame: {detail}"))
 }
 
 #[cfg(test)]
@@ -134,7 +174,9 @@ mod tests {
     const MOST: usize = 1000;
     const TEXT: u8 = 0x81;
     const FIRST: u8 = 0x01;
+    const MIDDLE: u8 = 0x00;
     const LAST: u8 = 0x80;
+    const CLOSE: u8 = 0x88;
     const PING: u8 = 0x89;
 
     async fn connection() -> (TcpStream, Messages) {
@@ -175,8 +217,8 @@ mod tests {
         assert_eq!(messages.next().await, text("größer"));
         assert_eq!(messages.next().await, Some(Ok(Message::Ping(Bytes::from_static(b"still there?")))));
         assert_eq!(messages.next().await, text("größer"));
-        assert_eq!(messages.next().await, Some(Ok(Message::Binary)));
-        assert_eq!(messages.next().await, Some(Ok(Message::Close)));
+        assert_eq!(messages.next().await, Some(Ok(Message::Binary(Bytes::from_static(b"bytes")))));
+        assert_eq!(messages.next().await, Some(Ok(Message::Close(Some(1000)))));
         drop(client);
         assert_eq!(messages.next().await, None);
     }
@@ -190,14 +232,51 @@ mod tests {
         assert_eq!(messages.read.capacity(), 0);
     }
 
+    /// What is heard of some frames first.
+    async fn heard(frames: &[Vec<u8>]) -> Result<Message, Broken> {
+        let (mut client, mut messages) = connection().await;
+        client.write_all(&frames.concat()).await.unwrap();
+        messages.next().await.unwrap()
+    }
+
     #[actix_web::test]
-    async fn what_is_too_large_or_no_text_is_told() {
-        let (mut client, mut messages) = connection().await;
-        client.write_all(&frame(TEXT, b"\xff")).await.unwrap();
-        assert!(matches!(messages.next().await, Some(Err(Broken::Malformed(_)))));
-        let (mut client, mut messages) = connection().await;
-        client.write_all(&frame(TEXT, &[b'x'; MOST + 1])).await.unwrap();
-        assert_eq!(messages.next().await, Some(Err(Broken::TooLarge)));
+    async fn what_is_no_text_is_told_before_the_message_ends() {
+        let cut = "€".as_bytes().split_at(1);
+        for frames in [
+            vec![frame(TEXT, b"\xff")],
+            vec![frame(FIRST, b"\xff")],
+            vec![frame(FIRST, cut.0), frame(MIDDLE, b"x")],
+            vec![frame(FIRST, b"x"), frame(LAST, cut.0)],
+            vec![frame(CLOSE, b"\x03\xe8\xff")],
+        ] {
+            let broken = heard(&frames).await.unwrap_err();
+            assert_eq!(broken.close(MOST).unwrap().0, 1007, "{frames:?}");
+        }
+        let whole = [frame(FIRST, cut.0), frame(MIDDLE, b""), frame(LAST, cut.1)];
+        assert_eq!(heard(&whole).await, Ok(Message::Text("€".into())));
+        let bytes = [frame(0x02, b"\xff"), frame(LAST, b"\xfe")];
+        assert_eq!(heard(&bytes).await, Ok(Message::Binary(Bytes::from_static(b"\xff\xfe"))));
+    }
+
+    #[actix_web::test]
+    async fn what_is_no_frame_is_told() {
+        let unmasked = vec![TEXT, 1, b'x'];
+        for frames in [
+            vec![frame(TEXT | 0x40, b"reserved bit")],
+            vec![frame(0x83, b"no such kind")],
+            vec![frame(PING, &[b'x'; 126])],
+            vec![frame(0x09, b"a ping in parts")],
+            vec![frame(LAST, b"nothing to go on with")],
+            vec![frame(FIRST, b"one"), frame(TEXT, b"two")],
+            vec![frame(CLOSE, b"\x03")],
+            vec![frame(CLOSE, &1005_u16.to_be_bytes())],
+            vec![unmasked],
+        ] {
+            let broken = heard(&frames).await.unwrap_err();
+            assert_eq!(broken.close(MOST).unwrap().0, 1002, "{frames:?}");
+        }
+        assert_eq!(heard(&[frame(TEXT, &[b'x'; MOST + 1])]).await, Err(Broken::TooLarge));
+        assert_eq!(heard(&[frame(CLOSE, b"")]).await, Ok(Message::Close(None)));
     }
 
     #[actix_web::test]

@@ -83,9 +83,9 @@ impl Out {
         }
     }
 
-    /// Says goodbye, and waits until the client has hung up.
-    pub async fn close(&mut self, code: u16, reason: &str) {
-        self.give(Frame::close(code, reason));
+    /// Says goodbye by a close frame, and waits until the client has hung up.
+    pub async fn close(&mut self, goodbye: Frame) {
+        self.give(goodbye);
         if self.flush().await.is_ok() && self.connection.shutdown().await.is_ok() {
             hung_up(self.connection.as_ref()).await;
         }
@@ -156,7 +156,7 @@ mod tests {
     #[actix_web::test]
     async fn a_goodbye_waits_for_the_client() {
         let (mut client, mut out) = connection().await;
-        let mut closing = Box::pin(out.close(4400, "why"));
+        let mut closing = Box::pin(out.close(Frame::close(4400, "why")));
         assert!((&mut closing).now_or_never().is_none());
         let mut heard = Vec::new();
         client.read_to_end(&mut heard).await.unwrap();

@@ -18,6 +18,7 @@ mod fuel_reported;
 mod geofence_events;
 mod geofence_import;
 mod geofences;
+mod goodbyes;
 mod harness;
 mod inside;
 mod letters;

@@ -49,7 +49,7 @@ fn frames_cut_in_half() {
             drill.answered(moment).await;
             let bytes = drill.dice.random_range(1..200);
             cut_off(&drill, &bus, bytes).await;
-            assert_eq!(interrupted(&drill, &bus).await, "4400");
+            assert_eq!(interrupted(&drill, &bus).await, "1002");
         }
         let counts = drill.finish(ground).await;
         assert!(counts.ends.is_empty(), "other trackers were disturbed: {:?}", counts.ends);

@@ -67,7 +67,7 @@ async fn frames_that_are_none_close_the_socket_and_name_the_place(store: TestSto
     assert_eq!((closed.code, closed.detail.as_str()), (4400, "frames are JSON text, not binary"));
     let not_text = Message::Frame(Frame::message(vec![0xff, 0xfe], OpCode::Data(Data::Text), true));
     let closed = answer_to(&server, &bus, not_text).await;
-    assert_eq!((closed.code, closed.word.as_str()), (4400, "malformedFrame"), "{}", closed.detail);
+    assert_eq!((closed.code, closed.word.as_str()), (1007, "invalidText"), "{}", closed.detail);
     assert_eq!(stored_positions(&store).await, 0);
     still_works(&server, &bus).await;
     server.stop().await;
