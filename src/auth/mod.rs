@@ -31,7 +31,7 @@ pub use error::AuthError;
 pub use fleet::{Fleet, Named, Reports};
 pub use password::Hasher;
 pub use permission::{Action, Program};
-pub use principal::{PersonPrincipal, Principal, SystemPrincipal};
+pub use principal::{PersonPrincipal, Principal, SystemPrincipal, SystemRole};
 pub use scope::{AccountScope, Operator, OrgScope, SystemUserScope};
 pub use seal::Sealer;
 pub use sees::Sees;

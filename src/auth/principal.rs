@@ -48,6 +48,14 @@ pub struct PersonPrincipal {
     pub organization_name: Option<String>,
 }
 
+/// The role of a system user: its scopes say what it may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum SystemRole {
+    /// A program.
+    System,
+}
+
 /// A system user that is signed in.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -58,9 +66,8 @@ pub struct SystemPrincipal {
     pub email: String,
     /// Its name.
     pub name: String,
-    /// Always `system`.
-    #[schema(pattern = "^system$")]
-    pub role: &'static str,
+    /// What tells it from a person.
+    pub role: SystemRole,
     /// What it may do.
     #[schema(value_type = Vec<Scope>)]
     pub scopes: Scopes,
@@ -92,7 +99,7 @@ impl From<Holder> for Principal {
                 organization_id,
                 email: user.email,
                 name: user.name,
-                role: "system",
+                role: SystemRole::System,
                 scopes: user.scopes.0,
                 organization_name: user.organization_name,
             }),

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::http::openapi;
 use crate::store::open::open_and_migrate;
 use setting_flags::{DemoArgs, MigrateArgs, ServeArgs};
 pub use transfer::TransferArgs;
@@ -99,7 +100,8 @@ async fn migrate(args: MigrateArgs) -> anyhow::Result<()> {
 }
 
 fn openapi() -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(&crate::http::openapi::document())?;
+    let document = openapi::document();
+    let text = serde_json::to_string_pretty(&openapi::Written(&document))?;
     print_all(&text)
 }
 

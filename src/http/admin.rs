@@ -3,17 +3,18 @@
 
 use std::sync::Arc;
 
-use actix_web::HttpResponse;
+use actix_web::http::header::{self, Accept, Header};
 use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer::Answer;
 use super::code::Code;
 use super::health::{healthz, ready};
 use super::problem::Problem;
-use crate::telemetry::Metrics;
+use crate::telemetry::{Format, Metrics};
 
-/// What the text is, as Prometheus asks for it.
-const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// The media type that a scraper asks for who reads OpenMetrics; whoever does not gets the Prometheus text format.
+const OPEN_METRICS: &str = "application/openmetrics-text";
 
 /// Mounts it.
 pub fn configure(config: &mut ServiceConfig, metrics: Arc<Metrics>) {
@@ -29,10 +30,23 @@ async fn readyz(metrics: Data<Metrics>) -> Answer {
     ready(metrics.trouble())
 }
 
-async fn scrape(metrics: Data<Metrics>) -> Answer {
-    let text =
-        metrics.text().map_err(|_| Problem::new(Code::Internal).detail("the metrics cannot be written"))?;
-    Ok(HttpResponse::Ok().content_type(OPEN_METRICS).body(text))
+async fn scrape(metrics: Data<Metrics>, request: HttpRequest) -> Answer {
+    let (format, kind) = match wants_open_metrics(&request) {
+        true => (Format::OpenMetrics, "application/openmetrics-text; version=1.0.0; charset=utf-8"),
+        false => (Format::Prometheus, "text/plain; version=0.0.4; charset=utf-8"),
+    };
+    let text = metrics
+        .text(format)
+        .map_err(|_| Problem::new(Code::Internal).detail("the metrics cannot be written"))?;
+    Ok(HttpResponse::Ok().content_type(kind).insert_header((header::VARY, "accept")).body(text))
+}
+
+/// Whether OpenMetrics is what the client likes best of what it names, wildcards aside.
+fn wants_open_metrics(request: &HttpRequest) -> bool {
+    let Ok(accept) = Accept::parse(request) else { return false };
+    let known = |kind: &str| kind == OPEN_METRICS || kind == "text/plain";
+    let ranked = accept.ranked();
+    ranked.iter().map(|kind| kind.essence_str()).find(|kind| known(kind)) == Some(OPEN_METRICS)
 }
 
 async fn unrouted() -> Answer {

@@ -30,7 +30,8 @@ pub struct AssignVehicleIn {
 /// from them only with `force`.
 #[utoipa::path(post, path = "/v1/drivers/{driverId}/assign-vehicle", tag = "drivers",
     request_body = AssignVehicleIn, params(("driverId" = DriverId, Path)),
-    responses((status = 200, body = Assignment, description = "The open assignment")))]
+    responses((status = 200, body = Assignment, description = "The open assignment"),
+        (status = 409, description = "driverLocked, driverNotActive, licenseExpired, openVehicleLimitReached, vehicleNotActive, vehicleAlreadyAssigned, assignmentOverlaps")))]
 pub async fn assign_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -47,7 +48,8 @@ pub async fn assign_vehicle(
 #[utoipa::path(delete, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}", tag = "drivers",
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 204, description = "Ended")))]
+    responses((status = 204, description = "Ended"),
+        (status = 409, description = "driverLocked, assignmentOverlaps")))]
 pub async fn unassign_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -57,7 +57,10 @@ pub struct WsTicket {
 
 /// Sign in with e-mail and password.
 #[utoipa::path(post, path = "/v1/auth/login", tag = "auth", request_body = LoginIn,
-    responses((status = 200, body = SignedIn, description = "Signed in")))]
+    responses((status = 200, body = SignedIn, description = "Signed in"),
+        (status = 401, description = "invalidCredentials"),
+        (status = 403, description = "organizationInactive"),
+        (status = 429, description = "tooManyAttempts")))]
 pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     let (email, password) = credentials(&body)?;
@@ -66,7 +69,9 @@ pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> A
 
 /// Get the next access token. The refresh token is used up; one that comes again ends its session.
 #[utoipa::path(post, path = "/v1/auth/refresh", tag = "auth", request_body = RefreshIn,
-    responses((status = 200, body = SignedIn, description = "Still signed in")))]
+    responses((status = 200, body = SignedIn, description = "Still signed in"),
+        (status = 401, description = "invalidToken"),
+        (status = 403, description = "organizationInactive")))]
 pub async fn refresh(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     Ok(HttpResponse::Ok().json(context.auth.refresh(&refresh_token(&body)?).await?))
@@ -105,7 +110,9 @@ pub async fn create_ws_ticket(context: Shared, SignedCaller(caller): SignedCalle
 /// Sign in with a one-time link, as the demo prints it.
 #[utoipa::path(post, path = "/v1/auth/sign-in-link/{token}", tag = "auth",
     params(("token" = String, Path, description = "The link's token")),
-    responses((status = 200, body = SignedIn, description = "Signed in")))]
+    responses((status = 200, body = SignedIn, description = "Signed in"),
+        (status = 401, description = "invalidToken"),
+        (status = 403, description = "organizationInactive")))]
 pub async fn redeem_sign_in_link(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     Ok(HttpResponse::Ok().json(context.auth.redeem_sign_in_link(&token).await?))
@@ -124,7 +131,9 @@ pub async fn forgot_password(context: Shared, query: Query, JsonBody(body): Json
 /// Choose a new password by the link of a letter. Ends every session.
 #[utoipa::path(post, path = "/v1/auth/reset-password/{token}", tag = "auth", request_body = PasswordIn,
     params(("token" = String, Path, description = "The link's token")),
-    responses((status = 204, description = "The new password counts")))]
+    responses((status = 204, description = "The new password counts"),
+        (status = 404, description = "notFound"),
+        (status = 410, description = "linkExpired, linkUsed")))]
 pub async fn reset_password(
     context: Shared,
     PathToken(token): PathToken,
@@ -139,7 +148,10 @@ pub async fn reset_password(
 /// Accept an invitation by choosing a password, and be signed in.
 #[utoipa::path(post, path = "/v1/auth/accept-invite/{token}", tag = "auth", request_body = PasswordIn,
     params(("token" = String, Path, description = "The link's token")),
-    responses((status = 200, body = SignedIn, description = "Signed in")))]
+    responses((status = 200, body = SignedIn, description = "Signed in"),
+        (status = 403, description = "organizationInactive"),
+        (status = 404, description = "notFound"),
+        (status = 410, description = "linkExpired, linkUsed")))]
 pub async fn accept_invite(
     context: Shared,
     PathToken(token): PathToken,

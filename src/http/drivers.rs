@@ -94,7 +94,9 @@ pub async fn list_drivers(
 
 /// Create a driver. A licence that another driver of the platform has is refused.
 #[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = DriverCreateIn,
-    responses((status = 201, body = KeptDriver, description = "Created; Location names it")))]
+    responses((status = 201, body = KeptDriver, description = "Created; Location names it"),
+        (status = 403, description = "planLimitReached"),
+        (status = 409, description = "licenseTaken")))]
 pub async fn create_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -155,7 +157,8 @@ pub async fn find_driver(
 #[utoipa::path(put, path = "/v1/drivers/{id}", tag = "drivers", request_body = DriverIn,
     params(("id" = DriverId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 200, body = KeptDriver, description = "The driver as it is now")))]
+    responses((status = 200, body = KeptDriver, description = "The driver as it is now"),
+        (status = 409, description = "licenseTaken, driverLocked")))]
 pub async fn update_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -174,7 +177,8 @@ pub async fn update_driver(
 #[utoipa::path(delete, path = "/v1/drivers/{id}", tag = "drivers",
     params(("id" = DriverId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 204, description = "Deleted")))]
+    responses((status = 204, description = "Deleted"),
+        (status = 409, description = "driverLocked")))]
 pub async fn delete_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -191,7 +195,9 @@ pub async fn delete_driver(
 /// Lock a driver: one organization at a time holds them, and only it reads, edits and assigns them.
 #[utoipa::path(post, path = "/v1/drivers/{id}/lock", tag = "drivers", request_body = Option<LockIn>,
     params(("id" = DriverId, Path)),
-    responses((status = 200, body = DriverView, description = "The driver, held; held already is as good")))]
+    responses((status = 200, body = DriverView, description = "The driver, held; held already is as good"),
+        (status = 409, description = "driverLocked, driverAssignedElsewhere"),
+        (status = 403, description = "planLimitReached")))]
 pub async fn lock_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -207,7 +213,8 @@ pub async fn lock_driver(
 /// with a stub, and finds them only by licence from then on.
 #[utoipa::path(post, path = "/v1/drivers/{id}/unlock", tag = "drivers", request_body = Option<UnlockIn>,
     params(("id" = DriverId, Path)),
-    responses((status = 200, body = DriverView, description = "The driver, free; free already is as good")))]
+    responses((status = 200, body = DriverView, description = "The driver, free; free already is as good"),
+        (status = 409, description = "driverLocked")))]
 pub async fn unlock_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -56,7 +56,8 @@ fn period(query: &mut Query) -> PeriodRequest {
         ("format" = Option<RawFormat>, Query, description = "Default: as Accept says, else json"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
     responses((status = 200, description = "The entries", content(
-        (Vec<FuelEntry> = "application/json"), (FuelEntry = "application/x-ndjson"), (String = "text/csv")))))]
+        (Vec<FuelEntry> = "application/json"), (FuelEntry = "application/x-ndjson"), (String = "text/csv"))),
+        (status = 406, description = "notAcceptable")))]
 pub async fn fuel_raw_data(
     context: Shared,
     SignedCaller(caller): SignedCaller,

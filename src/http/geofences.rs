@@ -152,7 +152,8 @@ pub async fn list_geofences(
 #[utoipa::path(post, path = "/v1/geofences", tag = "geofences",
     request_body(content((GeofenceCreateIn = "application/json"), (Value = "application/geo+json"))),
     responses((status = 201, description = "Created; Location names it", content(
-        (GeofenceOut = "application/json"), (Value = "application/geo+json")))))]
+        (GeofenceOut = "application/json"), (Value = "application/geo+json"))),
+        (status = 403, description = "planLimitReached")))]
 pub async fn create_geofence(
     context: Shared,
     SignedCaller(caller): SignedCaller,

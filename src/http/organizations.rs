@@ -120,7 +120,9 @@ pub async fn list_all_organizations(
 /// the subscription. The contact address gets a link that activates the organization; the orgAdmin is
 /// invited then.
 #[utoipa::path(post, path = "/v1/organizations", tag = "organizations", request_body = OrganizationCreateIn,
-    responses((status = 201, body = Organization, description = "Created, pending; Location names it")))]
+    responses((status = 201, body = Organization, description = "Created, pending; Location names it"),
+        (status = 403, description = "signUpClosed"),
+        (status = 409, description = "slugTaken, emailTaken, invalidTransition")))]
 pub async fn create_organization(
     context: Shared,
     MaybeCaller(caller): MaybeCaller,
@@ -161,7 +163,9 @@ pub async fn list_activation_requests(
 /// by a newer one is 410.
 #[utoipa::path(post, path = "/v1/organizations/verify-email/{token}", tag = "organizations",
     params(("token" = String, Path, description = "The link's token")),
-    responses((status = 200, body = OrganizationVerified, description = "Verified")))]
+    responses((status = 200, body = OrganizationVerified, description = "Verified"),
+        (status = 404, description = "notFound"),
+        (status = 410, description = "linkExpired, linkUsed")))]
 pub async fn verify_organization_email(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     let verified = activation::verify_email(&context, &token).await?;
@@ -189,7 +193,8 @@ pub async fn resend_activation(context: Shared, query: Query, JsonBody(body): Js
 /// Activate an organization by hand. One that is active stays as it is.
 #[utoipa::path(put, path = "/v1/organizations/activate/{id}", tag = "organizations",
     params(("id" = OrganizationId, Path)),
-    responses((status = 200, body = Organization, description = "Active")))]
+    responses((status = 200, body = Organization, description = "Active"),
+        (status = 409, description = "invalidTransition")))]
 pub async fn activate_organization(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -219,7 +224,8 @@ pub async fn find_organization(
 /// Change an organization. Status and subscription are the operators' to change.
 #[utoipa::path(put, path = "/v1/organizations/organization/{id}", tag = "organizations",
     params(("id" = OrganizationId, Path)), request_body = OrganizationIn,
-    responses((status = 200, body = Organization, description = "The organization as it is now")))]
+    responses((status = 200, body = Organization, description = "The organization as it is now"),
+        (status = 409, description = "slugTaken, invalidTransition")))]
 pub async fn update_organization(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -86,7 +86,9 @@ async fn keep_to_session(context: &Context, caller: Caller) {
 /// JSON text frames. The access token comes as a bearer header; a browser sends a one-time ticket as
 /// its first message instead. The words are described in docs/tracking.md.
 #[utoipa::path(get, path = "/v1/ws/live", tag = "live",
-    responses((status = 101, description = "The socket is open")))]
+    responses((status = 101, description = "The socket is open"),
+        (status = 401, description = "unauthenticated"),
+        (status = 403, description = "forbidden, organizationInactive, originNotAllowed")))]
 pub async fn live_socket(
     context: Shared,
     request: HttpRequest,

@@ -85,7 +85,9 @@ impl From<Redeemed> for Verified {
 /// Create a system user. Anybody may sign up, without scopes and organization; orgAdmins and operators
 /// make one of an organization, with its scopes. Either way its address has to be verified.
 #[utoipa::path(post, path = "/v1/system-users", tag = "system users", request_body = SystemUserCreateIn,
-    responses((status = 201, body = SystemUser, description = "Created; Location names it. A letter is on its way")))]
+    responses((status = 201, body = SystemUser, description = "Created; Location names it. A letter is on its way"),
+        (status = 403, description = "signUpClosed"),
+        (status = 409, description = "emailTaken")))]
 pub async fn create_system_user(
     context: Shared,
     MaybeCaller(caller): MaybeCaller,
@@ -100,7 +102,9 @@ pub async fn create_system_user(
 /// Verify the address of a system user by the link of a letter.
 #[utoipa::path(post, path = "/v1/system-users/verify-email/{token}", tag = "system users",
     params(("token" = String, Path, description = "The link's token")),
-    responses((status = 200, body = Verified, description = "Verified, now or before")))]
+    responses((status = 200, body = Verified, description = "Verified, now or before"),
+        (status = 404, description = "notFound"),
+        (status = 410, description = "linkExpired, linkUsed")))]
 pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
     let verified = Verified::from(context.auth.verify_system_user(&token, origin::request_id()).await?);
@@ -118,7 +122,10 @@ pub async fn resend_verification(context: Shared, query: Query, JsonBody(body): 
 
 /// Sign a system user in.
 #[utoipa::path(post, path = "/v1/system-users/login", tag = "system users", request_body = LoginIn,
-    responses((status = 200, body = SignedIn, description = "Signed in")))]
+    responses((status = 200, body = SignedIn, description = "Signed in"),
+        (status = 401, description = "invalidCredentials"),
+        (status = 403, description = "emailNotVerified, organizationInactive"),
+        (status = 429, description = "tooManyAttempts")))]
 pub async fn login_system_user(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     let (email, password) = credentials(&body)?;
@@ -168,7 +175,8 @@ pub async fn find_system_user(
 #[utoipa::path(put, path = "/v1/system-users/{id}", tag = "system users", request_body = SystemUserChangeIn,
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization")),
-    responses((status = 200, body = SystemUser, description = "The system user as it is now")))]
+    responses((status = 200, body = SystemUser, description = "The system user as it is now"),
+        (status = 409, description = "emailTaken, invalidTransition")))]
 pub async fn update_system_user(
     context: Shared,
     SignedCaller(caller): SignedCaller,

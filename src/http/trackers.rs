@@ -80,7 +80,8 @@ pub async fn list_trackers(
 
 /// Create a tracker. Its token is shown once.
 #[utoipa::path(post, path = "/v1/trackers", tag = "trackers", request_body = TrackerCreateIn,
-    responses((status = 201, body = TrackerWithToken, description = "Created; Location names it")))]
+    responses((status = 201, body = TrackerWithToken, description = "Created; Location names it"),
+        (status = 409, description = "uniqueIdTaken")))]
 pub async fn create_tracker(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -113,7 +114,8 @@ pub async fn find_tracker(
 #[utoipa::path(put, path = "/v1/trackers/{id}", tag = "trackers", request_body = TrackerChangeIn,
     params(("id" = TrackerId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 200, body = Tracker, description = "The tracker as it is now")))]
+    responses((status = 200, body = Tracker, description = "The tracker as it is now"),
+        (status = 409, description = "uniqueIdTaken")))]
 pub async fn update_tracker(
     context: Shared,
     SignedCaller(caller): SignedCaller,

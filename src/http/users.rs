@@ -71,7 +71,9 @@ pub async fn list_users(
 /// An orgAdmin makes users of the own organization. An operator names an organization, or makes an operator,
 /// which only a superAdmin may.
 #[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserCreateIn,
-    responses((status = 201, body = User, description = "Created, invited; Location names them")))]
+    responses((status = 201, body = User, description = "Created, invited; Location names them"),
+        (status = 403, description = "planLimitReached"),
+        (status = 409, description = "emailTaken")))]
 pub async fn create_user(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -109,7 +111,9 @@ pub async fn find_user(
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
     request_body = UserUpdateIn,
-    responses((status = 200, body = User, description = "The user as they are now")))]
+    responses((status = 200, body = User, description = "The user as they are now"),
+        (status = 403, description = "planLimitReached"),
+        (status = 409, description = "emailTaken, lastOrgAdmin, lastSuperAdmin, invalidTransition")))]
 pub async fn update_user(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -128,7 +132,8 @@ pub async fn update_user(
 #[utoipa::path(post, path = "/v1/users/{id}/invitation", tag = "users",
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
-    responses((status = 200, body = User, description = "It is on its way")))]
+    responses((status = 200, body = User, description = "It is on its way"),
+        (status = 409, description = "invalidTransition")))]
 pub async fn invite_user_again(
     context: Shared,
     SignedCaller(caller): SignedCaller,

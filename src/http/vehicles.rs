@@ -177,7 +177,9 @@ async fn listed(
 
 /// Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once.
 #[utoipa::path(post, path = "/v1/vehicles", tag = "vehicles", request_body = VehicleCreateIn,
-    responses((status = 201, body = VehicleOut, description = "Created; Location names it")))]
+    responses((status = 201, body = VehicleOut, description = "Created; Location names it"),
+        (status = 403, description = "planLimitReached"),
+        (status = 409, description = "plateTaken, vinTaken, uniqueIdTaken")))]
 pub async fn create_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -221,7 +223,8 @@ pub async fn find_vehicle(
 #[utoipa::path(put, path = "/v1/vehicles/{id}", tag = "vehicles", request_body = VehicleIn,
     params(("id" = VehicleId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 200, body = VehicleOut, description = "The vehicle as it is now")))]
+    responses((status = 200, body = VehicleOut, description = "The vehicle as it is now"),
+        (status = 409, description = "plateTaken, vinTaken, invalidTransition")))]
 pub async fn update_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -10,7 +10,7 @@ use prometheus_client::registry::Registry;
 use waypost_actors::live::Live;
 use waypost_actors::meters::{Figures, Invariant};
 
-use super::page::Page;
+use super::page::{Format, Page};
 use super::panics;
 use crate::readiness::Readiness;
 use crate::sessions::Sessions;
@@ -18,7 +18,6 @@ use crate::sessions::Sessions;
 /// The metrics of a server, from its start on.
 pub struct Metrics {
     sources: Arc<Sources>,
-    registry: Registry,
 }
 
 struct Sources {
@@ -31,10 +30,7 @@ impl Metrics {
     /// Of a server that starts.
     #[must_use]
     pub fn new(readiness: Readiness) -> Self {
-        let sources = Arc::new(Sources { readiness, serving: OnceLock::new() });
-        let mut registry = Registry::default();
-        registry.register_collector(Box::new(Arc::clone(&sources)));
-        Self { sources, registry }
+        Self { sources: Arc::new(Sources { readiness, serving: OnceLock::new() }) }
     }
 
     /// The server serves: from now on there is something to tell.
@@ -49,10 +45,15 @@ impl Metrics {
         self.sources.trouble()
     }
 
-    /// All of them, as OpenMetrics text.
-    pub fn text(&self) -> Result<String, fmt::Error> {
+    /// All of them, as text.
+    pub fn text(&self, format: Format) -> Result<String, fmt::Error> {
+        let mut registry = Registry::default();
+        registry.register_collector(Box::new(Scrape { sources: Arc::clone(&self.sources), format }));
         let mut written = String::new();
-        text::encode(&mut written, &self.registry)?;
+        match format {
+            Format::OpenMetrics => text::encode(&mut written, &registry)?,
+            Format::Prometheus => text::encode_registry(&mut written, &registry)?,
+        }
         Ok(written)
     }
 }
@@ -162,11 +163,17 @@ fn actors(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
     )
 }
 
-impl Collector for Sources {
+/// One reading of all of them.
+struct Scrape {
+    sources: Arc<Sources>,
+    format: Format,
+}
+
+impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut page = Page::new(encoder);
-        self.server(&mut page)?;
-        let Some((live, sessions)) = self.serving.get() else { return Ok(()) };
+        let mut page = Page::new(encoder, self.format);
+        self.sources.server(&mut page)?;
+        let Some((live, sessions)) = self.sources.serving.get() else { return Ok(()) };
         sockets(&mut page, sessions)?;
         queues(&mut page, live)?;
         commits(&mut page, live.meters())?;
@@ -174,8 +181,8 @@ impl Collector for Sources {
     }
 }
 
-impl fmt::Debug for Sources {
+impl fmt::Debug for Scrape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Sources")
+        f.write_str("Scrape")
     }
 }

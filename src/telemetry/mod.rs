@@ -7,6 +7,7 @@ mod page;
 mod panics;
 
 pub use metrics::Metrics;
+pub use page::Format;
 
 use std::io::IsTerminal;
 

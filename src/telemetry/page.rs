@@ -6,12 +6,24 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use waypost_actors::meters::Spreading;
 
+/// The text that metrics are written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0: a counter's family goes without the `_total` of its samples.
+    OpenMetrics,
+    /// Prometheus 0.0.4: a counter's family and samples have one name.
+    Prometheus,
+}
+
 /// What is being written.
-pub(super) struct Page<'a>(DescriptorEncoder<'a>);
+pub(super) struct Page<'a> {
+    encoder: DescriptorEncoder<'a>,
+    format: Format,
+}
 
 impl<'a> Page<'a> {
-    pub(super) fn new(encoder: DescriptorEncoder<'a>) -> Self {
-        Self(encoder)
+    pub(super) fn new(encoder: DescriptorEncoder<'a>, format: Format) -> Self {
+        Self { encoder, format }
     }
 
     fn begin<'s>(
@@ -20,12 +32,13 @@ impl<'a> Page<'a> {
         help: &str,
         kind: MetricType,
     ) -> Result<MetricEncoder<'s>, fmt::Error> {
-        self.0.encode_descriptor(name, help, None, kind)
+        self.encoder.encode_descriptor(name, help, None, kind)
     }
 
-    /// A number that only grows; the library adds `_total` to its name.
+    /// A number that only grows; its samples are `name` with `_total`.
     pub(super) fn counter(&mut self, name: &str, help: &str, value: u64) -> fmt::Result {
-        count(&mut self.begin(name, help, MetricType::Counter)?, value)
+        let (format, family) = (self.format, self.counter_family(name));
+        count(&mut self.begin(&family, help, MetricType::Counter)?, format, value)
     }
 
     /// One for each value of a label.
@@ -36,11 +49,19 @@ impl<'a> Page<'a> {
         label: &str,
         values: [(&str, u64); N],
     ) -> fmt::Result {
-        let mut metric = self.begin(name, help, MetricType::Counter)?;
+        let (format, family) = (self.format, self.counter_family(name));
+        let mut metric = self.begin(&family, help, MetricType::Counter)?;
         for (of, value) in values {
-            count(&mut metric.encode_family(&[(label, of)])?, value)?;
+            count(&mut metric.encode_family(&[(label, of)])?, format, value)?;
         }
         Ok(())
+    }
+
+    fn counter_family(&self, name: &str) -> String {
+        match self.format {
+            Format::OpenMetrics => name.to_owned(),
+            Format::Prometheus => format!("{name}_total"),
+        }
     }
 
     /// A number that goes up and down.
@@ -84,8 +105,12 @@ impl<'a> Page<'a> {
     }
 }
 
-fn count(metric: &mut MetricEncoder<'_>, value: u64) -> fmt::Result {
-    metric.encode_counter::<NoLabelSet, u64, u64>(&value, None)
+fn count(metric: &mut MetricEncoder<'_>, format: Format, value: u64) -> fmt::Result {
+    match format {
+        Format::OpenMetrics => metric.encode_counter::<NoLabelSet, u64, u64>(&value, None),
+        // The library would add `_total` once more.
+        Format::Prometheus => metric.encode_gauge(&value),
+    }
 }
 
 fn spread(metric: &mut MetricEncoder<'_>, value: &Spreading) -> fmt::Result {

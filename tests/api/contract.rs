@@ -1,5 +1,5 @@
 //! Every exchange of these tests is held against the OpenAPI document: the status is described, the body is as described,
-//! and what the server accepts the description allows.
+//! a refusal's code is named, and what the server accepts the description allows.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -28,8 +28,11 @@ pub(crate) fn check(method: &str, target: &str, content_type: Option<&str>, body
     let at = format!("/paths/{}/{method}", template.replace('/', "~1"));
     let status = said.status.to_string();
     let known = operation["responses"].get(&status).map(|_| status.as_str());
-    let known = known.or((said.status >= 400).then_some("default"));
-    let known = known.unwrap_or_else(|| panic!("{place}, which {template} does not describe"));
+    let known = known.or((said.status >= 500).then_some("default"));
+    let known = known.unwrap_or_else(|| panic!("{place} {}, which {template} does not describe", said.body));
+    if said.status >= 400 && known != "default" && !is_bodiless {
+        names_code(&operation["responses"][known], &said.body, &place);
+    }
     if said.status < 400 && !is_bodiless && said.status != 101 {
         if operation["responses"][known].get("content").is_none() {
             assert!(said.bytes.is_empty(), "{place} with a body, which {template} does not describe");
@@ -55,6 +58,18 @@ pub(crate) fn check(method: &str, target: &str, content_type: Option<&str>, body
         }
     }
     taken(&at, template, content_type, body, said, &place);
+}
+
+/// The response of a refusal names its code.
+#[track_caller]
+fn names_code(response: &Value, problem: &Value, place: &str) {
+    let named = response["$ref"].as_str().and_then(|named| DOCUMENT.pointer(named.trim_start_matches('#')));
+    let words = named.unwrap_or(response)["description"].as_str().unwrap_or_default();
+    let code = problem["code"].as_str().unwrap_or_default();
+    assert!(
+        words.contains(&format!("`{code}`")),
+        "{place} with {code}, which its response does not name: {words}"
+    );
 }
 
 /// What the server took is as it is described.

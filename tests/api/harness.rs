@@ -218,7 +218,13 @@ impl App {
 
     /// What operators are told.
     pub(crate) async fn operator_get(&self, path: &str) -> (u16, String, String) {
-        let mut answer = self.client.get(format!("{}{path}", self.admin_url)).send().await.unwrap();
+        self.operator_accepts(path, "*/*").await
+    }
+
+    /// The same, of a client that names what it accepts.
+    pub(crate) async fn operator_accepts(&self, path: &str, accept: &str) -> (u16, String, String) {
+        let request = self.client.get(format!("{}{path}", self.admin_url)).insert_header(("accept", accept));
+        let mut answer = request.send().await.unwrap();
         let body = answer.body().limit(1 << 20).await.unwrap().to_vec();
         let kind = answer.headers().get("content-type").map(|kind| kind.to_str().unwrap().to_owned());
         (answer.status().as_u16(), kind.unwrap_or_default(), String::from_utf8(body).unwrap())

@@ -15,6 +15,7 @@ mod feed_rights;
 mod fleet;
 mod fuel;
 mod fuel_reported;
+mod generators;
 mod geofence_events;
 mod geofence_import;
 mod geofences;

@@ -30,12 +30,8 @@ fn series(page: &str) -> BTreeSet<String> {
 #[test]
 fn the_page_is_whole_and_says_what_the_documentation_promises() {
     with_app(async |app| {
-        let (status, kind, page) = app.operator_get("/metrics").await;
-        assert_eq!(
-            (status, kind.as_str()),
-            (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
-        );
-        assert!(page.ends_with("# EOF\n"), "{page}");
+        let (status, _, page) = app.operator_get("/metrics").await;
+        assert_eq!(status, 200);
         let (there, promised) = (series(&page), promised());
         assert!(promised.len() > 25, "{promised:?}");
         let missing: Vec<_> = promised.difference(&there).collect();
@@ -48,6 +44,37 @@ fn the_page_is_whole_and_says_what_the_documentation_promises() {
             let told: Vec<&str> =
                 page.lines().filter_map(|line| line.strip_prefix(what)?.split(' ').next()).collect();
             assert_eq!(told.len(), told.iter().collect::<BTreeSet<_>>().len(), "{told:?}");
+        }
+        app
+    });
+}
+
+/// What Prometheus sends.
+const PROMETHEUS: &str = "application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,\
+    text/plain;version=0.0.4;q=0.5,*/*;q=0.1";
+
+#[test]
+fn a_scraper_gets_the_format_that_it_asks_for() {
+    with_app(async |app| {
+        let open_metrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+        let text = "text/plain; version=0.0.4; charset=utf-8";
+        let accepts = [
+            (PROMETHEUS, open_metrics),
+            ("application/openmetrics-text", open_metrics),
+            ("text/plain", text),
+            ("text/plain, application/openmetrics-text;q=0.5", text),
+            ("*/*", text),
+        ];
+        for (accept, kind) in accepts {
+            let (status, told, page) = app.operator_accepts("/metrics", accept).await;
+            assert_eq!((status, told.as_str()), (200, kind), "{accept}");
+            assert_eq!(page.ends_with("# EOF\n"), kind == open_metrics, "{accept}");
+            // In the one a family ends where its samples' suffix begins, in the other both have one name.
+            let family = if kind == open_metrics { "waypost_panics" } else { "waypost_panics_total" };
+            for line in [format!("# HELP {family} "), format!("# TYPE {family} counter\n")] {
+                assert!(page.contains(&line), "{accept} {line}");
+            }
+            assert!(page.contains("\nwaypost_panics_total "), "{accept}");
         }
         app
     });

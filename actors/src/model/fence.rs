@@ -24,9 +24,11 @@ pub struct Circle {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Polygon {
     /// The outer ring, at least three distinct points.
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<Place>))]
     pub vertices: Ring,
     /// Rings cut out; the holes' own rings belong to the polygon.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(feature = "schema", schema(value_type = Vec<Vec<Place>>))]
     pub holes: Vec<Ring>,
 }
 

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::closed::{closed, resolved};
+use super::closed::{PART, closed, resolved};
+use super::flat::{each_inside, refer, reference};
 
 /// The methods that take bodies.
 const METHODS: [(&str, bool); 2] = [("post", true), ("put", false)];
@@ -22,7 +23,7 @@ pub(super) fn say_what_may_be_left_out(document: &mut Value) {
                 continue;
             };
             let mut body = lenient(schema, &schemas, keeps_required);
-            *schema = json!({ "$ref": format!("#/components/schemas/{name}") });
+            *schema = refer(&name);
             // What devices send may hold more than we know.
             if name != "CreatePositionsBody" {
                 body = closed(&body, &schemas);
@@ -31,6 +32,7 @@ pub(super) fn say_what_may_be_left_out(document: &mut Value) {
                 let answered = operation.pointer("/responses/200/content/application~1json/schema");
                 add_read_only(&mut body, answered.unwrap_or(&Value::Null), &schemas);
             }
+            name_parts(&mut body, &name, &schemas, &mut own);
             own.insert(name, body);
         }
     }
@@ -64,16 +66,48 @@ fn add_read_only(body: &mut Value, resource: &Value, schemas: &Value) {
     }
 }
 
+/// Gives the objects inside a body names: bodies that take the same share them.
+fn name_parts(body: &mut Value, body_name: &str, schemas: &Value, named: &mut Map<String, Value>) {
+    take_name(body);
+    each_inside(body, &mut |part| {
+        let Some(of) = take_name(part) else { return };
+        let described = part.as_object_mut().and_then(|part| part.remove("description"));
+        if let Some(description) = schemas[&of].get("description") {
+            part["description"] = description.clone();
+        }
+        let usual = format!("{}In", of.trim_end_matches("In"));
+        let names = [usual, format!("{body_name}{of}")];
+        let is_free = |name: &&String| named.get(*name).is_none_or(|known| known == part);
+        let Some(name) = names.iter().find(is_free) else { return };
+        let mut reference = refer(name);
+        if let Some(described) = described {
+            reference["description"] = described;
+        }
+        named.insert(name.clone(), std::mem::replace(part, reference));
+    });
+}
+
+/// The name of the schema that an object was made of.
+fn take_name(part: &mut Value) -> Option<String> {
+    if !part.get(PART)?.is_string() {
+        return None; // a member of this name
+    }
+    let name = part.as_object_mut()?.remove(PART)?;
+    name.as_str().map(str::to_owned)
+}
+
 fn lenient(schema: &Value, schemas: &Value, keeps_required: bool) -> Value {
     if let Some(name) = reference(schema) {
         let target = &schemas[name];
-        let merges = target.get("properties").is_some() || target.get("allOf").is_some();
-        return if merges { lenient(target, schemas, keeps_required) } else { schema.clone() };
+        let merges = target.get("properties").is_some();
+        if !merges {
+            return schema.clone();
+        }
+        let mut part = lenient(target, schemas, keeps_required);
+        part[PART] = json!(name);
+        return part;
     }
     let mut schema = schema.clone();
-    if let Some(parts) = schema.get_mut("allOf").and_then(Value::as_array_mut) {
-        parts.iter_mut().for_each(|part| *part = lenient(part, schemas, keeps_required));
-    }
     if let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) {
         properties.values_mut().for_each(|property| *property = lenient_member(property, schemas));
     }
@@ -97,8 +131,4 @@ fn lenient_member(member: &Value, schemas: &Value) -> Value {
             member
         }
     }
-}
-
-pub(super) fn reference(schema: &Value) -> Option<&str> {
-    schema.get("$ref")?.as_str()?.strip_prefix("#/components/schemas/")
 }

@@ -1,11 +1,14 @@
 //! Request bodies as strict as the server: every object whole in one place and closed, texts with something in them.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::bodies::reference;
+use super::flat::reference;
 
 /// A text that is not blank and has no control characters.
 const TEXT: &str = "^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$";
+
+/// Where an object that was taken from a named schema keeps that name until it gets its own.
+pub(super) const PART: &str = "title";
 
 /// A schema with its parts put together and every object closed.
 pub(super) fn closed(schema: &Value, schemas: &Value) -> Value {
@@ -43,32 +46,16 @@ fn nullable_if_it_has_a_default(mut member: Value) -> Value {
     member
 }
 
-/// An object's schema without references and with its parts (`allOf`) put together; words and ids stay references.
+/// The object that a reference leads to; words and ids stay references.
 pub(super) fn resolved(schema: &Value, schemas: &Value) -> Value {
-    if let Some(target) = reference(schema).map(|name| &schemas[name]) {
-        let is_object =
-            ["properties", "allOf", "oneOf", "items"].iter().any(|part| target.get(part).is_some());
-        if !is_object {
-            return schema.clone();
-        }
-        let mut target = resolved(target, schemas);
-        if let Some(description) = schema.get("description") {
-            target["description"] = description.clone();
-        }
-        return target;
+    let Some(name) = reference(schema) else { return schema.clone() };
+    let mut target = schemas[name].clone();
+    if !["properties", "oneOf", "items"].iter().any(|part| target.get(part).is_some()) {
+        return schema.clone();
     }
-    let Some(parts) = schema.get("allOf").and_then(Value::as_array) else { return schema.clone() };
-    let (mut properties, mut required) = (Map::new(), Vec::new());
-    for part in parts.iter().map(|part| resolved(part, schemas)) {
-        properties.extend(part["properties"].as_object().cloned().unwrap_or_default());
-        required.extend(part["required"].as_array().cloned().unwrap_or_default());
-    }
-    let mut whole = json!({ "type": "object", "properties": properties });
-    if !required.is_empty() {
-        whole["required"] = json!(required);
-    }
+    target[PART] = json!(name);
     if let Some(description) = schema.get("description") {
-        whole["description"] = description.clone();
+        target["description"] = description.clone();
     }
-    whole
+    target
 }

@@ -17,6 +17,14 @@ use crate::domain::paging::{DEFAULT_LIMIT, DEFAULT_LONG_LIMIT};
 
 mod bodies;
 mod closed;
+mod examples;
+mod flat;
+mod links;
+mod refusals;
+mod served;
+mod words;
+
+pub use served::Written;
 
 /// Lists that answer more than others unless they are asked for fewer.
 const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
@@ -32,7 +40,8 @@ const WITH_DERIVED: [&str; 6] = [
 ];
 
 /// The description, as it is served.
-pub static TEXT: LazyLock<String> = LazyLock::new(|| document().to_string());
+pub static TEXT: LazyLock<String> =
+    LazyLock::new(|| serde_json::to_string(&Written(&document())).unwrap_or_default());
 
 /// Schemas that no handler's body leads to.
 #[derive(OpenApi)]
@@ -46,12 +55,17 @@ pub fn document() -> Value {
     api.merge(Shared::openapi());
     api.info.title = "Waypost".to_owned();
     api.info.version = env!("CARGO_PKG_VERSION").to_owned();
-    api.info.description = Some(INTRODUCTION.to_owned());
+    api.info.description = Some(words::INTRODUCTION.to_owned());
     let mut document = serde_json::to_value(api).unwrap_or_default();
+    document["info"]["contact"] = json!({ "name": "Who runs this server" });
+    document["servers"] = json!([{ "url": "/" }]);
+    document["tags"] = words::tags();
     document["components"]["securitySchemes"] = json!({
         "bearer": { "type": "http", "scheme": "bearer", "bearerFormat": "JWT" },
         "tracker": { "type": "http", "scheme": "bearer", "description": "A tracker's own token" },
     });
+    document["components"]["responses"] = refusals::components();
+    flat::flatten(&mut document);
     add_what_types_do_not_say(&mut document);
     bodies::say_what_may_be_left_out(&mut document);
     for route in routes::TABLE.iter() {
@@ -59,7 +73,11 @@ pub fn document() -> Value {
         // A page for people is not described.
         let Some(operation) = document.pointer_mut(&pointer) else { continue };
         describe(operation, route);
+        words::part(operation, route);
+        refusals::name(operation, route);
     }
+    links::add(&mut document);
+    served::drop_unused(&mut document);
     document
 }
 
@@ -70,18 +88,15 @@ fn add_what_types_do_not_say(document: &mut Value) {
         json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
     // Which of the two a driver is shown as.
     for (name, masked) in [("KeptDriver", false), ("DriverStub", true)] {
-        let parts = schemas[name].get("allOf").and_then(Value::as_array).map_or(0, Vec::len);
-        let pointer = if parts == 0 { String::new() } else { format!("/allOf/{}", parts - 1) };
-        if let Some(member) = schemas[name].pointer_mut(&format!("{pointer}/properties/masked")) {
-            member["const"] = json!(masked);
-        }
+        schemas[name]["properties"]["masked"]["const"] = json!(masked);
     }
     // `geometry=none` leaves the shape out of a list.
-    let mut listed = closed::resolved(&json!({ "$ref": "#/components/schemas/GeofenceOut" }), schemas);
+    let mut listed = schemas["GeofenceOut"].clone();
     if let Some(required) = listed["required"].as_array_mut() {
         required.retain(|name| name != "shape");
     }
-    schemas["PageOf_GeofenceOut"]["properties"]["data"]["items"] = listed;
+    schemas["GeofenceListed"] = listed;
+    schemas["PageOf_GeofenceOut"]["properties"]["data"]["items"] = flat::refer("GeofenceListed");
 }
 
 /// What the route table knows of an operation.
@@ -92,6 +107,9 @@ fn describe(operation: &mut Value, route: &Route) {
         Access::SignedIn => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }, { "bearer": [] }]),
     };
+    if let Some(example) = operation["operationId"].as_str().and_then(examples::body) {
+        operation["requestBody"]["content"]["application/json"]["example"] = example;
+    }
     if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::Either) {
         add_parameter(
             operation,
@@ -114,10 +132,6 @@ fn describe(operation: &mut Value, route: &Route) {
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     let default_limit = if LONG.contains(&route.path) { DEFAULT_LONG_LIMIT } else { DEFAULT_LIMIT };
     parameters.into_iter().flatten().for_each(|parameter| bound(parameter, default_limit));
-    operation["responses"]["default"] = json!({
-        "description": "Any refusal; /problems explains the codes",
-        "content": { "application/problem+json": { "schema": { "$ref": "#/components/schemas/Problem" } } },
-    });
     if matches!(route.method, "PUT" | "DELETE") && !route.path.contains("activate") {
         let if_match = json!({ "name": "If-Match", "in": "header", "required": false,
             "schema": { "type": "string" }, "description": "The ETag it must still have, else 412" });
@@ -172,10 +186,3 @@ fn sort_keys(parameter: &Value) -> Option<String> {
     let keys = parameter["description"].as_str()?.strip_suffix("; - for descending")?.replace(", ", "|");
     Some(format!("^-?({keys})(,-?({keys}))*$"))
 }
-
-const INTRODUCTION: &str = "Real-time fleet tracking: positions in, geofence events out.\n\n\
-Members are camelCase with units in their names, times RFC 3339 (`Z`, milliseconds), ids UUIDs. \
-Lists are `{data, pagination}`. A PUT merges: absent = unchanged, null = cleared. Single resources carry an \
-`ETag`; `If-Match` guards a change, `If-None-Match` saves an answer. A POST may be repeated under an \
-`Idempotency-Key`. `RateLimit` tells how many requests are left. Every refusal is `application/problem+json` with a `code` that \
-`/problems` explains. Platform operators name the organization they act in by `organizationId`.";

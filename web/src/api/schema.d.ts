@@ -11,7 +11,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Is the process alive? */
+        /**
+         * Is the process alive?
+         * @description Anybody may call it.
+         */
         readonly get: operations["healthz"];
         readonly put?: never;
         readonly post?: never;
@@ -28,7 +31,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** The description, OpenAPI 3.1. */
+        /**
+         * The description, OpenAPI 3.1
+         * @description Anybody may call it.
+         */
         readonly get: operations["openapi_json"];
         readonly put?: never;
         readonly post?: never;
@@ -45,7 +51,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Can the server do its work? 503 until it can, and while the database is away. */
+        /**
+         * Can the server do its work? 503 until it can, and while the database is away
+         * @description Anybody may call it.
+         */
         readonly get: operations["readyz"];
         readonly put?: never;
         readonly post?: never;
@@ -62,7 +71,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List changes of master data, newest first: who, what, when, and the members that changed. */
+        /**
+         * List changes of master data, newest first: who, what, when, and the members that changed
+         * @description Takes an access token.
+         */
         readonly get: operations["list_audit"];
         readonly put?: never;
         readonly post?: never;
@@ -81,7 +93,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Accept an invitation by choosing a password, and be signed in. */
+        /**
+         * Accept an invitation by choosing a password, and be signed in
+         * @description Anybody may call it.
+         */
         readonly post: operations["accept_invite"];
         readonly delete?: never;
         readonly options?: never;
@@ -99,8 +114,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Ask for a new password, of a user or of a system user. The answer is the same whether the address is known
-         *     or not.
+         * Ask for a new password, of a user or of a system user
+         * @description The answer is the same whether the address is known or not.
+         *
+         *     Anybody may call it.
          */
         readonly post: operations["forgot_password"];
         readonly delete?: never;
@@ -118,7 +135,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Sign in with e-mail and password. */
+        /**
+         * Sign in with e-mail and password
+         * @description Anybody may call it.
+         */
         readonly post: operations["login"];
         readonly delete?: never;
         readonly options?: never;
@@ -135,7 +155,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Sign out: ends the session of the refresh token, its access tokens included. */
+        /**
+         * Sign out: ends the session of the refresh token, its access tokens included
+         * @description Anybody may call it.
+         */
         readonly post: operations["logout"];
         readonly delete?: never;
         readonly options?: never;
@@ -150,7 +173,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Who am I? */
+        /**
+         * Who am I?
+         * @description Takes an access token.
+         */
         readonly get: operations["me"];
         readonly put?: never;
         readonly post?: never;
@@ -169,7 +195,12 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Get the next access token. The refresh token is used up; one that comes again ends its session. */
+        /**
+         * Get the next access token
+         * @description The refresh token is used up; one that comes again ends its session.
+         *
+         *     Anybody may call it.
+         */
         readonly post: operations["refresh"];
         readonly delete?: never;
         readonly options?: never;
@@ -186,7 +217,12 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Choose a new password by the link of a letter. Ends every session. */
+        /**
+         * Choose a new password by the link of a letter
+         * @description Ends every session.
+         *
+         *     Anybody may call it.
+         */
         readonly post: operations["reset_password"];
         readonly delete?: never;
         readonly options?: never;
@@ -203,7 +239,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Sign in with a one-time link, as the demo prints it. */
+        /**
+         * Sign in with a one-time link, as the demo prints it
+         * @description Anybody may call it.
+         */
         readonly post: operations["redeem_sign_in_link"];
         readonly delete?: never;
         readonly options?: never;
@@ -221,9 +260,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket.
+         * Get a one-time ticket for the live feed, for browsers, which cannot set headers on a socket
          * @description A system user needs a scope of one of the feed's topics: `positions:read`, `events:read` or `fuel:read`. Of one
          *     caller's tickets the 20 newest are good.
+         *
+         *     Takes an access token.
          */
         readonly post: operations["create_ws_ticket"];
         readonly delete?: never;
@@ -239,10 +280,18 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the drivers whom the organization keeps: those it holds, and those it made whom nobody holds. */
+        /**
+         * List the drivers whom the organization keeps: those it holds, and those it made whom nobody holds
+         * @description Takes an access token.
+         */
         readonly get: operations["list_drivers"];
         readonly put?: never;
-        /** Create a driver. A licence that another driver of the platform has is refused. */
+        /**
+         * Create a driver
+         * @description A licence that another driver of the platform has is refused.
+         *
+         *     Takes an access token.
+         */
         readonly post: operations["create_driver"];
         readonly delete?: never;
         readonly options?: never;
@@ -258,8 +307,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Find drivers by their whole licence number. Whom the organization keeps is shown whole; whom nobody
-         *     holds, or whom it made and another holds, as a masked stub; nobody else is there.
+         * Find drivers by their whole licence number
+         * @description Whom the organization keeps is shown whole; whom nobody holds, or whom it made and another holds, as a masked stub; nobody else is there.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["search_drivers"];
         readonly put?: never;
@@ -280,8 +331,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Give a driver a vehicle. One that they drive already stays as it is; one that another drives is taken
-         *     from them only with `force`.
+         * Give a driver a vehicle
+         * @description One that they drive already stays as it is; one that another drives is taken from them only with `force`.
+         *
+         *     Takes an access token.
          */
         readonly post: operations["assign_vehicle"];
         readonly delete?: never;
@@ -297,7 +350,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List what a driver drives and drove for the organization. */
+        /**
+         * List what a driver drives and drove for the organization
+         * @description Takes an access token.
+         */
         readonly get: operations["list_vehicles_of_driver"];
         readonly put?: never;
         readonly post?: never;
@@ -317,7 +373,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         readonly post?: never;
-        /** Take a vehicle from a driver; the assignment stays in the history. */
+        /**
+         * Take a vehicle from a driver; the assignment stays in the history
+         * @description Takes an access token.
+         */
         readonly delete: operations["unassign_vehicle"];
         readonly options?: never;
         readonly head?: never;
@@ -331,12 +390,23 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a driver: whole to its keeper, a masked stub to its creator while another holds it. */
+        /**
+         * Get a driver: whole to its keeper, a masked stub to its creator while another holds it
+         * @description Takes an access token.
+         */
         readonly get: operations["find_driver"];
-        /** Change a driver: members left out stay, null clears. */
+        /**
+         * Change a driver: members left out stay, null clears
+         * @description Takes an access token.
+         */
         readonly put: operations["update_driver"];
         readonly post?: never;
-        /** Delete a driver. What they drive ends now; their history is kept, their licence may be entered anew. */
+        /**
+         * Delete a driver
+         * @description What they drive ends now; their history is kept, their licence may be entered anew.
+         *
+         *     Takes an access token.
+         */
         readonly delete: operations["delete_driver"];
         readonly options?: never;
         readonly head?: never;
@@ -352,7 +422,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Lock a driver: one organization at a time holds them, and only it reads, edits and assigns them. */
+        /**
+         * Lock a driver: one organization at a time holds them, and only it reads, edits and assigns them
+         * @description Takes an access token.
+         */
         readonly post: operations["lock_driver"];
         readonly delete?: never;
         readonly options?: never;
@@ -370,8 +443,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Unlock a driver. What they drive for the organization ends now; who did not make the driver is answered
-         *     with a stub, and finds them only by licence from then on.
+         * Unlock a driver
+         * @description What they drive for the organization ends now; who did not make the driver is answered with a stub, and finds them only by licence from then on.
+         *
+         *     Takes an access token.
          */
         readonly post: operations["unlock_driver"];
         readonly delete?: never;
@@ -387,7 +462,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the fuel log: what sensors said, and what that means in litres. */
+        /**
+         * List the fuel log: what sensors said, and what that means in litres
+         * @description Takes an access token.
+         */
         readonly get: operations["list_fuel"];
         readonly put?: never;
         readonly post?: never;
@@ -405,8 +483,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * The level of a vehicle's tank over a period, for a chart: lines of what was read and what was smoothed, null in
-         *     gaps, refuels and drains as annotations in the library's own form.
+         * The level of a vehicle's tank over a period, for a chart: lines of what was read and what was smoothed, null in gaps, refuels and drains as annotations in the library's own form
+         * @description Takes an access token.
          */
         readonly get: operations["fuel_chart"];
         readonly put?: never;
@@ -424,7 +502,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** What vehicles burnt in a period: by a counter of litres where there is one, else by what their tanks lost. */
+        /**
+         * What vehicles burnt in a period: by a counter of litres where there is one, else by what their tanks lost
+         * @description Takes an access token.
+         */
         readonly get: operations["fuel_consumption"];
         readonly put?: never;
         readonly post?: never;
@@ -442,8 +523,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List refuels and drains. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as
-         *     `after` and miss nothing.
+         * List refuels and drains
+         * @description `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["list_fuel_events"];
         readonly put?: never;
@@ -462,9 +545,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Every entry of the fuel log of some vehicles over a period of up to 31 days, by vehicle and time, streamed.
+         * Every entry of the fuel log of some vehicles over a period of up to 31 days, by vehicle and time, streamed
          * @description If anything fails in its middle the transfer breaks off: the last chunk of the body never comes, and a client
          *     that sees the end has everything. HTTP/1.0 cannot tell these apart and is refused.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["fuel_raw_data"];
         readonly put?: never;
@@ -482,7 +567,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get an entry of the fuel log. */
+        /**
+         * Get an entry of the fuel log
+         * @description Takes an access token.
+         */
         readonly get: operations["find_fuel"];
         readonly put?: never;
         readonly post?: never;
@@ -500,8 +588,10 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List geofence events. `sort=sequence` is a feed: commit order, every status; send the last
-         *     `endCursor` as `after` and miss nothing.
+         * List geofence events
+         * @description `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["list_events"];
         readonly put?: never;
@@ -520,8 +610,8 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the vehicles inside a geofence now, by entry; with `asOf` those that were inside then, by what
-         *     is known today.
+         * List the vehicles inside a geofence now, by entry; with `asOf` those that were inside then, by what is known today
+         * @description Takes an access token.
          */
         readonly get: operations["list_vehicles_inside"];
         readonly put?: never;
@@ -539,7 +629,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the geofence events of one vehicle. */
+        /**
+         * List the geofence events of one vehicle
+         * @description Takes an access token.
+         */
         readonly get: operations["list_events_of_vehicle"];
         readonly put?: never;
         readonly post?: never;
@@ -556,7 +649,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a geofence event. */
+        /**
+         * Get a geofence event
+         * @description Takes an access token.
+         */
         readonly get: operations["find_event"];
         readonly put?: never;
         readonly post?: never;
@@ -573,10 +669,20 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List geofences. `Accept: application/geo+json` gives a FeatureCollection. */
+        /**
+         * List geofences
+         * @description `Accept: application/geo+json` gives a FeatureCollection.
+         *
+         *     Takes an access token.
+         */
         readonly get: operations["list_geofences"];
         readonly put?: never;
-        /** Create a geofence. Answers once every vehicle that is inside has its entry. */
+        /**
+         * Create a geofence
+         * @description Answers once every vehicle that is inside has its entry.
+         *
+         *     Takes an access token.
+         */
         readonly post: operations["create_geofence"];
         readonly delete?: never;
         readonly options?: never;
@@ -594,9 +700,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Import geofences from a GeoJSON FeatureCollection of up to 16 MiB, unpacked.
+         * Import geofences from a GeoJSON FeatureCollection of up to 16 MiB, unpacked
          * @description What is good is made, all of it in one transaction; each feature that is not is told with its problem, also when
          *     the plan allows no more. So a 200 may hold failures: look at `failed`.
+         *
+         *     Takes an access token.
          */
         readonly post: operations["import"];
         readonly delete?: never;
@@ -612,15 +720,27 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a geofence. `Accept: application/geo+json` gives a Feature. */
+        /**
+         * Get a geofence
+         * @description `Accept: application/geo+json` gives a Feature.
+         *
+         *     Takes an access token.
+         */
         readonly get: operations["find_geofence"];
         /**
-         * Change a geofence: members left out stay, null clears, `shape` is replaced whole. Answers once
-         *     every vehicle it touches has its records.
+         * Change a geofence: members left out stay, null clears, `shape` is replaced whole
+         * @description Answers once every vehicle it touches has its records.
+         *
+         *     Takes an access token.
          */
         readonly put: operations["update_geofence"];
         readonly post?: never;
-        /** Delete a geofence. The stays in it end now; its history is kept. */
+        /**
+         * Delete a geofence
+         * @description The stays in it end now; its history is kept.
+         *
+         *     Takes an access token.
+         */
         readonly delete: operations["delete_geofence"];
         readonly options?: never;
         readonly head?: never;
@@ -634,15 +754,20 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the organizations that are active: operators see all, others their own. */
+        /**
+         * List the organizations that are active: operators see all, others their own
+         * @description Takes an access token.
+         */
         readonly get: operations["list_organizations"];
         readonly put?: never;
         /**
-         * Create an organization with its first orgAdmin.
+         * Create an organization with its first orgAdmin
          * @description Anybody may while sign-up is open: nobody signed in, or a system user that belongs to no organization
          *     yet, which is bound to this one with all scopes once it is active. Operators always may, and may set
          *     the subscription. The contact address gets a link that activates the organization; the orgAdmin is
          *     invited then.
+         *
+         *     Anybody may call it; an access token says on whose behalf.
          */
         readonly post: operations["create_organization"];
         readonly delete?: never;
@@ -659,7 +784,12 @@ export interface paths {
             readonly cookie?: never;
         };
         readonly get?: never;
-        /** Activate an organization by hand. One that is active stays as it is. */
+        /**
+         * Activate an organization by hand
+         * @description One that is active stays as it is.
+         *
+         *     Takes an access token.
+         */
         readonly put: operations["activate_organization"];
         readonly post?: never;
         readonly delete?: never;
@@ -675,7 +805,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List all organizations, of whatever state. */
+        /**
+         * List all organizations, of whatever state
+         * @description Takes an access token.
+         */
         readonly get: operations["list_all_organizations"];
         readonly put?: never;
         readonly post?: never;
@@ -692,7 +825,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the requests for activation by mail. */
+        /**
+         * List the requests for activation by mail
+         * @description Takes an access token.
+         */
         readonly get: operations["list_activation_requests"];
         readonly put?: never;
         readonly post?: never;
@@ -709,14 +845,26 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get an organization, with what it uses of its plan. */
+        /**
+         * Get an organization, with what it uses of its plan
+         * @description Takes an access token.
+         */
         readonly get: operations["find_organization"];
-        /** Change an organization. Status and subscription are the operators' to change. */
+        /**
+         * Change an organization
+         * @description Status and subscription are the operators' to change.
+         *
+         *     Takes an access token.
+         */
         readonly put: operations["update_organization"];
         readonly post?: never;
         /**
-         * Delete an organization. Its people and system users cannot sign in any more, its trackers are refused.
-         * @description What it recorded is kept. Its slug and its people's addresses may be used again.
+         * Delete an organization
+         * @description Its people and system users cannot sign in any more, its trackers are refused.
+         *
+         *     What it recorded is kept. Its slug and its people's addresses may be used again.
+         *
+         *     Takes an access token.
          */
         readonly delete: operations["delete_organization"];
         readonly options?: never;
@@ -734,8 +882,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Send the link that activates an organization once more; the link before is good no longer.
+         * Send the link that activates an organization once more; the link before is good no longer
          * @description The answer is the same whether an organization waits for one at this address or not.
+         *
+         *     Anybody may call it.
          */
         readonly post: operations["resend_activation"];
         readonly delete?: never;
@@ -754,9 +904,11 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Verify an organization's contact address with the link of a mail; one that waits for that is active now.
+         * Verify an organization's contact address with the link of a mail; one that waits for that is active now
          * @description A link that was used answers alike, with `alreadyVerified`; one that is older than 24 hours or replaced
          *     by a newer one is 410.
+         *
+         *     Anybody may call it.
          */
         readonly post: operations["verify_organization_email"];
         readonly delete?: never;
@@ -775,8 +927,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Report positions.
+         * Report positions
          * @description With a tracker's token, or as a system user with the scope positions:ingest. Answered after the commit: what is not rejected is stored.
+         *
+         *     Takes a tracker's token, or the access token of a system user.
          */
         readonly post: operations["create_positions"];
         readonly delete?: never;
@@ -792,12 +946,19 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List system users. Operators who name no organization see all of them. */
+        /**
+         * List system users
+         * @description Operators who name no organization see all of them.
+         *
+         *     Takes an access token.
+         */
         readonly get: operations["list_system_users"];
         readonly put?: never;
         /**
-         * Create a system user. Anybody may sign up, without scopes and organization; orgAdmins and operators
-         *     make one of an organization, with its scopes. Either way its address has to be verified.
+         * Create a system user
+         * @description Anybody may sign up, without scopes and organization; orgAdmins and operators make one of an organization, with its scopes. Either way its address has to be verified.
+         *
+         *     Anybody may call it; an access token says on whose behalf.
          */
         readonly post: operations["create_system_user"];
         readonly delete?: never;
@@ -815,7 +976,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Sign a system user in. */
+        /**
+         * Sign a system user in
+         * @description Anybody may call it.
+         */
         readonly post: operations["login_system_user"];
         readonly delete?: never;
         readonly options?: never;
@@ -832,7 +996,12 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Ask for another letter of verification. The answer is the same whether the address is known or not. */
+        /**
+         * Ask for another letter of verification
+         * @description The answer is the same whether the address is known or not.
+         *
+         *     Anybody may call it.
+         */
         readonly post: operations["resend_verification"];
         readonly delete?: never;
         readonly options?: never;
@@ -849,7 +1018,10 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Verify the address of a system user by the link of a letter. */
+        /**
+         * Verify the address of a system user by the link of a letter
+         * @description Anybody may call it.
+         */
         readonly post: operations["verify_system_user"];
         readonly delete?: never;
         readonly options?: never;
@@ -864,12 +1036,25 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a system user. A system user gets itself. */
+        /**
+         * Get a system user
+         * @description A system user gets itself.
+         *
+         *     Takes an access token.
+         */
         readonly get: operations["find_system_user"];
-        /** Change a system user. Being disabled or given a new password ends its sessions. */
+        /**
+         * Change a system user
+         * @description Being disabled or given a new password ends its sessions.
+         *
+         *     Takes an access token.
+         */
         readonly put: operations["update_system_user"];
         readonly post?: never;
-        /** Delete a system user, with its sessions and sockets. */
+        /**
+         * Delete a system user, with its sessions and sockets
+         * @description Takes an access token.
+         */
         readonly delete: operations["delete_system_user"];
         readonly options?: never;
         readonly head?: never;
@@ -883,10 +1068,18 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List trackers. */
+        /**
+         * List trackers
+         * @description Takes an access token.
+         */
         readonly get: operations["list_trackers"];
         readonly put?: never;
-        /** Create a tracker. Its token is shown once. */
+        /**
+         * Create a tracker
+         * @description Its token is shown once.
+         *
+         *     Takes an access token.
+         */
         readonly post: operations["create_tracker"];
         readonly delete?: never;
         readonly options?: never;
@@ -901,12 +1094,25 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a tracker. Its token is not shown again. */
+        /**
+         * Get a tracker
+         * @description Its token is not shown again.
+         *
+         *     Takes an access token.
+         */
         readonly get: operations["find_tracker"];
-        /** Change a tracker: `vehicleId` moves it now, `status` disables it. */
+        /**
+         * Change a tracker: `vehicleId` moves it now, `status` disables it
+         * @description Takes an access token.
+         */
         readonly put: operations["update_tracker"];
         readonly post?: never;
-        /** Delete a tracker. Its token is refused from now on; its fixes stay. */
+        /**
+         * Delete a tracker
+         * @description Its token is refused from now on; its fixes stay.
+         *
+         *     Takes an access token.
+         */
         readonly delete: operations["delete_tracker"];
         readonly options?: never;
         readonly head?: never;
@@ -922,7 +1128,12 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Give a tracker a new token, shown once. The old one is refused from now on. */
+        /**
+         * Give a tracker a new token, shown once
+         * @description The old one is refused from now on.
+         *
+         *     Takes an access token.
+         */
         readonly post: operations["rotate_tracker_token"];
         readonly delete?: never;
         readonly options?: never;
@@ -937,13 +1148,18 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the users of an organization; an operator who names none sees the platform's operators. */
+        /**
+         * List the users of an organization; an operator who names none sees the platform's operators
+         * @description Takes an access token.
+         */
         readonly get: operations["list_users"];
         readonly put?: never;
         /**
-         * Create a user, who is sent a link to choose a password: at once, or when the organization becomes active.
+         * Create a user, who is sent a link to choose a password: at once, or when the organization becomes active
          * @description An orgAdmin makes users of the own organization. An operator names an organization, or makes an operator,
          *     which only a superAdmin may.
+         *
+         *     Takes an access token.
          */
         readonly post: operations["create_user"];
         readonly delete?: never;
@@ -959,13 +1175,20 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a user. Everybody may get themselves. */
+        /**
+         * Get a user
+         * @description Everybody may get themselves.
+         *
+         *     Takes an access token.
+         */
         readonly get: operations["find_user"];
         /**
-         * Change a user.
+         * Change a user
          * @description Everybody changes their own names, phone, language and time zone; an administrator also address, role
          *     and status. Nobody raises themselves, and the last orgAdmin stays one. With a new address, links sent
          *     before end, and so do sessions, unless one changes one's own. Who is disabled is signed out at once.
+         *
+         *     Takes an access token.
          */
         readonly put: operations["update_user"];
         readonly post?: never;
@@ -984,7 +1207,12 @@ export interface paths {
         };
         readonly get?: never;
         readonly put?: never;
-        /** Send an invitation once more. The link sent before is good no longer. */
+        /**
+         * Send an invitation once more
+         * @description The link sent before is good no longer.
+         *
+         *     Takes an access token.
+         */
         readonly post: operations["invite_user_again"];
         readonly delete?: never;
         readonly options?: never;
@@ -999,10 +1227,16 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List vehicles. */
+        /**
+         * List vehicles
+         * @description Takes an access token.
+         */
         readonly get: operations["list_vehicles"];
         readonly put?: never;
-        /** Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once. */
+        /**
+         * Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once
+         * @description Takes an access token.
+         */
         readonly post: operations["create_vehicle"];
         readonly delete?: never;
         readonly options?: never;
@@ -1017,7 +1251,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List the vehicles in use that nobody drives. */
+        /**
+         * List the vehicles in use that nobody drives
+         * @description Takes an access token.
+         */
         readonly get: operations["list_unassigned_vehicles"];
         readonly put?: never;
         readonly post?: never;
@@ -1035,14 +1272,24 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get a vehicle and where it is now.
+         * Get a vehicle and where it is now
          * @description `live` takes a system user the scope `positions:read`; without it `live` is absent, and asking for it is refused.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["find_vehicle"];
-        /** Change a vehicle: members left out stay, null clears. */
+        /**
+         * Change a vehicle: members left out stay, null clears
+         * @description Takes an access token.
+         */
         readonly put: operations["update_vehicle"];
         readonly post?: never;
-        /** Delete a vehicle. Its stays end now; its history is kept. */
+        /**
+         * Delete a vehicle
+         * @description Its stays end now; its history is kept.
+         *
+         *     Takes an access token.
+         */
         readonly delete: operations["delete_vehicle"];
         readonly options?: never;
         readonly head?: never;
@@ -1057,8 +1304,12 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Where a vehicle was, by the device's clock. Its history stays when it is deleted.
-         * @description A system user needs the scope `positions:read` or `events:read`; `fuel` takes `fuel:read` as well.
+         * Where a vehicle was, by the device's clock
+         * @description Its history stays when it is deleted.
+         *
+         *     A system user needs the scope `positions:read` or `events:read`; `fuel` takes `fuel:read` as well.
+         *
+         *     Takes an access token.
          */
         readonly get: operations["list_positions"];
         readonly put?: never;
@@ -1076,7 +1327,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** List visits: stays of vehicles in geofences, open ones with what they did so far. */
+        /**
+         * List visits: stays of vehicles in geofences, open ones with what they did so far
+         * @description Takes an access token.
+         */
         readonly get: operations["list_visits"];
         readonly put?: never;
         readonly post?: never;
@@ -1093,7 +1347,10 @@ export interface paths {
             readonly path?: never;
             readonly cookie?: never;
         };
-        /** Get a visit; an open one with what it did so far. */
+        /**
+         * Get a visit; an open one with what it did so far
+         * @description Takes an access token.
+         */
         readonly get: operations["find_visit"];
         readonly put?: never;
         readonly post?: never;
@@ -1111,9 +1368,11 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Watch vehicles, geofences and events over a WebSocket.
+         * Watch vehicles, geofences and events over a WebSocket
          * @description JSON text frames. The access token comes as a bearer header; a browser sends a one-time ticket as
          *     its first message instead. The words are described in docs/tracking.md.
+         *
+         *     Anybody may call it.
          */
         readonly get: operations["live_socket"];
         readonly put?: never;
@@ -1132,11 +1391,13 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Report positions over a WebSocket.
+         * Report positions over a WebSocket
          * @description JSON text frames, subprotocol `waypost.tracker.v1`. The tracker's token comes as a bearer header, or
          *     as a second subprotocol `bearer.<token>`. So does the access token of a system user with the scope
          *     positions:ingest, which names the tracker of each item. An `ack` means committed. The words and close codes are
          *     described in docs/tracking.md.
+         *
+         *     Takes a tracker's token, or the access token of a system user.
          */
         readonly get: operations["tracker_socket"];
         readonly put?: never;
@@ -1350,14 +1611,6 @@ export interface components {
             readonly width: number;
         };
         /** @description A wish to give a driver a vehicle. */
-        readonly AssignIn: {
-            /** @description Whether to take it from another driver. */
-            readonly force?: boolean;
-            readonly startedAt?: components["schemas"]["Timestamp"] | null;
-            /** @description Which vehicle. */
-            readonly vehicleId: components["schemas"]["VehicleId"];
-        };
-        /** @description A wish to give a driver a vehicle. */
         readonly AssignVehicleBody: {
             /** @description Whether to take it from another driver. */
             readonly force?: boolean;
@@ -1366,14 +1619,39 @@ export interface components {
             /** @description Which vehicle. */
             readonly vehicleId: components["schemas"]["VehicleId"];
         };
-        /** @description A wish to give a driver a vehicle. */
-        readonly AssignVehicleIn: components["schemas"]["AssignIn"] & {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-        };
         /** @description An assignment with its vehicle, deleted or not, as it is called today. */
-        readonly AssignedVehicle: components["schemas"]["Assignment"] & {
+        readonly AssignedVehicle: {
+            /**
+             * Format: uuid
+             * @description The account that began it.
+             */
+            readonly assignedBy: string;
+            /** @description When it was made; a start may lie before it. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description Who. */
+            readonly driverId: components["schemas"]["DriverId"];
+            readonly endReason?: components["schemas"]["EndReason"] | null;
+            readonly endedAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: uuid
+             * @description The account that ended it.
+             */
+            readonly endedBy?: string | null;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            /** @description Whose: the vehicle's organization. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Since when. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
             /** @description The vehicle. */
             readonly vehicle: components["schemas"]["VehicleStub"];
+            /** @description What. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
         };
         /** @description That a driver drives a vehicle, or did: from `startedAt`, inclusive, to `endedAt`, exclusive. */
         readonly Assignment: {
@@ -1411,6 +1689,16 @@ export interface components {
         readonly AssignmentSettings: {
             /** @description Whether a driver whose license is expired can be assigned. */
             readonly blockOnExpiredLicense: boolean;
+            /**
+             * Format: int64
+             * @description Vehicles one driver may hold at once; null = any number.
+             */
+            readonly maxOpenVehiclesPerDriver?: number | null;
+        };
+        /** @description Who may drive what. */
+        readonly AssignmentSettingsIn: {
+            /** @description Whether a driver whose license is expired can be assigned. */
+            readonly blockOnExpiredLicense?: boolean;
             /**
              * Format: int64
              * @description Vehicles one driver may hold at once; null = any number.
@@ -1513,6 +1801,19 @@ export interface components {
              */
             readonly raw: number;
         };
+        /** @description A point of the calibration: so much in the tank when the sensor says `raw`. */
+        readonly CalibrationPointIn: {
+            /**
+             * Format: double
+             * @description Litres in the tank.
+             */
+            readonly liters: number;
+            /**
+             * Format: double
+             * @description In the sensor's unit.
+             */
+            readonly raw: number;
+        };
         /**
          * @description Why a record exists.
          * @enum {string}
@@ -1537,16 +1838,6 @@ export interface components {
             /** @description The instant of each point. */
             readonly labels: readonly components["schemas"]["Timestamp"][];
         };
-        /** @description All points within a geodesic distance (WGS 84) of a centre. */
-        readonly Circle: {
-            /** @description The centre. */
-            readonly center: components["schemas"]["Place"];
-            /**
-             * Format: double
-             * @description The radius in metres, 10 to 100,000.
-             */
-            readonly radiusMeters: number;
-        };
         /** @description Columns of one length. */
         readonly Columns: {
             /** @description Refuels and drains. */
@@ -1564,7 +1855,7 @@ export interface components {
          */
         readonly Connection: "online" | "stale" | "offline";
         /** @description What a vehicle burnt in a period. */
-        readonly Consumption: {
+        readonly ConsumptionOfPeriod: {
             /**
              * Format: double
              * @description 0 to 1: the share of the period of which the source tells.
@@ -1580,6 +1871,8 @@ export interface components {
              * @description Litres that went out and were not burnt.
              */
             readonly drainedLiters: number;
+            /** @description From when, inclusive. */
+            readonly from: components["schemas"]["Timestamp"];
             /** @description The tank gained more than was refuelled: an event is missing, or the sensor is wrong. */
             readonly inconsistent: boolean;
             /**
@@ -1598,11 +1891,6 @@ export interface components {
              */
             readonly refueledLiters: number;
             readonly source?: components["schemas"]["Source"] | null;
-        };
-        /** @description What a vehicle burnt in a period. */
-        readonly ConsumptionOfPeriod: components["schemas"]["Consumption"] & {
-            /** @description From when, inclusive. */
-            readonly from: components["schemas"]["Timestamp"];
             /** @description Until when, exclusive. */
             readonly to: components["schemas"]["Timestamp"];
             /** @description Which vehicle. */
@@ -1617,21 +1905,7 @@ export interface components {
         readonly CreateDriverBody: {
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
             /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
-            readonly documents?: readonly {
-                readonly expiresAt?: components["schemas"]["Day"] | null;
-                /**
-                 * Format: uuid
-                 * @description Which. The server gives it; sent back, the document stays the same one.
-                 */
-                readonly id?: string;
-                readonly issuedAt?: components["schemas"]["Day"] | null;
-                /** @description Whatever else, 1 to 500 characters. */
-                readonly note?: string | null;
-                /** @description Its number, 1 to 64 characters. */
-                readonly number?: string | null;
-                /** @description What it is. */
-                readonly type: components["schemas"]["DocumentType"];
-            }[];
+            readonly documents?: readonly components["schemas"]["DocumentIn"][];
             /**
              * Format: email
              * @description Where to write.
@@ -1643,18 +1917,7 @@ export interface components {
             readonly firstName: string;
             /** @description Family name, 1 to 100 characters. */
             readonly lastName: string;
-            readonly license?: {
-                /** @description What it allows to drive, such as `B`, `CE` or a national class; at most 30. */
-                readonly categories?: readonly string[];
-                /** @description ISO 3166-1 alpha-2 of the country that issued it, such as `DE`. */
-                readonly country?: string;
-                readonly expiresAt?: components["schemas"]["Day"] | null;
-                readonly issuedAt?: components["schemas"]["Day"] | null;
-                /** @description Who issued it, 1 to 120 characters. */
-                readonly issuingAuthority?: string | null;
-                /** @description As it is written, 1 to 32 characters, one of them a letter or digit. */
-                readonly number?: string;
-            } | null;
+            readonly license?: components["schemas"]["LicenseIn"] | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Where to call, 3 to 40 characters. */
             readonly phone?: string | null;
@@ -1676,151 +1939,16 @@ export interface components {
             readonly name: string;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description How a fence turns fixes into entries and exits. `None` = off. */
-            readonly rules?: {
-                /**
-                 * Format: double
-                 * @description One dwell record per visit after this many seconds inside.
-                 * @default null
-                 */
-                readonly dwellAfterSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description A vehicle has left when it is farther outside than this, or than its fix's accuracy
-                 *     (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
-                 * @default 20
-                 */
-                readonly exitMarginMeters: number | null;
-                /**
-                 * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
-                 * @default true
-                 */
-                readonly inferPassages: boolean | null;
-                /**
-                 * Format: double
-                 * @description Over a longer silence than this, nothing is interpolated or inferred. Seconds.
-                 * @default 600
-                 */
-                readonly maxGapSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description An entry counts after this many seconds inside.
-                 * @default 0
-                 */
-                readonly minInsideSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description An exit counts after this many seconds outside.
-                 * @default 0
-                 */
-                readonly minOutsideSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description Speed allowed inside, km/h.
-                 * @default null
-                 */
-                readonly speedLimitKmh: number | null;
-            };
+            readonly rules?: components["schemas"]["RulesIn"];
             /** @description The shape. A PUT replaces it whole. */
-            readonly shape: {
-                /** @description The centre. */
-                readonly center: {
-                    /**
-                     * Format: double
-                     * @description Degrees north, -90 to 90.
-                     */
-                    readonly latitude: number;
-                    /**
-                     * Format: double
-                     * @description Degrees east, -180 to 180.
-                     */
-                    readonly longitude: number;
-                };
-                /**
-                 * Format: double
-                 * @description The radius in metres, 10 to 100,000.
-                 */
-                readonly radiusMeters: number;
-                /** @enum {string} */
-                readonly type: "circle";
-            } | {
-                /** @description Rings cut out; the holes' own rings belong to the polygon. */
-                readonly holes?: readonly (readonly {
-                    /**
-                     * Format: double
-                     * @description Degrees north, -90 to 90.
-                     */
-                    readonly latitude: number;
-                    /**
-                     * Format: double
-                     * @description Degrees east, -180 to 180.
-                     */
-                    readonly longitude: number;
-                }[])[];
-                /** @enum {string} */
-                readonly type: "polygon";
-                /** @description The outer ring, at least three distinct points. */
-                readonly vertices: readonly {
-                    /**
-                     * Format: double
-                     * @description Degrees north, -90 to 90.
-                     */
-                    readonly latitude: number;
-                    /**
-                     * Format: double
-                     * @description Degrees east, -180 to 180.
-                     */
-                    readonly longitude: number;
-                }[];
-            } | {
-                /** @description The parts. */
-                readonly polygons: readonly {
-                    /** @description Rings cut out; the holes' own rings belong to the polygon. */
-                    readonly holes?: readonly (readonly {
-                        /**
-                         * Format: double
-                         * @description Degrees north, -90 to 90.
-                         */
-                        readonly latitude: number;
-                        /**
-                         * Format: double
-                         * @description Degrees east, -180 to 180.
-                         */
-                        readonly longitude: number;
-                    }[])[];
-                    /** @description The outer ring, at least three distinct points. */
-                    readonly vertices: readonly {
-                        /**
-                         * Format: double
-                         * @description Degrees north, -90 to 90.
-                         */
-                        readonly latitude: number;
-                        /**
-                         * Format: double
-                         * @description Degrees east, -180 to 180.
-                         */
-                        readonly longitude: number;
-                    }[];
-                }[];
-                /** @enum {string} */
-                readonly type: "multiPolygon";
-            };
+            readonly shape: components["schemas"]["ShapeSpecIn"];
         };
         /** @description A new organization. */
         readonly CreateOrganizationBody: {
             /** @description Where it is. */
             readonly address?: string | null;
             /** @description Its first orgAdmin, invited when the organization becomes active. */
-            readonly admin: {
-                /**
-                 * Format: email
-                 * @description Unique on the platform.
-                 */
-                readonly email: string;
-                /** @description Given name. */
-                readonly firstName: string;
-                /** @description Family name. */
-                readonly lastName: string;
-            };
+            readonly admin: components["schemas"]["FirstAdminIn"];
             /**
              * Format: email
              * @description Where to reach it.
@@ -1831,158 +1959,11 @@ export interface components {
             /** @description 1 to 120 characters. */
             readonly name: string;
             /** @description What an organization sets for itself. */
-            readonly settings?: {
-                /** @description Who may drive what. */
-                readonly assignment?: {
-                    /** @description Whether a driver whose license is expired can be assigned. */
-                    readonly blockOnExpiredLicense?: boolean;
-                    /**
-                     * Format: int64
-                     * @description Vehicles one driver may hold at once; null = any number.
-                     */
-                    readonly maxOpenVehiclesPerDriver?: number | null;
-                };
-                /** @description How a fence turns fixes into entries and exits. `None` = off. */
-                readonly geofenceDefaults?: {
-                    /**
-                     * Format: double
-                     * @description One dwell record per visit after this many seconds inside.
-                     * @default null
-                     */
-                    readonly dwellAfterSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description A vehicle has left when it is farther outside than this, or than its fix's accuracy
-                     *     (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
-                     * @default 20
-                     */
-                    readonly exitMarginMeters: number | null;
-                    /**
-                     * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
-                     * @default true
-                     */
-                    readonly inferPassages: boolean | null;
-                    /**
-                     * Format: double
-                     * @description Over a longer silence than this, nothing is interpolated or inferred. Seconds.
-                     * @default 600
-                     */
-                    readonly maxGapSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description An entry counts after this many seconds inside.
-                     * @default 0
-                     */
-                    readonly minInsideSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description An exit counts after this many seconds outside.
-                     * @default 0
-                     */
-                    readonly minOutsideSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description Speed allowed inside, km/h.
-                     * @default null
-                     */
-                    readonly speedLimitKmh: number | null;
-                };
-                /**
-                 * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
-                 *     their words are English.
-                 */
-                readonly locale?: string;
-                /**
-                 * Format: int64
-                 * @description A vehicle not heard of for so long is offline, seconds.
-                 */
-                readonly offlineAfterSeconds?: number;
-                /** @description How long data is kept, in days; null = for ever. */
-                readonly retention?: {
-                    /**
-                     * Format: int64
-                     * @description Geofence events.
-                     */
-                    readonly eventsDays?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Fuel logs.
-                     */
-                    readonly fuelDays?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Positions.
-                     */
-                    readonly positionsDays?: number | null;
-                };
-                /**
-                 * Format: int64
-                 * @description A vehicle not heard of for so long is stale, seconds.
-                 */
-                readonly staleAfterSeconds?: number;
-                /** @description IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none. */
-                readonly timezone?: string;
-                /** @description Which units pages show; the interface speaks metric whatever this is. */
-                readonly units?: components["schemas"]["Units"];
-            };
+            readonly settings?: components["schemas"]["OrganizationSettingsIn"];
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
             readonly slug?: string;
             /** @description What an organization pays for. Operators change it. */
-            readonly subscription?: {
-                /** @description How much a plan allows; null = any number. */
-                readonly limits?: {
-                    /**
-                     * Format: int64
-                     * @description Drivers.
-                     */
-                    readonly drivers?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Geofences.
-                     */
-                    readonly geofences?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Users, but for those that are disabled.
-                     */
-                    readonly users?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Vehicles.
-                     */
-                    readonly vehicles?: number | null;
-                };
-                readonly periodEnd?: components["schemas"]["Timestamp"] | null;
-                /** @description When the period began. */
-                readonly periodStart?: components["schemas"]["Timestamp"];
-                /** @description What it pays for. */
-                readonly plan?: components["schemas"]["Plan"];
-                /** @description Where it stands. */
-                readonly status?: components["schemas"]["SubscriptionStatus"];
-                /** @description How much is used of what the plan allows. */
-                readonly usage?: {
-                    /**
-                     * Format: int64
-                     * @description Drivers it keeps: those it holds, and those it made whom nobody holds.
-                     */
-                    readonly drivers?: number;
-                    /**
-                     * Format: int64
-                     * @description Geofences.
-                     */
-                    readonly geofences?: number;
-                    /**
-                     * Format: int64
-                     * @description Users, but for those that are disabled.
-                     */
-                    readonly users?: number;
-                    /**
-                     * Format: int64
-                     * @description Vehicles.
-                     */
-                    readonly vehicles?: number;
-                };
-            };
+            readonly subscription?: components["schemas"]["SubscriptionIn"];
         };
         /** @description Positions to store, in the words of the tracker socket. */
         readonly CreatePositionsBody: {
@@ -2013,12 +1994,7 @@ export interface components {
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
              */
-            readonly installations?: readonly {
-                readonly from?: components["schemas"]["Timestamp"] | null;
-                readonly to?: components["schemas"]["Timestamp"] | null;
-                /** @description The vehicle. */
-                readonly vehicleId: components["schemas"]["VehicleId"];
-            }[];
+            readonly installations?: readonly components["schemas"]["StayIn"][];
             /** @description Which model. */
             readonly model?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
@@ -2056,64 +2032,7 @@ export interface components {
             /** @description Its colour, in words. */
             readonly color?: string | null;
             /** @description A vehicle's tank and fuel sensor. */
-            readonly fuel?: {
-                readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
-                /** @description What it runs on. */
-                readonly kind?: components["schemas"]["FuelKind"];
-                /**
-                 * Format: double
-                 * @description What it should need, litres per 100 km.
-                 */
-                readonly normLitersPer100Km?: number | null;
-                readonly sensor?: {
-                    /**
-                     * @description 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
-                     *     sensor). Between two points the level is on the straight line.
-                     */
-                    readonly calibration?: readonly {
-                        /**
-                         * Format: double
-                         * @description Litres in the tank.
-                         */
-                        readonly liters: number;
-                        /**
-                         * Format: double
-                         * @description In the sensor's unit.
-                         */
-                        readonly raw: number;
-                    }[];
-                    /** @description Numbers with which the sensor says that it is broken. */
-                    readonly errorCodes?: readonly number[];
-                    /** @description What its number is. */
-                    readonly kind?: components["schemas"]["SensorKind"];
-                    /**
-                     * Format: double
-                     * @description The sensor's number is invalid above this.
-                     */
-                    readonly maxValid?: number | null;
-                    /**
-                     * Format: double
-                     * @description The sensor's number is invalid below this.
-                     */
-                    readonly minValid?: number | null;
-                    /**
-                     * Format: double
-                     * @description What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
-                     *     without one has it too. 0 where it is kept elsewhere.
-                     */
-                    readonly tankCapacityLiters?: number;
-                    /**
-                     * Format: double
-                     * @description Over how many seconds levels are smoothed, 60 to 1800.
-                     */
-                    readonly windowSeconds?: number;
-                } | null;
-                /**
-                 * Format: double
-                 * @description The tank in litres, 1 to 5,000.
-                 */
-                readonly tankCapacityLiters?: number | null;
-            };
+            readonly fuel?: components["schemas"]["VehicleFuelIn"];
             /** @description Who made it. */
             readonly make?: string | null;
             /** @description Which model. */
@@ -2121,47 +2040,12 @@ export interface components {
             /** @description 1 to 120 characters. */
             readonly name: string;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            readonly plate?: {
-                /** @description ISO 3166-1 alpha-2, such as `DE`. */
-                readonly country?: string | null;
-                /** @description As it is written, 1 to 20 characters. */
-                readonly number?: string;
-            } | null;
+            readonly plate?: components["schemas"]["PlateIn"] | null;
             /** @description Whether it is in use. */
             readonly status?: components["schemas"]["VehicleStatus"];
-            readonly tracker?: {
-                /** @description The device's own id, unique on the platform. */
-                readonly uniqueId: string;
-            } | null;
+            readonly tracker?: components["schemas"]["NewTrackerIn"] | null;
             /** @description How a vehicle is tracked. */
-            readonly tracking?: {
-                /**
-                 * Format: int64
-                 * @description How often the tracker should report in motion, seconds.
-                 */
-                readonly intervalSeconds?: number;
-                /**
-                 * Format: double
-                 * @description A fix less accurate than this is stored but not evaluated, metres; null = off.
-                 */
-                readonly maxAccuracyMeters?: number | null;
-                /**
-                 * Format: double
-                 * @description A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
-                 */
-                readonly maxSpeedKmh?: number | null;
-                /**
-                 * Format: double
-                 * @description From this speed on the vehicle is too fast, km/h; null = off.
-                 */
-                readonly overspeedKmh?: number | null;
-                /**
-                 * Format: int64
-                 * @description How often it should report at rest, seconds.
-                 */
-                readonly stoppedIntervalSeconds?: number;
-                readonly trackerId?: components["schemas"]["TrackerId"] | null;
-            };
+            readonly tracking?: components["schemas"]["TrackingIn"];
             /** @description 17 letters and digits without I, O and Q; unique in the organization. */
             readonly vin?: string | null;
             /**
@@ -2255,53 +2139,32 @@ export interface components {
             /** @description What it is. */
             readonly type: components["schemas"]["DocumentType"];
         };
+        /** @description A document of a driver. */
+        readonly DocumentIn: {
+            readonly expiresAt?: components["schemas"]["Day"] | null;
+            /**
+             * Format: uuid
+             * @description Which. The server gives it; sent back, the document stays the same one.
+             */
+            readonly id?: string;
+            readonly issuedAt?: components["schemas"]["Day"] | null;
+            /** @description Whatever else, 1 to 500 characters. */
+            readonly note?: string | null;
+            /** @description Its number, 1 to 64 characters. */
+            readonly number?: string | null;
+            /** @description What it is. */
+            readonly type: components["schemas"]["DocumentType"];
+        };
         /**
          * @description What a document is.
          * @enum {string}
          */
         readonly DocumentType: "license" | "medicalCertificate" | "identity" | "contract" | "training" | "hazmat" | "other";
-        /** @description A driver, as its keeper knows it. */
-        readonly Driver: components["schemas"]["DriverIn"] & {
-            /** @description When it was made. */
-            readonly createdAt: components["schemas"]["Timestamp"];
-            /** @description Which. */
-            readonly id: components["schemas"]["DriverId"];
-            /** @description Which organization holds them. */
-            readonly lock: components["schemas"]["Lock"];
-            /** @description When it last changed. */
-            readonly updatedAt: components["schemas"]["Timestamp"];
-        };
-        /** @description A new driver. */
-        readonly DriverCreateIn: components["schemas"]["DriverIn"] & {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-        };
         /**
          * Format: uuid
          * @description A driver.
          */
         readonly DriverId: string;
-        /** @description What may be said of a driver. */
-        readonly DriverIn: {
-            readonly dateOfBirth?: components["schemas"]["Day"] | null;
-            /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
-            readonly documents?: readonly components["schemas"]["Document"][];
-            /**
-             * Format: email
-             * @description Where to write.
-             */
-            readonly email?: string | null;
-            /** @description What the keeper calls them, 1 to 40 characters. */
-            readonly employeeCode?: string | null;
-            /** @description Given name, 1 to 100 characters. */
-            readonly firstName: string;
-            /** @description Family name, 1 to 100 characters. */
-            readonly lastName: string;
-            readonly license?: components["schemas"]["License"] | null;
-            /** @description Where to call, 3 to 40 characters. */
-            readonly phone?: string | null;
-            /** @description Whether they drive. */
-            readonly status?: components["schemas"]["DriverStatus"];
-        };
         /**
          * @description Whether a driver drives.
          * @enum {string}
@@ -2364,7 +2227,7 @@ export interface components {
                         readonly borderWidth: number;
                         /** @description Of the area. */
                         readonly color: string;
-                    } & Record<string, never>;
+                    };
                     /** @description Such as `Refuel +40.0 l`. */
                     readonly name: string;
                     /**
@@ -2405,11 +2268,6 @@ export interface components {
         readonly ETooltip: {
             /** @description `axis`. */
             readonly trigger: string;
-        };
-        /** @description An address to write to. */
-        readonly EmailIn: {
-            /** @description The address; blanks around it do no harm. */
-            readonly email: string;
         };
         /**
          * @description Why an assignment ended.
@@ -2689,40 +2547,40 @@ export interface components {
          * @enum {string}
          */
         readonly FuelMotion: "stopped" | "unknown";
-        /** @description What is known of a vehicle's fuel now. */
-        readonly FuelNow: {
-            /**
-             * Format: double
-             * @description Litres burnt since the device's counter began, where it has one.
-             */
-            readonly counterLiters?: number | null;
-            /**
-             * Format: double
-             * @description Litres in the tank, smoothed; absent if none was read within the smoothing window.
-             */
-            readonly levelLiters?: number | null;
-            /**
-             * Format: double
-             * @description The same as a share of the tank, in percent.
-             */
-            readonly levelPercent?: number | null;
-            /** @description Whether that reading can be believed. */
-            readonly quality: components["schemas"]["Quality"];
-            /** @description The device's clock at the newest reading. */
-            readonly recordedAt: components["schemas"]["Timestamp"];
-        };
         /** @description A refuel or drain, numbered and revised as geofence events are. */
-        readonly FuelRecord: components["schemas"]["FuelEvent"] & {
+        readonly FuelRecord: {
             /**
              * Format: int64
              * @description The version of the calibration its levels are of.
              */
             readonly calibrationVersion: number;
+            /**
+             * Format: double
+             * @description 0 to 1: how far the change is above what noise and burning explain.
+             */
+            readonly confidence: number;
             /** @description The server's clock when it was found. */
             readonly detectedAt: components["schemas"]["Timestamp"];
             readonly driverId?: components["schemas"]["DriverId"] | null;
+            /** @description The first reading of the level after. */
+            readonly endedAt: components["schemas"]["Timestamp"];
             /** @description The geofences that held the place at `startedAt`. */
             readonly geofenceIds: readonly components["schemas"]["GeofenceId"][];
+            /** @description The hash of vehicle, kind and `started_at`: a replay finds the same id again. */
+            readonly id: components["schemas"]["EventId"];
+            /**
+             * Format: double
+             * @description Litres after.
+             */
+            readonly levelAfterLiters: number;
+            /**
+             * Format: double
+             * @description Litres before.
+             */
+            readonly levelBeforeLiters: number;
+            readonly location?: components["schemas"]["Place"] | null;
+            /** @description What the vehicle did. */
+            readonly motion: components["schemas"]["FuelMotion"];
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
             /** @description How the record came about. */
@@ -2737,20 +2595,34 @@ export interface components {
              * @description Its place in the order of commits, one order with geofence events; anew with each revision.
              */
             readonly sequence: number;
+            /** @description The last reading of the level before. Also what the id hangs on. */
+            readonly startedAt: components["schemas"]["Timestamp"];
             /** @description Whether the record still holds. */
             readonly status: components["schemas"]["EventStatus"];
+            /** @description What happened. */
+            readonly type: components["schemas"]["FuelEventKind"];
             /** @description Which vehicle. */
             readonly vehicleId: components["schemas"]["VehicleId"];
             /** @description The vehicle's name. */
             readonly vehicleName: string;
+            /**
+             * Format: double
+             * @description Litres that came in or went out; above 0.
+             */
+            readonly volumeLiters: number;
         };
         /**
          * @description In which unit a device reported.
          * @enum {string}
          */
         readonly FuelUnit: "percent" | "liters" | "raw" | "cumulative";
-        /** @description A geofence. */
-        readonly Geofence: components["schemas"]["GeofenceIn"] & {
+        /**
+         * Format: uuid
+         * @description A geofence, through all of its versions.
+         */
+        readonly GeofenceId: string;
+        /** @description A geofence and how many vehicles are in it. */
+        readonly GeofenceListed: {
             /**
              * Format: double
              * @description On WGS 84.
@@ -2758,13 +2630,29 @@ export interface components {
             readonly areaSquareMeters: number;
             /** @description West, south, east, north in degrees (RFC 7946); west > east across the antimeridian. */
             readonly bbox: readonly number[];
+            /** @description At most 60 characters, the organization's own word. */
+            readonly category?: string | null;
+            /** @description `#RRGGBB`. */
+            readonly color?: string | null;
             /** @description When it was made. */
             readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description At most 1,000 characters. */
+            readonly description?: string | null;
             readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
+            /** @description Whether it is in force. */
+            readonly enabled?: boolean;
             /** @description Which. */
             readonly id: components["schemas"]["GeofenceId"];
+            /** @description Vehicles inside now; not part of the ETag. */
+            readonly insideCount: number;
+            /** @description 1 to 120 characters. */
+            readonly name: string;
             /** @description Whose. */
             readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description The rules; at creation those left out come from the organization's defaults. */
+            readonly rules?: components["schemas"]["Rules"];
+            /** @description The shape. A PUT replaces it whole. */
+            readonly shape?: components["schemas"]["ShapeSpec"];
             /** @description When it last changed. */
             readonly updatedAt: components["schemas"]["Timestamp"];
             /**
@@ -2773,37 +2661,45 @@ export interface components {
              */
             readonly version: number;
         };
-        /** @description A new geofence. */
-        readonly GeofenceCreateIn: components["schemas"]["GeofenceIn"] & {
-            readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-        };
-        /**
-         * Format: uuid
-         * @description A geofence, through all of its versions.
-         */
-        readonly GeofenceId: string;
-        /** @description What may be said of a geofence. */
-        readonly GeofenceIn: {
+        /** @description A geofence and how many vehicles are in it. */
+        readonly GeofenceOut: {
+            /**
+             * Format: double
+             * @description On WGS 84.
+             */
+            readonly areaSquareMeters: number;
+            /** @description West, south, east, north in degrees (RFC 7946); west > east across the antimeridian. */
+            readonly bbox: readonly number[];
             /** @description At most 60 characters, the organization's own word. */
             readonly category?: string | null;
             /** @description `#RRGGBB`. */
             readonly color?: string | null;
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
             /** @description At most 1,000 characters. */
             readonly description?: string | null;
+            readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
             /** @description Whether it is in force. */
             readonly enabled?: boolean;
+            /** @description Which. */
+            readonly id: components["schemas"]["GeofenceId"];
+            /** @description Vehicles inside now; not part of the ETag. */
+            readonly insideCount: number;
             /** @description 1 to 120 characters. */
             readonly name: string;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
             /** @description The rules; at creation those left out come from the organization's defaults. */
             readonly rules?: components["schemas"]["Rules"];
             /** @description The shape. A PUT replaces it whole. */
             readonly shape: components["schemas"]["ShapeSpec"];
-        };
-        /** @description A geofence and how many vehicles are in it. */
-        readonly GeofenceOut: components["schemas"]["Geofence"] & {
-            /** @description Vehicles inside now; not part of the ETag. */
-            readonly insideCount: number;
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: int64
+             * @description One more with each change of shape, rules, `enabled` or `effectiveFrom`.
+             */
+            readonly version: number;
         };
         /** @description How the server is. */
         readonly Health: {
@@ -2860,16 +2756,43 @@ export interface components {
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A driver with what the server finds out, for its keeper. */
-        readonly KeptDriver: components["schemas"]["Driver"] & {
+        readonly KeptDriver: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
             /** @description What they drive now, by start. */
             readonly currentVehicles: readonly components["schemas"]["CurrentVehicle"][];
+            readonly dateOfBirth?: components["schemas"]["Day"] | null;
+            /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
+            readonly documents?: readonly components["schemas"]["Document"][];
+            /**
+             * Format: email
+             * @description Where to write.
+             */
+            readonly email?: string | null;
+            /** @description What the keeper calls them, 1 to 40 characters. */
+            readonly employeeCode?: string | null;
+            /** @description Given name, 1 to 100 characters. */
+            readonly firstName: string;
+            /** @description Which. */
+            readonly id: components["schemas"]["DriverId"];
+            /** @description Family name, 1 to 100 characters. */
+            readonly lastName: string;
+            readonly license?: components["schemas"]["License"] | null;
             /** @description How the licence stands today, by the organization's date. */
             readonly licenseStatus: components["schemas"]["LicenseStatus"];
+            /** @description Which organization holds them. */
+            readonly lock: components["schemas"]["Lock"];
             /**
              * @description Always false: all of it is shown.
              * @constant
              */
             readonly masked: false;
+            /** @description Where to call, 3 to 40 characters. */
+            readonly phone?: string | null;
+            /** @description Whether they drive. */
+            readonly status?: components["schemas"]["DriverStatus"];
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
         };
         /** @description Where in its box a label is. */
         readonly LabelPosition: {
@@ -2893,6 +2816,22 @@ export interface components {
             readonly issuingAuthority?: string | null;
             /** @description As it is written, 1 to 32 characters, one of them a letter or digit. */
             readonly number: string;
+        };
+        /**
+         * @description A driving licence. Its number is unique in its country among drivers not deleted, compared in
+         *     capitals without separators.
+         */
+        readonly LicenseIn: {
+            /** @description What it allows to drive, such as `B`, `CE` or a national class; at most 30. */
+            readonly categories?: readonly string[];
+            /** @description ISO 3166-1 alpha-2 of the country that issued it, such as `DE`. */
+            readonly country?: string;
+            readonly expiresAt?: components["schemas"]["Day"] | null;
+            readonly issuedAt?: components["schemas"]["Day"] | null;
+            /** @description Who issued it, 1 to 120 characters. */
+            readonly issuingAuthority?: string | null;
+            /** @description As it is written, 1 to 32 characters, one of them a letter or digit. */
+            readonly number?: string;
         };
         /**
          * @description How a licence stands today, by the organization's date.
@@ -2927,9 +2866,51 @@ export interface components {
              */
             readonly vehicles?: number | null;
         };
+        /** @description How much a plan allows; null = any number. */
+        readonly LimitsIn: {
+            /**
+             * Format: int64
+             * @description Drivers.
+             */
+            readonly drivers?: number | null;
+            /**
+             * Format: int64
+             * @description Geofences.
+             */
+            readonly geofences?: number | null;
+            /**
+             * Format: int64
+             * @description Users, but for those that are disabled.
+             */
+            readonly users?: number | null;
+            /**
+             * Format: int64
+             * @description Vehicles.
+             */
+            readonly vehicles?: number | null;
+        };
         /** @description What is known of a vehicle's fuel now. */
-        readonly LiveFuel: components["schemas"]["FuelNow"] & {
+        readonly LiveFuel: {
+            /**
+             * Format: double
+             * @description Litres burnt since the device's counter began, where it has one.
+             */
+            readonly counterLiters?: number | null;
+            /**
+             * Format: double
+             * @description Litres in the tank, smoothed; absent if none was read within the smoothing window.
+             */
+            readonly levelLiters?: number | null;
+            /**
+             * Format: double
+             * @description The same as a share of the tank, in percent.
+             */
+            readonly levelPercent?: number | null;
             readonly provisional?: components["schemas"]["FuelEvent"] | null;
+            /** @description Whether that reading can be believed. */
+            readonly quality: components["schemas"]["Quality"];
+            /** @description The device's clock at the newest reading. */
+            readonly recordedAt: components["schemas"]["Timestamp"];
         };
         /** @description A geofence a vehicle is in. */
         readonly LiveGeofence: {
@@ -2989,11 +2970,7 @@ export interface components {
             /** @description What for, 1 to 500 characters. */
             readonly reason?: string | null;
         };
-        readonly LockDriverBody: {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            /** @description What for, 1 to 500 characters. */
-            readonly reason?: string | null;
-        } | null;
+        readonly LockDriverBody: components["schemas"]["LockIn"] | null;
         /** @description A wish to hold a driver. */
         readonly LockIn: {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
@@ -3007,16 +2984,6 @@ export interface components {
         };
         /** @description What signing in takes. */
         readonly LoginBody: {
-            /** @description The account's address. */
-            readonly email: string;
-            /**
-             * Format: password
-             * @description Its password.
-             */
-            readonly password: string;
-        };
-        /** @description What signing in takes. */
-        readonly LoginIn: {
             /** @description The account's address. */
             readonly email: string;
             /**
@@ -3064,11 +3031,6 @@ export interface components {
          * @enum {string}
          */
         readonly Motion: "moving" | "stopped" | "unknown";
-        /** @description Several polygons that are one fence. */
-        readonly MultiPolygon: {
-            /** @description The parts. */
-            readonly polygons: readonly components["schemas"]["Polygon"][];
-        };
         /** @description The tracker made with a vehicle. */
         readonly NewTracker: {
             /** @description Which. */
@@ -3084,31 +3046,9 @@ export interface components {
             readonly uniqueId: string;
         };
         /** @description An organization. */
-        readonly Organization: components["schemas"]["OrganizationIn"] & {
+        readonly Organization: {
             readonly activatedAt?: components["schemas"]["Timestamp"] | null;
             readonly activationMethod?: components["schemas"]["ActivationMethod"] | null;
-            /** @description When it was made. */
-            readonly createdAt: components["schemas"]["Timestamp"];
-            readonly emailVerifiedAt?: components["schemas"]["Timestamp"] | null;
-            /** @description Which. */
-            readonly id: components["schemas"]["OrganizationId"];
-            /** @description Where it stands. Operators may set it to `active` or `inactive`. */
-            readonly status: components["schemas"]["OrganizationStatus"];
-            /** @description When it last changed. */
-            readonly updatedAt: components["schemas"]["Timestamp"];
-        };
-        /** @description A new organization. */
-        readonly OrganizationCreateIn: components["schemas"]["OrganizationIn"] & {
-            /** @description Its first orgAdmin, invited when the organization becomes active. */
-            readonly admin: components["schemas"]["FirstAdminIn"];
-        };
-        /**
-         * Format: uuid
-         * @description An organization: the tenant everything tracked belongs to.
-         */
-        readonly OrganizationId: string;
-        /** @description What may be said of an organization. */
-        readonly OrganizationIn: {
             /** @description Where it is. */
             readonly address?: string | null;
             /**
@@ -3118,15 +3058,29 @@ export interface components {
             readonly contactEmail: string;
             /** @description Where to call it. */
             readonly contactPhone?: string | null;
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            readonly emailVerifiedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Which. */
+            readonly id: components["schemas"]["OrganizationId"];
             /** @description 1 to 120 characters. */
             readonly name: string;
             /** @description What it sets for itself. */
             readonly settings?: components["schemas"]["OrganizationSettings"];
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
             readonly slug?: string;
+            /** @description Where it stands. Operators may set it to `active` or `inactive`. */
+            readonly status: components["schemas"]["OrganizationStatus"];
             /** @description What it pays for. Only operators change it. */
             readonly subscription?: components["schemas"]["Subscription"];
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
         };
+        /**
+         * Format: uuid
+         * @description An organization: the tenant everything tracked belongs to.
+         */
+        readonly OrganizationId: string;
         /** @description What an organization sets for itself. */
         readonly OrganizationSettings: {
             /** @description Who may drive what. */
@@ -3155,6 +3109,34 @@ export interface components {
             /** @description Which units pages show; the interface speaks metric whatever this is. */
             readonly units: components["schemas"]["Units"];
         };
+        /** @description What an organization sets for itself. */
+        readonly OrganizationSettingsIn: {
+            /** @description Who may drive what. */
+            readonly assignment?: components["schemas"]["AssignmentSettingsIn"];
+            /** @description How a fence turns fixes into entries and exits. `None` = off. */
+            readonly geofenceDefaults?: components["schemas"]["RulesIn"];
+            /**
+             * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
+             *     their words are English.
+             */
+            readonly locale?: string;
+            /**
+             * Format: int64
+             * @description A vehicle not heard of for so long is offline, seconds.
+             */
+            readonly offlineAfterSeconds?: number;
+            /** @description How long data is kept, in days; null = for ever. */
+            readonly retention?: components["schemas"]["RetentionIn"];
+            /**
+             * Format: int64
+             * @description A vehicle not heard of for so long is stale, seconds.
+             */
+            readonly staleAfterSeconds?: number;
+            /** @description IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none. */
+            readonly timezone?: string;
+            /** @description Which units pages show; the interface speaks metric whatever this is. */
+            readonly units?: components["schemas"]["Units"];
+        };
         /**
          * @description Where an organization stands.
          * @enum {string}
@@ -3177,45 +3159,14 @@ export interface components {
         /** @description A page of a list. */
         readonly PageOf_ActivationRequest: {
             /** @description Its items. */
-            readonly data: readonly {
-                /** @description When the request was made. */
-                readonly createdAt: components["schemas"]["Timestamp"];
-                /** @description Where the link was sent. */
-                readonly email: string;
-                /** @description Until when the newest link is good. */
-                readonly expiresAt: components["schemas"]["Timestamp"];
-                /**
-                 * Format: uuid
-                 * @description Which.
-                 */
-                readonly id: string;
-                readonly lastSentAt?: components["schemas"]["Timestamp"] | null;
-                /** @description The organization that waits. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description Its name. */
-                readonly organizationName: string;
-                /** @description When the link was asked for first. */
-                readonly requestedAt: components["schemas"]["Timestamp"];
-                /**
-                 * Format: int64
-                 * @description How often it was sent.
-                 */
-                readonly sentCount: number;
-                /** @description Where the request stands. */
-                readonly status: components["schemas"]["ActivationStatus"];
-                /** @description When it last changed. */
-                readonly updatedAt: components["schemas"]["Timestamp"];
-            }[];
+            readonly data: readonly components["schemas"]["ActivationRequest"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_AssignedVehicle: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["Assignment"] & {
-                /** @description The vehicle. */
-                readonly vehicle: components["schemas"]["VehicleStub"];
-            })[];
+            readonly data: readonly components["schemas"]["AssignedVehicle"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
@@ -3229,154 +3180,49 @@ export interface components {
         /** @description A page of a list. */
         readonly PageOf_GeofenceOut: {
             /** @description Its items. */
-            readonly data: readonly {
-                /**
-                 * Format: double
-                 * @description On WGS 84.
-                 */
-                readonly areaSquareMeters: number;
-                /** @description West, south, east, north in degrees (RFC 7946); west > east across the antimeridian. */
-                readonly bbox: readonly number[];
-                /** @description At most 60 characters, the organization's own word. */
-                readonly category?: string | null;
-                /** @description `#RRGGBB`. */
-                readonly color?: string | null;
-                /** @description When it was made. */
-                readonly createdAt: components["schemas"]["Timestamp"];
-                /** @description At most 1,000 characters. */
-                readonly description?: string | null;
-                readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
-                /** @description Whether it is in force. */
-                readonly enabled?: boolean;
-                /** @description Which. */
-                readonly id: components["schemas"]["GeofenceId"];
-                /** @description Vehicles inside now; not part of the ETag. */
-                readonly insideCount: number;
-                /** @description 1 to 120 characters. */
-                readonly name: string;
-                /** @description Whose. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description The rules; at creation those left out come from the organization's defaults. */
-                readonly rules?: components["schemas"]["Rules"];
-                /** @description The shape. A PUT replaces it whole. */
-                readonly shape?: components["schemas"]["ShapeSpec"];
-                /** @description When it last changed. */
-                readonly updatedAt: components["schemas"]["Timestamp"];
-                /**
-                 * Format: int64
-                 * @description One more with each change of shape, rules, `enabled` or `effectiveFrom`.
-                 */
-                readonly version: number;
-            }[];
+            readonly data: readonly components["schemas"]["GeofenceListed"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_KeptDriver: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["Driver"] & {
-                /** @description What they drive now, by start. */
-                readonly currentVehicles: readonly components["schemas"]["CurrentVehicle"][];
-                /** @description How the licence stands today, by the organization's date. */
-                readonly licenseStatus: components["schemas"]["LicenseStatus"];
-                /** @description Always false: all of it is shown. */
-                readonly masked: boolean;
-            })[];
+            readonly data: readonly components["schemas"]["KeptDriver"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_Organization: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["OrganizationIn"] & {
-                readonly activatedAt?: components["schemas"]["Timestamp"] | null;
-                readonly activationMethod?: components["schemas"]["ActivationMethod"] | null;
-                /** @description When it was made. */
-                readonly createdAt: components["schemas"]["Timestamp"];
-                readonly emailVerifiedAt?: components["schemas"]["Timestamp"] | null;
-                /** @description Which. */
-                readonly id: components["schemas"]["OrganizationId"];
-                /** @description Where it stands. Operators may set it to `active` or `inactive`. */
-                readonly status: components["schemas"]["OrganizationStatus"];
-                /** @description When it last changed. */
-                readonly updatedAt: components["schemas"]["Timestamp"];
-            })[];
+            readonly data: readonly components["schemas"]["Organization"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_SystemUser: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["SystemUserIn"] & {
-                /** @description When it was made. */
-                readonly createdAt: components["schemas"]["Timestamp"];
-                /** @description Its address, unique among system users. */
-                readonly email: string;
-                readonly emailVerifiedAt?: components["schemas"]["Timestamp"] | null;
-                /**
-                 * Format: uuid
-                 * @description Which.
-                 */
-                readonly id: string;
-                readonly lastLoginAt?: components["schemas"]["Timestamp"] | null;
-                readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-                /** @description How it stands: may be set to `active` or `disabled`. */
-                readonly status: components["schemas"]["SystemUserStatus"];
-                /** @description When it last changed. */
-                readonly updatedAt: components["schemas"]["Timestamp"];
-            })[];
+            readonly data: readonly components["schemas"]["SystemUser"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_Tracker: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["TrackerIn"] & {
-                /** @description When it was made. */
-                readonly createdAt: components["schemas"]["Timestamp"];
-                /** @description Which. */
-                readonly id: components["schemas"]["TrackerId"];
-                /** @description Whose. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description When it last changed. */
-                readonly updatedAt: components["schemas"]["Timestamp"];
-                readonly vehicleId?: components["schemas"]["VehicleId"] | null;
-            })[];
+            readonly data: readonly components["schemas"]["Tracker"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_User: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["UserIn"] & {
-                /** @description When they were made. */
-                readonly createdAt: components["schemas"]["Timestamp"];
-                /**
-                 * Format: uuid
-                 * @description Which.
-                 */
-                readonly id: string;
-                readonly lastLoginAt?: components["schemas"]["Timestamp"] | null;
-                readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-                /**
-                 * @description Whether they can sign in. An administrator sets `disabled`, and from there `active` or, for one
-                 *     who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
-                 */
-                readonly status: components["schemas"]["AccountStatus"];
-                /** @description When they last changed. */
-                readonly updatedAt: components["schemas"]["Timestamp"];
-            })[];
+            readonly data: readonly components["schemas"]["User"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
         readonly PageOf_VehicleOut: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["Vehicle"] & {
-                readonly driver?: components["schemas"]["CurrentDriver"] | null;
-                readonly live?: components["schemas"]["LiveVehicle"] | null;
-                readonly tracker?: components["schemas"]["NewTracker"] | null;
-            })[];
+            readonly data: readonly components["schemas"]["VehicleOut"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
@@ -3402,11 +3248,6 @@ export interface components {
              * @description Pages.
              */
             readonly totalPages: number;
-        };
-        /** @description A password somebody chooses. */
-        readonly PasswordIn: {
-            /** @description The new password. */
-            readonly password: string;
         };
         /** @description A person who is signed in. */
         readonly PersonPrincipal: {
@@ -3444,6 +3285,19 @@ export interface components {
              */
             readonly longitude: number;
         };
+        /** @description A point on WGS 84, in degrees. */
+        readonly PlaceIn: {
+            /**
+             * Format: double
+             * @description Degrees north, -90 to 90.
+             */
+            readonly latitude: number;
+            /**
+             * Format: double
+             * @description Degrees east, -180 to 180.
+             */
+            readonly longitude: number;
+        };
         /**
          * @description What an organization pays for.
          * @enum {string}
@@ -3456,12 +3310,26 @@ export interface components {
             /** @description As it is written, 1 to 20 characters. */
             readonly number: string;
         };
+        /** @description A number plate, unique in its organization (compared without case, spaces and hyphens). */
+        readonly PlateIn: {
+            /** @description ISO 3166-1 alpha-2, such as `DE`. */
+            readonly country?: string | null;
+            /** @description As it is written, 1 to 20 characters. */
+            readonly number?: string;
+        };
         /** @description An outer ring less its holes. Edges are straight in longitude and latitude, the shorter way round. */
         readonly Polygon: {
             /** @description Rings cut out; the holes' own rings belong to the polygon. */
-            readonly holes?: readonly components["schemas"]["Vec"][];
+            readonly holes?: readonly (readonly components["schemas"]["Place"][])[];
             /** @description The outer ring, at least three distinct points. */
-            readonly vertices: components["schemas"]["Vec"];
+            readonly vertices: readonly components["schemas"]["Place"][];
+        };
+        /** @description An outer ring less its holes. Edges are straight in longitude and latitude, the shorter way round. */
+        readonly PolygonIn: {
+            /** @description Rings cut out; the holes' own rings belong to the polygon. */
+            readonly holes?: readonly (readonly components["schemas"]["PlaceIn"][])[];
+            /** @description The outer ring, at least three distinct points. */
+            readonly vertices: readonly components["schemas"]["PlaceIn"][];
         };
         /** @description What the fuel sensor said, as it came; reports of one fix may have named several units. */
         readonly PositionFuel: {
@@ -3542,11 +3410,6 @@ export interface components {
             /** @description The device's own id, instead of `trackerId`. */
             readonly uniqueId?: string | null;
         };
-        /** @description Positions to store, in the words of the tracker socket. */
-        readonly PositionsIn: {
-            /** @description At most 500, in their order. */
-            readonly items: readonly components["schemas"]["PositionIn"][];
-        };
         /** @description What became of the items. All but the rejected ones are committed. */
         readonly PositionsOut: {
             /**
@@ -3620,14 +3483,6 @@ export interface components {
              */
             readonly refreshToken: string;
         };
-        /** @description What refreshing and signing out take. */
-        readonly RefreshIn: {
-            /**
-             * Format: password
-             * @description The newest refresh token of the session.
-             */
-            readonly refreshToken: string;
-        };
         /** @description An item that was refused. Its batch went on without it; sending it again changes nothing. */
         readonly Rejected: {
             /** @description Why, for programs. */
@@ -3647,11 +3502,6 @@ export interface components {
             /** @description The contact address of an organization that waits for its activation; blanks around it do no harm. */
             readonly email: string;
         };
-        /** @description Which link to send once more. */
-        readonly ResendActivationIn: {
-            /** @description The contact address of an organization that waits for its activation; blanks around it do no harm. */
-            readonly email: string;
-        };
         /** @description An address to write to. */
         readonly ResendVerificationBody: {
             /** @description The address; blanks around it do no harm. */
@@ -3664,6 +3514,24 @@ export interface components {
         };
         /** @description How long data is kept, in days; null = for ever. */
         readonly Retention: {
+            /**
+             * Format: int64
+             * @description Geofence events.
+             */
+            readonly eventsDays?: number | null;
+            /**
+             * Format: int64
+             * @description Fuel logs.
+             */
+            readonly fuelDays?: number | null;
+            /**
+             * Format: int64
+             * @description Positions.
+             */
+            readonly positionsDays?: number | null;
+        };
+        /** @description How long data is kept, in days; null = for ever. */
+        readonly RetentionIn: {
             /**
              * Format: int64
              * @description Geofence events.
@@ -3730,6 +3598,51 @@ export interface components {
              */
             readonly speedLimitKmh: number | null;
         };
+        /** @description How a fence turns fixes into entries and exits. `None` = off. */
+        readonly RulesIn: {
+            /**
+             * Format: double
+             * @description One dwell record per visit after this many seconds inside.
+             * @default null
+             */
+            readonly dwellAfterSeconds: number | null;
+            /**
+             * Format: double
+             * @description A vehicle has left when it is farther outside than this, or than its fix's accuracy
+             *     (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
+             * @default 20
+             */
+            readonly exitMarginMeters: number | null;
+            /**
+             * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
+             * @default true
+             */
+            readonly inferPassages: boolean | null;
+            /**
+             * Format: double
+             * @description Over a longer silence than this, nothing is interpolated or inferred. Seconds.
+             * @default 600
+             */
+            readonly maxGapSeconds: number | null;
+            /**
+             * Format: double
+             * @description An entry counts after this many seconds inside.
+             * @default 0
+             */
+            readonly minInsideSeconds: number | null;
+            /**
+             * Format: double
+             * @description An exit counts after this many seconds outside.
+             * @default 0
+             */
+            readonly minOutsideSeconds: number | null;
+            /**
+             * Format: double
+             * @description Speed allowed inside, km/h.
+             * @default null
+             */
+            readonly speedLimitKmh: number | null;
+        };
         /**
          * @description What a system user may do; `auth::permission` says which actions that are.
          * @enum {string}
@@ -3768,338 +3681,209 @@ export interface components {
              */
             readonly windowSeconds?: number;
         };
+        /** @description A vehicle's fuel sensor. */
+        readonly SensorIn: {
+            /**
+             * @description 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
+             *     sensor). Between two points the level is on the straight line.
+             */
+            readonly calibration?: readonly components["schemas"]["CalibrationPointIn"][];
+            /** @description Numbers with which the sensor says that it is broken. */
+            readonly errorCodes?: readonly number[];
+            /** @description What its number is. */
+            readonly kind?: components["schemas"]["SensorKind"];
+            /**
+             * Format: double
+             * @description The sensor's number is invalid above this.
+             */
+            readonly maxValid?: number | null;
+            /**
+             * Format: double
+             * @description The sensor's number is invalid below this.
+             */
+            readonly minValid?: number | null;
+            /**
+             * Format: double
+             * @description What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
+             *     without one has it too. 0 where it is kept elsewhere.
+             */
+            readonly tankCapacityLiters?: number;
+            /**
+             * Format: double
+             * @description Over how many seconds levels are smoothed, 60 to 1800.
+             */
+            readonly windowSeconds?: number;
+        };
         /**
          * @description What the sensor's number is.
          * @enum {string}
          */
         readonly SensorKind: "percent" | "liters" | "raw" | "cumulative";
         /** @description The shape of a geofence. */
-        readonly ShapeSpec: (components["schemas"]["Circle"] & {
+        readonly ShapeSpec: components["schemas"]["ShapeSpecCircle"] | components["schemas"]["ShapeSpecPolygon"] | components["schemas"]["ShapeSpecMultiPolygon"];
+        /** @description A geodesic circle. */
+        readonly ShapeSpecCircle: {
+            /** @description The centre. */
+            readonly center: components["schemas"]["Place"];
+            /**
+             * Format: double
+             * @description The radius in metres, 10 to 100,000.
+             */
+            readonly radiusMeters: number;
             /** @enum {string} */
             readonly type: "circle";
-        }) | (components["schemas"]["Polygon"] & {
+        };
+        /** @description A geodesic circle. */
+        readonly ShapeSpecCircleIn: {
+            /** @description The centre. */
+            readonly center: components["schemas"]["PlaceIn"];
+            /**
+             * Format: double
+             * @description The radius in metres, 10 to 100,000.
+             */
+            readonly radiusMeters: number;
             /** @enum {string} */
-            readonly type: "polygon";
-        }) | (components["schemas"]["MultiPolygon"] & {
+            readonly type: "circle";
+        };
+        /** @description The shape of a geofence. */
+        readonly ShapeSpecIn: components["schemas"]["ShapeSpecCircleIn"] | components["schemas"]["ShapeSpecPolygonIn"] | components["schemas"]["ShapeSpecMultiPolygonIn"];
+        /** @description Several polygons. */
+        readonly ShapeSpecMultiPolygon: {
+            /** @description The parts. */
+            readonly polygons: readonly components["schemas"]["Polygon"][];
             /** @enum {string} */
             readonly type: "multiPolygon";
-        });
+        };
+        /** @description Several polygons. */
+        readonly ShapeSpecMultiPolygonIn: {
+            /** @description The parts. */
+            readonly polygons: readonly components["schemas"]["PolygonIn"][];
+            /** @enum {string} */
+            readonly type: "multiPolygon";
+        };
+        /** @description One polygon, possibly with holes. */
+        readonly ShapeSpecPolygon: {
+            /** @description Rings cut out; the holes' own rings belong to the polygon. */
+            readonly holes?: readonly (readonly components["schemas"]["Place"][])[];
+            /** @enum {string} */
+            readonly type: "polygon";
+            /** @description The outer ring, at least three distinct points. */
+            readonly vertices: readonly components["schemas"]["Place"][];
+        };
+        /** @description One polygon, possibly with holes. */
+        readonly ShapeSpecPolygonIn: {
+            /** @description Rings cut out; the holes' own rings belong to the polygon. */
+            readonly holes?: readonly (readonly components["schemas"]["PlaceIn"][])[];
+            /** @enum {string} */
+            readonly type: "polygon";
+            /** @description The outer ring, at least three distinct points. */
+            readonly vertices: readonly components["schemas"]["PlaceIn"][];
+        };
         /** @description What somebody gets who signs in. */
-        readonly SignedIn: components["schemas"]["Principal"] & {
+        readonly SignedIn: components["schemas"]["SignedInPersonPrincipal"] | components["schemas"]["SignedInSystemPrincipal"];
+        /** @description What somebody gets who signs in. */
+        readonly SignedInPersonPrincipal: {
             /** @description Goes into `Authorization: Bearer …`. */
             readonly accessToken: string;
+            /** @description Its address. */
+            readonly email: string;
             /**
              * Format: int64
              * @description How long the access token is good, in seconds.
              */
             readonly expiresIn: number;
+            /** @description Given name. */
+            readonly firstName: string;
+            /**
+             * Format: uuid
+             * @description The account.
+             */
+            readonly id: string;
+            /** @description Family name. */
+            readonly lastName: string;
+            /** @description How its dates and numbers are written, a BCP 47 language tag; the organization's when absent. */
+            readonly locale?: string | null;
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description Its organization's name. */
+            readonly organizationName?: string | null;
             /** @description Gets the next access token; works once. */
             readonly refreshToken: string;
+            /** @description What it may do. */
+            readonly role: components["schemas"]["Role"];
+            /** @description IANA time zone; the organization's when absent. */
+            readonly timezone?: string | null;
+            /** @description Always `Bearer`. */
+            readonly tokenType: string;
+        };
+        /** @description What somebody gets who signs in. */
+        readonly SignedInSystemPrincipal: {
+            /** @description Goes into `Authorization: Bearer …`. */
+            readonly accessToken: string;
+            /** @description Its address. */
+            readonly email: string;
+            /**
+             * Format: int64
+             * @description How long the access token is good, in seconds.
+             */
+            readonly expiresIn: number;
+            /**
+             * Format: uuid
+             * @description The system user.
+             */
+            readonly id: string;
+            /** @description Its name. */
+            readonly name: string;
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description Its organization's name. */
+            readonly organizationName?: string | null;
+            /** @description Gets the next access token; works once. */
+            readonly refreshToken: string;
+            /** @description What tells it from a person. */
+            readonly role: components["schemas"]["SystemRole"];
+            /** @description What it may do. */
+            readonly scopes: readonly components["schemas"]["Scope"][];
             /** @description Always `Bearer`. */
             readonly tokenType: string;
         };
         /** @description A slice of a list that goes on. */
         readonly SliceOf_AuditEntry: {
             /** @description Its items. */
-            readonly data: readonly {
-                /** @description What was done. */
-                readonly action: components["schemas"]["AuditAction"];
-                /**
-                 * Format: uuid
-                 * @description Who; nil for the console and the demo, and for whoever was not signed in.
-                 */
-                readonly actorId: string;
-                /** @description What that was at the time: a role, `system`, or `anonymous` for a sign-up or the link of a letter. */
-                readonly actorRole: string;
-                /** @description The members that changed, as they became; null for something deleted. */
-                readonly after?: Record<string, never> | null;
-                /** @description The members that changed, as they were; null for something new. */
-                readonly before?: Record<string, never> | null;
-                /**
-                 * Format: uuid
-                 * @description Which.
-                 */
-                readonly id: string;
-                /** @description When. */
-                readonly occurredAt: components["schemas"]["Timestamp"];
-                readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-                /** @description The request, as the server's log names it. */
-                readonly requestId?: string | null;
-                /** @description To what. */
-                readonly resource: components["schemas"]["AuditResource"];
-                /**
-                 * Format: uuid
-                 * @description To which.
-                 */
-                readonly resourceId: string;
-            }[];
+            readonly data: readonly components["schemas"]["AuditEntry"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
         readonly SliceOf_Event: {
             /** @description Its items. */
-            readonly data: readonly {
-                readonly analytics?: components["schemas"]["Analytics"] | null;
-                /** @description Why the record exists. */
-                readonly cause: components["schemas"]["Cause"];
-                /** @description The server's clock when it was found. */
-                readonly detectedAt: components["schemas"]["Timestamp"];
-                readonly driverId?: components["schemas"]["DriverId"] | null;
-                /** @description The first fix on the new side, as recorded. */
-                readonly fix: components["schemas"]["EventFix"];
-                /** @description Which fence. */
-                readonly geofenceId: components["schemas"]["GeofenceId"];
-                /** @description The fence's name. */
-                readonly geofenceName: string;
-                /**
-                 * Format: int64
-                 * @description The version of the fence that was in force.
-                 */
-                readonly geofenceVersion: number;
-                /** @description A hash of vehicle, fence, type and anchor, shaped as a UUIDv8: the same happening has the same id for ever. */
-                readonly id: components["schemas"]["EventId"];
-                /** @description `true` for a passage seen by neither fix. */
-                readonly inferred: boolean;
-                /** @description Where it happened. */
-                readonly location: components["schemas"]["Place"];
-                /** @description When it happened: where the way between two fixes crosses the boundary. */
-                readonly occurredAt: components["schemas"]["Timestamp"];
-                /** @description Whose. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description How the record came about. */
-                readonly origin: components["schemas"]["Origin"];
-                /**
-                 * Format: int64
-                 * @description 1 at first; one more with each correction.
-                 */
-                readonly revision: number;
-                /**
-                 * Format: int64
-                 * @description The place in the log: given at commit, without gaps, anew for each revision.
-                 */
-                readonly sequence: number;
-                /** @description Whether the record still holds. */
-                readonly status: components["schemas"]["EventStatus"];
-                /**
-                 * Format: double
-                 * @description It happened within so many seconds of `occurredAt`.
-                 */
-                readonly timeUncertaintySeconds: number;
-                /** @description What happened. */
-                readonly type: components["schemas"]["EventKind"];
-                /** @description Which vehicle. */
-                readonly vehicleId: components["schemas"]["VehicleId"];
-                /** @description The vehicle's name. */
-                readonly vehicleName: string;
-                /** @description The stay this record begins, ends or belongs to. */
-                readonly visitId: components["schemas"]["VisitId"];
-            }[];
+            readonly data: readonly components["schemas"]["Event"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
         readonly SliceOf_FuelEntry: {
             /** @description Its items. */
-            readonly data: readonly {
-                /**
-                 * Format: int64
-                 * @description By which version of the sensor's configuration.
-                 */
-                readonly calibrationVersion?: number | null;
-                /**
-                 * Format: double
-                 * @description Litres burnt since the counter began.
-                 */
-                readonly counterLiters?: number | null;
-                /**
-                 * Format: double
-                 * @description How far the vehicle went since the entry before, metres.
-                 */
-                readonly distanceMeters?: number | null;
-                readonly driverId?: components["schemas"]["DriverId"] | null;
-                /**
-                 * Format: uuid
-                 * @description Follows from vehicle and instant.
-                 */
-                readonly id: string;
-                /** @description Whether the ignition was on. */
-                readonly ignition?: boolean | null;
-                /**
-                 * Format: double
-                 * @description Degrees north.
-                 */
-                readonly latitude: number;
-                /**
-                 * Format: double
-                 * @description Litres in the tank, smoothed over the sensor's window.
-                 */
-                readonly levelLiters?: number | null;
-                /**
-                 * Format: double
-                 * @description The smoothed level as a share of the tank.
-                 */
-                readonly levelPercent?: number | null;
-                /**
-                 * Format: double
-                 * @description Litres in the tank by this reading alone; of quality `ok` only.
-                 */
-                readonly levelRawLiters?: number | null;
-                /**
-                 * Format: double
-                 * @description Degrees east.
-                 */
-                readonly longitude: number;
-                /**
-                 * Format: double
-                 * @description Kilometres.
-                 */
-                readonly odometerKm?: number | null;
-                /** @description Whose. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description Whether it can be believed. */
-                readonly quality: components["schemas"]["Quality"];
-                /**
-                 * Format: double
-                 * @description The number as it came.
-                 */
-                readonly rawValue: number;
-                /** @description The server's clock when it arrived. */
-                readonly receivedAt: components["schemas"]["Timestamp"];
-                /** @description The device's clock. */
-                readonly recordedAt: components["schemas"]["Timestamp"];
-                /**
-                 * Format: double
-                 * @description Speed over ground, km/h.
-                 */
-                readonly speedKmh?: number | null;
-                /** @description What the number is. */
-                readonly unit: components["schemas"]["FuelUnit"];
-                /** @description Which vehicle. It has one entry at an instant. */
-                readonly vehicleId: components["schemas"]["VehicleId"];
-            }[];
+            readonly data: readonly components["schemas"]["FuelEntry"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
         readonly SliceOf_FuelRecord: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["FuelEvent"] & {
-                /**
-                 * Format: int64
-                 * @description The version of the calibration its levels are of.
-                 */
-                readonly calibrationVersion: number;
-                /** @description The server's clock when it was found. */
-                readonly detectedAt: components["schemas"]["Timestamp"];
-                readonly driverId?: components["schemas"]["DriverId"] | null;
-                /** @description The geofences that held the place at `startedAt`. */
-                readonly geofenceIds: readonly components["schemas"]["GeofenceId"][];
-                /** @description Whose. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description How the record came about. */
-                readonly origin: components["schemas"]["Origin"];
-                /**
-                 * Format: int64
-                 * @description 1 at first; one more with each correction.
-                 */
-                readonly revision: number;
-                /**
-                 * Format: int64
-                 * @description Its place in the order of commits, one order with geofence events; anew with each revision.
-                 */
-                readonly sequence: number;
-                /** @description Whether the record still holds. */
-                readonly status: components["schemas"]["EventStatus"];
-                /** @description Which vehicle. */
-                readonly vehicleId: components["schemas"]["VehicleId"];
-                /** @description The vehicle's name. */
-                readonly vehicleName: string;
-            })[];
+            readonly data: readonly components["schemas"]["FuelRecord"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
         readonly SliceOf_StoredPosition: {
             /** @description Its items. */
-            readonly data: readonly {
-                /**
-                 * Format: double
-                 * @description Horizontal accuracy (68 %), metres.
-                 */
-                readonly accuracyMeters?: number | null;
-                /**
-                 * Format: double
-                 * @description Metres.
-                 */
-                readonly altitudeMeters?: number | null;
-                readonly fuel?: components["schemas"]["PositionFuel"] | null;
-                /**
-                 * Format: double
-                 * @description Degrees clockwise from north.
-                 */
-                readonly headingDegrees?: number | null;
-                /** @description Whether the ignition was on. */
-                readonly ignition?: boolean | null;
-                /**
-                 * Format: double
-                 * @description Degrees north.
-                 */
-                readonly latitude: number;
-                /**
-                 * Format: double
-                 * @description Degrees east.
-                 */
-                readonly longitude: number;
-                /**
-                 * Format: double
-                 * @description Kilometres.
-                 */
-                readonly odometerKm?: number | null;
-                readonly quarantine?: components["schemas"]["QuarantineReason"] | null;
-                /** @description The server's clock when it arrived. */
-                readonly receivedAt: components["schemas"]["Timestamp"];
-                /** @description The device's clock at the fix. */
-                readonly recordedAt: components["schemas"]["Timestamp"];
-                /**
-                 * Format: double
-                 * @description Speed over ground, km/h.
-                 */
-                readonly speedKmh?: number | null;
-            }[];
+            readonly data: readonly components["schemas"]["StoredPosition"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
         /** @description A slice of a list that goes on. */
         readonly SliceOf_Visit: {
             /** @description Its items. */
-            readonly data: readonly {
-                readonly analytics?: components["schemas"]["Analytics"] | null;
-                readonly asOf?: components["schemas"]["Timestamp"] | null;
-                readonly driverId?: components["schemas"]["DriverId"] | null;
-                /** @description From when. */
-                readonly enteredAt: components["schemas"]["Timestamp"];
-                /** @description How it began. */
-                readonly entry: components["schemas"]["VisitEnd"];
-                readonly exit?: components["schemas"]["VisitEnd"] | null;
-                readonly exitedAt?: components["schemas"]["Timestamp"] | null;
-                /** @description Which fence. */
-                readonly geofenceId: components["schemas"]["GeofenceId"];
-                /** @description Its name today. */
-                readonly geofenceName: string;
-                /** @description The visit. */
-                readonly id: components["schemas"]["VisitId"];
-                /** @description `true` for a passage seen by neither fix. */
-                readonly inferred: boolean;
-                /** @description Whether the vehicle is still inside. */
-                readonly open: boolean;
-                /** @description Whose. */
-                readonly organizationId: components["schemas"]["OrganizationId"];
-                /** @description Which vehicle. */
-                readonly vehicleId: components["schemas"]["VehicleId"];
-                /** @description Its name today. */
-                readonly vehicleName: string;
-            }[];
+            readonly data: readonly components["schemas"]["Visit"][];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -4113,6 +3897,16 @@ export interface components {
          *     the fix was recorded.
          */
         readonly Stay: {
+            readonly from?: components["schemas"]["Timestamp"] | null;
+            readonly to?: components["schemas"]["Timestamp"] | null;
+            /** @description The vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
+        /**
+         * @description A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
+         *     the fix was recorded.
+         */
+        readonly StayIn: {
             readonly from?: components["schemas"]["Timestamp"] | null;
             readonly to?: components["schemas"]["Timestamp"] | null;
             /** @description The vehicle. */
@@ -4177,6 +3971,20 @@ export interface components {
             readonly status: components["schemas"]["SubscriptionStatus"];
             readonly usage?: components["schemas"]["Usage"];
         };
+        /** @description What an organization pays for. Operators change it. */
+        readonly SubscriptionIn: {
+            /** @description How much a plan allows; null = any number. */
+            readonly limits?: components["schemas"]["LimitsIn"];
+            readonly periodEnd?: components["schemas"]["Timestamp"] | null;
+            /** @description When the period began. */
+            readonly periodStart?: components["schemas"]["Timestamp"];
+            /** @description What it pays for. */
+            readonly plan?: components["schemas"]["Plan"];
+            /** @description Where it stands. */
+            readonly status?: components["schemas"]["SubscriptionStatus"];
+            /** @description How much is used of what the plan allows. */
+            readonly usage?: components["schemas"]["UsageIn"];
+        };
         /**
          * @description Where a subscription stands.
          * @enum {string}
@@ -4196,13 +4004,18 @@ export interface components {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Its organization's name. */
             readonly organizationName?: string | null;
-            /** @description Always `system`. */
-            readonly role: string;
+            /** @description What tells it from a person. */
+            readonly role: components["schemas"]["SystemRole"];
             /** @description What it may do. */
             readonly scopes: readonly components["schemas"]["Scope"][];
         };
+        /**
+         * @description The role of a system user: its scopes say what it may do.
+         * @enum {string}
+         */
+        readonly SystemRole: "system";
         /** @description A system user. */
-        readonly SystemUser: components["schemas"]["SystemUserIn"] & {
+        readonly SystemUser: {
             /** @description When it was made. */
             readonly createdAt: components["schemas"]["Timestamp"];
             /** @description Its address, unique among system users. */
@@ -4214,50 +4027,15 @@ export interface components {
              */
             readonly id: string;
             readonly lastLoginAt?: components["schemas"]["Timestamp"] | null;
+            /** @description What it is called, 1 to 120 characters. */
+            readonly name: string;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description What it may do. */
+            readonly scopes: readonly components["schemas"]["Scope"][];
             /** @description How it stands: may be set to `active` or `disabled`. */
             readonly status: components["schemas"]["SystemUserStatus"];
             /** @description When it last changed. */
             readonly updatedAt: components["schemas"]["Timestamp"];
-        };
-        /** @description What may be changed of a system user. */
-        readonly SystemUserChangeIn: {
-            /** @description What it is called. */
-            readonly name: string;
-            /**
-             * Format: password
-             * @description A new password, which ends its sessions.
-             */
-            readonly password: string;
-            /** @description What it may do. */
-            readonly scopes: readonly components["schemas"]["Scope"][];
-            /** @description `active` (also after it was locked) or `disabled`. */
-            readonly status: components["schemas"]["SystemUserStatus"];
-        };
-        /** @description A new system user. */
-        readonly SystemUserCreateIn: {
-            /**
-             * Format: email
-             * @description Its address; a letter with a link goes there.
-             */
-            readonly email: string;
-            /** @description What it is called. */
-            readonly name: string;
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            /**
-             * Format: password
-             * @description Its password.
-             */
-            readonly password: string;
-            /** @description What it may do; not for a sign-up. */
-            readonly scopes?: readonly components["schemas"]["Scope"][] | null;
-        };
-        /** @description What may be said of a system user. */
-        readonly SystemUserIn: {
-            /** @description What it is called, 1 to 120 characters. */
-            readonly name: string;
-            /** @description What it may do. */
-            readonly scopes: readonly components["schemas"]["Scope"][];
         };
         /**
          * @description How a system user stands.
@@ -4270,33 +4048,11 @@ export interface components {
          */
         readonly Timestamp: string;
         /** @description A tracker. */
-        readonly Tracker: components["schemas"]["TrackerIn"] & {
+        readonly Tracker: {
             /** @description When it was made. */
             readonly createdAt: components["schemas"]["Timestamp"];
             /** @description Which. */
             readonly id: components["schemas"]["TrackerId"];
-            /** @description Whose. */
-            readonly organizationId: components["schemas"]["OrganizationId"];
-            /** @description When it last changed. */
-            readonly updatedAt: components["schemas"]["Timestamp"];
-            readonly vehicleId?: components["schemas"]["VehicleId"] | null;
-        };
-        /** @description What may be changed of a tracker. */
-        readonly TrackerChangeIn: components["schemas"]["TrackerIn"] & {
-            readonly vehicleId?: components["schemas"]["VehicleId"] | null;
-        };
-        /** @description A new tracker. */
-        readonly TrackerCreateIn: components["schemas"]["TrackerIn"] & {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            readonly vehicleId?: components["schemas"]["VehicleId"] | null;
-        };
-        /**
-         * Format: uuid
-         * @description A tracker: the device whose credential sends fixes.
-         */
-        readonly TrackerId: string;
-        /** @description What may be said of a tracker. */
-        readonly TrackerIn: {
             /**
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
@@ -4304,20 +4060,50 @@ export interface components {
             readonly installations?: readonly components["schemas"]["Stay"][];
             /** @description Which model. */
             readonly model?: string | null;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
             /** @description Whether it may send fixes. */
             readonly status?: components["schemas"]["TrackerStatus"];
             /** @description The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform. */
             readonly uniqueId: string;
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            readonly vehicleId?: components["schemas"]["VehicleId"] | null;
         };
+        /**
+         * Format: uuid
+         * @description A tracker: the device whose credential sends fixes.
+         */
+        readonly TrackerId: string;
         /**
          * @description Whether a tracker may send fixes.
          * @enum {string}
          */
         readonly TrackerStatus: "active" | "disabled";
         /** @description A tracker with its new token. */
-        readonly TrackerWithToken: components["schemas"]["Tracker"] & {
+        readonly TrackerWithToken: {
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description Which. */
+            readonly id: components["schemas"]["TrackerId"];
+            /**
+             * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
+             *     now, send `vehicleId` instead.
+             */
+            readonly installations?: readonly components["schemas"]["Stay"][];
+            /** @description Which model. */
+            readonly model?: string | null;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Whether it may send fixes. */
+            readonly status?: components["schemas"]["TrackerStatus"];
             /** @description The credential, shown this once. */
             readonly token: string;
+            /** @description The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform. */
+            readonly uniqueId: string;
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            readonly vehicleId?: components["schemas"]["VehicleId"] | null;
         };
         /** @description How a vehicle is tracked. */
         readonly Tracking: {
@@ -4348,14 +4134,41 @@ export interface components {
             readonly stoppedIntervalSeconds: number;
             readonly trackerId?: components["schemas"]["TrackerId"] | null;
         };
+        /** @description How a vehicle is tracked. */
+        readonly TrackingIn: {
+            /**
+             * Format: int64
+             * @description How often the tracker should report in motion, seconds.
+             */
+            readonly intervalSeconds?: number;
+            /**
+             * Format: double
+             * @description A fix less accurate than this is stored but not evaluated, metres; null = off.
+             */
+            readonly maxAccuracyMeters?: number | null;
+            /**
+             * Format: double
+             * @description A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
+             */
+            readonly maxSpeedKmh?: number | null;
+            /**
+             * Format: double
+             * @description From this speed on the vehicle is too fast, km/h; null = off.
+             */
+            readonly overspeedKmh?: number | null;
+            /**
+             * Format: int64
+             * @description How often it should report at rest, seconds.
+             */
+            readonly stoppedIntervalSeconds?: number;
+            readonly trackerId?: components["schemas"]["TrackerId"] | null;
+        };
         /**
          * @description Which units its pages show.
          * @enum {string}
          */
         readonly Units: "metric" | "imperial";
-        readonly UnlockDriverBody: {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-        } | null;
+        readonly UnlockDriverBody: components["schemas"]["UnlockIn"] | null;
         /** @description A wish to give a driver free. */
         readonly UnlockIn: {
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
@@ -4368,21 +4181,7 @@ export interface components {
             readonly currentVehicles?: unknown;
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
             /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
-            readonly documents?: readonly {
-                readonly expiresAt?: components["schemas"]["Day"] | null;
-                /**
-                 * Format: uuid
-                 * @description Which. The server gives it; sent back, the document stays the same one.
-                 */
-                readonly id?: string;
-                readonly issuedAt?: components["schemas"]["Day"] | null;
-                /** @description Whatever else, 1 to 500 characters. */
-                readonly note?: string | null;
-                /** @description Its number, 1 to 64 characters. */
-                readonly number?: string | null;
-                /** @description What it is. */
-                readonly type: components["schemas"]["DocumentType"];
-            }[];
+            readonly documents?: readonly components["schemas"]["DocumentIn"][];
             /**
              * Format: email
              * @description Where to write.
@@ -4396,18 +4195,7 @@ export interface components {
             readonly id?: unknown;
             /** @description Family name, 1 to 100 characters. */
             readonly lastName?: string;
-            readonly license?: {
-                /** @description What it allows to drive, such as `B`, `CE` or a national class; at most 30. */
-                readonly categories?: readonly string[];
-                /** @description ISO 3166-1 alpha-2 of the country that issued it, such as `DE`. */
-                readonly country?: string;
-                readonly expiresAt?: components["schemas"]["Day"] | null;
-                readonly issuedAt?: components["schemas"]["Day"] | null;
-                /** @description Who issued it, 1 to 120 characters. */
-                readonly issuingAuthority?: string | null;
-                /** @description As it is written, 1 to 32 characters, one of them a letter or digit. */
-                readonly number?: string;
-            } | null;
+            readonly license?: components["schemas"]["LicenseIn"] | null;
             /** @description As it was read; of no effect */
             readonly licenseStatus?: unknown;
             /** @description As it was read; of no effect */
@@ -4446,134 +4234,9 @@ export interface components {
             readonly name?: string;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description How a fence turns fixes into entries and exits. `None` = off. */
-            readonly rules?: {
-                /**
-                 * Format: double
-                 * @description One dwell record per visit after this many seconds inside.
-                 * @default null
-                 */
-                readonly dwellAfterSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description A vehicle has left when it is farther outside than this, or than its fix's accuracy
-                 *     (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
-                 * @default 20
-                 */
-                readonly exitMarginMeters: number | null;
-                /**
-                 * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
-                 * @default true
-                 */
-                readonly inferPassages: boolean | null;
-                /**
-                 * Format: double
-                 * @description Over a longer silence than this, nothing is interpolated or inferred. Seconds.
-                 * @default 600
-                 */
-                readonly maxGapSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description An entry counts after this many seconds inside.
-                 * @default 0
-                 */
-                readonly minInsideSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description An exit counts after this many seconds outside.
-                 * @default 0
-                 */
-                readonly minOutsideSeconds: number | null;
-                /**
-                 * Format: double
-                 * @description Speed allowed inside, km/h.
-                 * @default null
-                 */
-                readonly speedLimitKmh: number | null;
-            };
+            readonly rules?: components["schemas"]["RulesIn"];
             /** @description The shape. A PUT replaces it whole. */
-            readonly shape?: {
-                /** @description The centre. */
-                readonly center: {
-                    /**
-                     * Format: double
-                     * @description Degrees north, -90 to 90.
-                     */
-                    readonly latitude: number;
-                    /**
-                     * Format: double
-                     * @description Degrees east, -180 to 180.
-                     */
-                    readonly longitude: number;
-                };
-                /**
-                 * Format: double
-                 * @description The radius in metres, 10 to 100,000.
-                 */
-                readonly radiusMeters: number;
-                /** @enum {string} */
-                readonly type: "circle";
-            } | {
-                /** @description Rings cut out; the holes' own rings belong to the polygon. */
-                readonly holes?: readonly (readonly {
-                    /**
-                     * Format: double
-                     * @description Degrees north, -90 to 90.
-                     */
-                    readonly latitude: number;
-                    /**
-                     * Format: double
-                     * @description Degrees east, -180 to 180.
-                     */
-                    readonly longitude: number;
-                }[])[];
-                /** @enum {string} */
-                readonly type: "polygon";
-                /** @description The outer ring, at least three distinct points. */
-                readonly vertices: readonly {
-                    /**
-                     * Format: double
-                     * @description Degrees north, -90 to 90.
-                     */
-                    readonly latitude: number;
-                    /**
-                     * Format: double
-                     * @description Degrees east, -180 to 180.
-                     */
-                    readonly longitude: number;
-                }[];
-            } | {
-                /** @description The parts. */
-                readonly polygons: readonly {
-                    /** @description Rings cut out; the holes' own rings belong to the polygon. */
-                    readonly holes?: readonly (readonly {
-                        /**
-                         * Format: double
-                         * @description Degrees north, -90 to 90.
-                         */
-                        readonly latitude: number;
-                        /**
-                         * Format: double
-                         * @description Degrees east, -180 to 180.
-                         */
-                        readonly longitude: number;
-                    }[])[];
-                    /** @description The outer ring, at least three distinct points. */
-                    readonly vertices: readonly {
-                        /**
-                         * Format: double
-                         * @description Degrees north, -90 to 90.
-                         */
-                        readonly latitude: number;
-                        /**
-                         * Format: double
-                         * @description Degrees east, -180 to 180.
-                         */
-                        readonly longitude: number;
-                    }[];
-                }[];
-                /** @enum {string} */
-                readonly type: "multiPolygon";
-            };
+            readonly shape?: components["schemas"]["ShapeSpecIn"];
             /** @description As it was read; of no effect */
             readonly updatedAt?: unknown;
             /** @description As it was read; of no effect */
@@ -4603,160 +4266,13 @@ export interface components {
             /** @description 1 to 120 characters. */
             readonly name?: string;
             /** @description What an organization sets for itself. */
-            readonly settings?: {
-                /** @description Who may drive what. */
-                readonly assignment?: {
-                    /** @description Whether a driver whose license is expired can be assigned. */
-                    readonly blockOnExpiredLicense?: boolean;
-                    /**
-                     * Format: int64
-                     * @description Vehicles one driver may hold at once; null = any number.
-                     */
-                    readonly maxOpenVehiclesPerDriver?: number | null;
-                };
-                /** @description How a fence turns fixes into entries and exits. `None` = off. */
-                readonly geofenceDefaults?: {
-                    /**
-                     * Format: double
-                     * @description One dwell record per visit after this many seconds inside.
-                     * @default null
-                     */
-                    readonly dwellAfterSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description A vehicle has left when it is farther outside than this, or than its fix's accuracy
-                     *     (at most 200 m), whichever is more. 0 = exact, and accuracy is ignored. Metres.
-                     * @default 20
-                     */
-                    readonly exitMarginMeters: number | null;
-                    /**
-                     * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
-                     * @default true
-                     */
-                    readonly inferPassages: boolean | null;
-                    /**
-                     * Format: double
-                     * @description Over a longer silence than this, nothing is interpolated or inferred. Seconds.
-                     * @default 600
-                     */
-                    readonly maxGapSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description An entry counts after this many seconds inside.
-                     * @default 0
-                     */
-                    readonly minInsideSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description An exit counts after this many seconds outside.
-                     * @default 0
-                     */
-                    readonly minOutsideSeconds: number | null;
-                    /**
-                     * Format: double
-                     * @description Speed allowed inside, km/h.
-                     * @default null
-                     */
-                    readonly speedLimitKmh: number | null;
-                };
-                /**
-                 * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
-                 *     their words are English.
-                 */
-                readonly locale?: string;
-                /**
-                 * Format: int64
-                 * @description A vehicle not heard of for so long is offline, seconds.
-                 */
-                readonly offlineAfterSeconds?: number;
-                /** @description How long data is kept, in days; null = for ever. */
-                readonly retention?: {
-                    /**
-                     * Format: int64
-                     * @description Geofence events.
-                     */
-                    readonly eventsDays?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Fuel logs.
-                     */
-                    readonly fuelDays?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Positions.
-                     */
-                    readonly positionsDays?: number | null;
-                };
-                /**
-                 * Format: int64
-                 * @description A vehicle not heard of for so long is stale, seconds.
-                 */
-                readonly staleAfterSeconds?: number;
-                /** @description IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none. */
-                readonly timezone?: string;
-                /** @description Which units pages show; the interface speaks metric whatever this is. */
-                readonly units?: components["schemas"]["Units"];
-            };
+            readonly settings?: components["schemas"]["OrganizationSettingsIn"];
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
             readonly slug?: string;
             /** @description As it was read; of no effect */
             readonly status?: unknown;
             /** @description What an organization pays for. Operators change it. */
-            readonly subscription?: {
-                /** @description How much a plan allows; null = any number. */
-                readonly limits?: {
-                    /**
-                     * Format: int64
-                     * @description Drivers.
-                     */
-                    readonly drivers?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Geofences.
-                     */
-                    readonly geofences?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Users, but for those that are disabled.
-                     */
-                    readonly users?: number | null;
-                    /**
-                     * Format: int64
-                     * @description Vehicles.
-                     */
-                    readonly vehicles?: number | null;
-                };
-                readonly periodEnd?: components["schemas"]["Timestamp"] | null;
-                /** @description When the period began. */
-                readonly periodStart?: components["schemas"]["Timestamp"];
-                /** @description What it pays for. */
-                readonly plan?: components["schemas"]["Plan"];
-                /** @description Where it stands. */
-                readonly status?: components["schemas"]["SubscriptionStatus"];
-                /** @description How much is used of what the plan allows. */
-                readonly usage?: {
-                    /**
-                     * Format: int64
-                     * @description Drivers it keeps: those it holds, and those it made whom nobody holds.
-                     */
-                    readonly drivers?: number;
-                    /**
-                     * Format: int64
-                     * @description Geofences.
-                     */
-                    readonly geofences?: number;
-                    /**
-                     * Format: int64
-                     * @description Users, but for those that are disabled.
-                     */
-                    readonly users?: number;
-                    /**
-                     * Format: int64
-                     * @description Vehicles.
-                     */
-                    readonly vehicles?: number;
-                };
-            };
+            readonly subscription?: components["schemas"]["SubscriptionIn"];
             /** @description As it was read; of no effect */
             readonly updatedAt?: unknown;
         };
@@ -4798,12 +4314,7 @@ export interface components {
              * @description Where it sat when, by start. Sending it replaces the whole history; to move the tracker
              *     now, send `vehicleId` instead.
              */
-            readonly installations?: readonly {
-                readonly from?: components["schemas"]["Timestamp"] | null;
-                readonly to?: components["schemas"]["Timestamp"] | null;
-                /** @description The vehicle. */
-                readonly vehicleId: components["schemas"]["VehicleId"];
-            }[];
+            readonly installations?: readonly components["schemas"]["StayIn"][];
             /** @description Which model. */
             readonly model?: string | null;
             /** @description As it was read; of no effect */
@@ -4858,64 +4369,7 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly driver?: unknown;
             /** @description A vehicle's tank and fuel sensor. */
-            readonly fuel?: {
-                readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
-                /** @description What it runs on. */
-                readonly kind?: components["schemas"]["FuelKind"];
-                /**
-                 * Format: double
-                 * @description What it should need, litres per 100 km.
-                 */
-                readonly normLitersPer100Km?: number | null;
-                readonly sensor?: {
-                    /**
-                     * @description 2 to 200 points, or none. `raw` rises strictly; `liters` all rise or all fall (an inverse
-                     *     sensor). Between two points the level is on the straight line.
-                     */
-                    readonly calibration?: readonly {
-                        /**
-                         * Format: double
-                         * @description Litres in the tank.
-                         */
-                        readonly liters: number;
-                        /**
-                         * Format: double
-                         * @description In the sensor's unit.
-                         */
-                        readonly raw: number;
-                    }[];
-                    /** @description Numbers with which the sensor says that it is broken. */
-                    readonly errorCodes?: readonly number[];
-                    /** @description What its number is. */
-                    readonly kind?: components["schemas"]["SensorKind"];
-                    /**
-                     * Format: double
-                     * @description The sensor's number is invalid above this.
-                     */
-                    readonly maxValid?: number | null;
-                    /**
-                     * Format: double
-                     * @description The sensor's number is invalid below this.
-                     */
-                    readonly minValid?: number | null;
-                    /**
-                     * Format: double
-                     * @description What the tank holds, in litres. It may be said here; it is kept and shown beside the sensor, for a tank
-                     *     without one has it too. 0 where it is kept elsewhere.
-                     */
-                    readonly tankCapacityLiters?: number;
-                    /**
-                     * Format: double
-                     * @description Over how many seconds levels are smoothed, 60 to 1800.
-                     */
-                    readonly windowSeconds?: number;
-                } | null;
-                /**
-                 * Format: double
-                 * @description The tank in litres, 1 to 5,000.
-                 */
-                readonly tankCapacityLiters?: number | null;
-            };
+            readonly fuel?: components["schemas"]["VehicleFuelIn"];
             /** @description As it was read; of no effect */
             readonly id?: unknown;
             /** @description As it was read; of no effect */
@@ -4928,45 +4382,13 @@ export interface components {
             readonly name?: string;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;
-            readonly plate?: {
-                /** @description ISO 3166-1 alpha-2, such as `DE`. */
-                readonly country?: string | null;
-                /** @description As it is written, 1 to 20 characters. */
-                readonly number?: string;
-            } | null;
+            readonly plate?: components["schemas"]["PlateIn"] | null;
             /** @description Whether it is in use. */
             readonly status?: components["schemas"]["VehicleStatus"];
             /** @description As it was read; of no effect */
             readonly tracker?: unknown;
             /** @description How a vehicle is tracked. */
-            readonly tracking?: {
-                /**
-                 * Format: int64
-                 * @description How often the tracker should report in motion, seconds.
-                 */
-                readonly intervalSeconds?: number;
-                /**
-                 * Format: double
-                 * @description A fix less accurate than this is stored but not evaluated, metres; null = off.
-                 */
-                readonly maxAccuracyMeters?: number | null;
-                /**
-                 * Format: double
-                 * @description A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
-                 */
-                readonly maxSpeedKmh?: number | null;
-                /**
-                 * Format: double
-                 * @description From this speed on the vehicle is too fast, km/h; null = off.
-                 */
-                readonly overspeedKmh?: number | null;
-                /**
-                 * Format: int64
-                 * @description How often it should report at rest, seconds.
-                 */
-                readonly stoppedIntervalSeconds?: number;
-                readonly trackerId?: components["schemas"]["TrackerId"] | null;
-            };
+            readonly tracking?: components["schemas"]["TrackingIn"];
             /** @description As it was read; of no effect */
             readonly updatedAt?: unknown;
             /** @description 17 letters and digits without I, O and Q; unique in the organization. */
@@ -5000,31 +4422,33 @@ export interface components {
              */
             readonly vehicles: number;
         };
+        /** @description How much is used of what the plan allows. */
+        readonly UsageIn: {
+            /**
+             * Format: int64
+             * @description Drivers it keeps: those it holds, and those it made whom nobody holds.
+             */
+            readonly drivers?: number;
+            /**
+             * Format: int64
+             * @description Geofences.
+             */
+            readonly geofences?: number;
+            /**
+             * Format: int64
+             * @description Users, but for those that are disabled.
+             */
+            readonly users?: number;
+            /**
+             * Format: int64
+             * @description Vehicles.
+             */
+            readonly vehicles?: number;
+        };
         /** @description A user. */
-        readonly User: components["schemas"]["UserIn"] & {
+        readonly User: {
             /** @description When they were made. */
             readonly createdAt: components["schemas"]["Timestamp"];
-            /**
-             * Format: uuid
-             * @description Which.
-             */
-            readonly id: string;
-            readonly lastLoginAt?: components["schemas"]["Timestamp"] | null;
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            /**
-             * @description Whether they can sign in. An administrator sets `disabled`, and from there `active` or, for one
-             *     who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
-             */
-            readonly status: components["schemas"]["AccountStatus"];
-            /** @description When they last changed. */
-            readonly updatedAt: components["schemas"]["Timestamp"];
-        };
-        /** @description A new user. */
-        readonly UserCreateIn: components["schemas"]["UserIn"] & {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-        };
-        /** @description What may be said of a user. */
-        readonly UserIn: {
             /**
              * Format: email
              * @description What they sign in with; unique on the whole platform, whatever its case.
@@ -5032,42 +4456,29 @@ export interface components {
             readonly email: string;
             /** @description Given name, 1 to 80 characters. */
             readonly firstName: string;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            readonly lastLoginAt?: components["schemas"]["Timestamp"] | null;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName: string;
             /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
+            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Where to call them, 3 to 40 characters. */
             readonly phone?: string | null;
             /** @description What they may do. `superAdmin` and `admin` belong to no organization, the others to one. */
             readonly role: components["schemas"]["Role"];
+            /**
+             * @description Whether they can sign in. An administrator sets `disabled`, and from there `active` or, for one
+             *     who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
+             */
+            readonly status: components["schemas"]["AccountStatus"];
             /** @description IANA time zone; the organization's when absent. */
             readonly timezone?: string | null;
-        };
-        /** @description A change of a user. */
-        readonly UserUpdateIn: components["schemas"]["UserIn"] & {
-            readonly status?: components["schemas"]["AccountStatus"] | null;
-        };
-        readonly Vec: readonly {
-            /**
-             * Format: double
-             * @description Degrees north, -90 to 90.
-             */
-            readonly latitude: number;
-            /**
-             * Format: double
-             * @description Degrees east, -180 to 180.
-             */
-            readonly longitude: number;
-        }[];
-        /** @description A vehicle. */
-        readonly Vehicle: components["schemas"]["VehicleIn"] & {
-            /** @description When it was made. */
-            readonly createdAt: components["schemas"]["Timestamp"];
-            /** @description Which. */
-            readonly id: components["schemas"]["VehicleId"];
-            /** @description Whose. */
-            readonly organizationId: components["schemas"]["OrganizationId"];
-            /** @description When it last changed. */
+            /** @description When they last changed. */
             readonly updatedAt: components["schemas"]["Timestamp"];
         };
         /**
@@ -5075,11 +4486,6 @@ export interface components {
          * @enum {string}
          */
         readonly VehicleCategory: "car" | "van" | "truck" | "tractor" | "bus" | "motorcycle" | "trailer" | "machinery" | "other";
-        /** @description A new vehicle. */
-        readonly VehicleCreateIn: components["schemas"]["VehicleIn"] & {
-            readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            readonly tracker?: components["schemas"]["NewTrackerIn"] | null;
-        };
         /** @description A vehicle's tank and fuel sensor. */
         readonly VehicleFuel: {
             readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
@@ -5097,38 +4503,28 @@ export interface components {
              */
             readonly tankCapacityLiters?: number | null;
         };
+        /** @description A vehicle's tank and fuel sensor. */
+        readonly VehicleFuelIn: {
+            readonly effectiveFrom?: components["schemas"]["Timestamp"] | null;
+            /** @description What it runs on. */
+            readonly kind?: components["schemas"]["FuelKind"];
+            /**
+             * Format: double
+             * @description What it should need, litres per 100 km.
+             */
+            readonly normLitersPer100Km?: number | null;
+            readonly sensor?: components["schemas"]["SensorIn"] | null;
+            /**
+             * Format: double
+             * @description The tank in litres, 1 to 5,000.
+             */
+            readonly tankCapacityLiters?: number | null;
+        };
         /**
          * Format: uuid
          * @description A vehicle.
          */
         readonly VehicleId: string;
-        /** @description What may be said of a vehicle. */
-        readonly VehicleIn: {
-            /** @description What kind of vehicle. */
-            readonly category?: components["schemas"]["VehicleCategory"];
-            /** @description Its colour, in words. */
-            readonly color?: string | null;
-            /** @description Its tank and fuel sensor. */
-            readonly fuel?: components["schemas"]["VehicleFuel"];
-            /** @description Who made it. */
-            readonly make?: string | null;
-            /** @description Which model. */
-            readonly model?: string | null;
-            /** @description 1 to 120 characters. */
-            readonly name: string;
-            readonly plate?: components["schemas"]["Plate"] | null;
-            /** @description Whether it is in use. */
-            readonly status?: components["schemas"]["VehicleStatus"];
-            /** @description How it is tracked. */
-            readonly tracking?: components["schemas"]["Tracking"];
-            /** @description 17 letters and digits without I, O and Q; unique in the organization. */
-            readonly vin?: string | null;
-            /**
-             * Format: int64
-             * @description Model year, 1900 to 2100.
-             */
-            readonly year?: number | null;
-        };
         /** @description A vehicle inside a geofence. */
         readonly VehicleInside: {
             /** @description Why its stay began. */
@@ -5149,10 +4545,42 @@ export interface components {
             readonly vehicle: components["schemas"]["VehicleStub"];
         };
         /** @description A vehicle, where it is now, who drives it, and the tracker that was made with it. */
-        readonly VehicleOut: components["schemas"]["Vehicle"] & {
+        readonly VehicleOut: {
+            /** @description What kind of vehicle. */
+            readonly category?: components["schemas"]["VehicleCategory"];
+            /** @description Its colour, in words. */
+            readonly color?: string | null;
+            /** @description When it was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
             readonly driver?: components["schemas"]["CurrentDriver"] | null;
+            /** @description Its tank and fuel sensor. */
+            readonly fuel?: components["schemas"]["VehicleFuel"];
+            /** @description Which. */
+            readonly id: components["schemas"]["VehicleId"];
             readonly live?: components["schemas"]["LiveVehicle"] | null;
+            /** @description Who made it. */
+            readonly make?: string | null;
+            /** @description Which model. */
+            readonly model?: string | null;
+            /** @description 1 to 120 characters. */
+            readonly name: string;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            readonly plate?: components["schemas"]["Plate"] | null;
+            /** @description Whether it is in use. */
+            readonly status?: components["schemas"]["VehicleStatus"];
             readonly tracker?: components["schemas"]["NewTracker"] | null;
+            /** @description How it is tracked. */
+            readonly tracking?: components["schemas"]["Tracking"];
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            /** @description 17 letters and digits without I, O and Q; unique in the organization. */
+            readonly vin?: string | null;
+            /**
+             * Format: int64
+             * @description Model year, 1900 to 2100.
+             */
+            readonly year?: number | null;
         };
         /**
          * @description Whether a vehicle is in use.
@@ -5232,7 +4660,172 @@ export interface components {
             readonly ticket: string;
         };
     };
-    responses: never;
+    responses: {
+        /** @description `driverLocked`: Another organization holds the driver. One organization at a time holds a driver; only it edits, assigns and unlocks them. Try again once it has unlocked them. */
+        readonly DriverLocked: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `idempotencyKeyInUse`: The first request is under way. A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer. */
+        readonly IdempotencyKeyInUse: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `idempotencyKeyReused`: The key belongs to another request. This Idempotency-Key came within the last 24 hours with another method, path or body. Use a new key for a new request. */
+        readonly IdempotencyKeyReused: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `invalidCredentials`: Wrong e-mail or password. No active account has this e-mail and password. The answer is the same whether the account exists or not. */
+        readonly InvalidCredentials: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `invalidToken`: Token not accepted. The refresh token, link or tracker token is unknown, expired, used or revoked. A used refresh token that comes again revokes its whole session. */
+        readonly InvalidToken: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `invalidTransition`: Not possible in this state. The resource is in a state from which this change is not possible; the detail names both states. */
+        readonly InvalidTransition: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `notAcceptable`: Nothing acceptable to send. None of the encodings or media types that the client accepts can be sent; the detail names those that can. */
+        readonly NotAcceptable: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `notFound`: Not found. There is no such thing, or it is not yours: both answer alike. A malformed id and an unknown path are also answered so. */
+        readonly NotFound: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `organizationInactive`: The organization is not active. The organization is not activated yet, or was deactivated. Its users and trackers are refused; its data is kept. */
+        readonly OrganizationInactive: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `organizationRequired`: Name an organization. Platform operators belong to no organization and name the one they act in: organizationId in the body of a POST, or in the query. */
+        readonly OrganizationRequired: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `payloadTooLarge`: The body is too large. The body, unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB. */
+        readonly PayloadTooLarge: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `preconditionFailed`: Changed in the meantime. If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat. */
+        readonly PreconditionFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description Any other refusal; /problems explains the codes */
+        readonly Refused: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `tooManyRequests`: Too many requests. The rate limit named in RateLimit-Policy is used up. Wait as long as Retry-After says; RateLimit tells what is left. */
+        readonly TooManyRequests: {
+            headers: {
+                /** @description Seconds */
+                readonly "Retry-After"?: number;
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `unauthenticated`: Not signed in. The request carries no access token, or one that is expired, revoked or not ours. Sign in, or refresh the token. */
+        readonly Unauthenticated: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `uniqueIdTaken`: The tracker's unique id is taken. Another tracker has this unique id; they are unique on the whole platform. */
+        readonly UniqueIdTaken: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `unsupportedMediaType`: The body's media type is not supported. Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd. */
+        readonly UnsupportedMediaType: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `validationFailed`: The request has invalid members. The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it. */
+        readonly ValidationFailed: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+    };
     parameters: never;
     requestBodies: never;
     headers: never;
@@ -5253,12 +4846,11 @@ export type ApexLabel = components['schemas']['ApexLabel'];
 export type ApexRange = components['schemas']['ApexRange'];
 export type ApexSeries = components['schemas']['ApexSeries'];
 export type ApexStroke = components['schemas']['ApexStroke'];
-export type AssignIn = components['schemas']['AssignIn'];
 export type AssignVehicleBody = components['schemas']['AssignVehicleBody'];
-export type AssignVehicleIn = components['schemas']['AssignVehicleIn'];
 export type AssignedVehicle = components['schemas']['AssignedVehicle'];
 export type Assignment = components['schemas']['Assignment'];
 export type AssignmentSettings = components['schemas']['AssignmentSettings'];
+export type AssignmentSettingsIn = components['schemas']['AssignmentSettingsIn'];
 export type AssignmentState = components['schemas']['AssignmentState'];
 export type AuditAction = components['schemas']['AuditAction'];
 export type AuditEntry = components['schemas']['AuditEntry'];
@@ -5266,13 +4858,12 @@ export type AuditResource = components['schemas']['AuditResource'];
 export type BoxAnnotation = components['schemas']['BoxAnnotation'];
 export type BoxLabel = components['schemas']['BoxLabel'];
 export type CalibrationPoint = components['schemas']['CalibrationPoint'];
+export type CalibrationPointIn = components['schemas']['CalibrationPointIn'];
 export type Cause = components['schemas']['Cause'];
 export type ChartFormat = components['schemas']['ChartFormat'];
 export type ChartJs = components['schemas']['ChartJs'];
-export type Circle = components['schemas']['Circle'];
 export type Columns = components['schemas']['Columns'];
 export type Connection = components['schemas']['Connection'];
-export type Consumption = components['schemas']['Consumption'];
 export type ConsumptionOfPeriod = components['schemas']['ConsumptionOfPeriod'];
 export type ConsumptionOut = components['schemas']['ConsumptionOut'];
 export type CreateDriverBody = components['schemas']['CreateDriverBody'];
@@ -5289,11 +4880,9 @@ export type CursorPagination = components['schemas']['CursorPagination'];
 export type Dataset = components['schemas']['Dataset'];
 export type Day = components['schemas']['Day'];
 export type Document = components['schemas']['Document'];
+export type DocumentIn = components['schemas']['DocumentIn'];
 export type DocumentType = components['schemas']['DocumentType'];
-export type Driver = components['schemas']['Driver'];
-export type DriverCreateIn = components['schemas']['DriverCreateIn'];
 export type DriverId = components['schemas']['DriverId'];
-export type DriverIn = components['schemas']['DriverIn'];
 export type DriverStatus = components['schemas']['DriverStatus'];
 export type DriverStub = components['schemas']['DriverStub'];
 export type DriverView = components['schemas']['DriverView'];
@@ -5303,7 +4892,6 @@ export type ELegend = components['schemas']['ELegend'];
 export type EMarkArea = components['schemas']['EMarkArea'];
 export type ESeries = components['schemas']['ESeries'];
 export type ETooltip = components['schemas']['ETooltip'];
-export type EmailIn = components['schemas']['EmailIn'];
 export type EndReason = components['schemas']['EndReason'];
 export type Event = components['schemas']['Event'];
 export type EventFix = components['schemas']['EventFix'];
@@ -5320,13 +4908,10 @@ export type FuelEvent = components['schemas']['FuelEvent'];
 export type FuelEventKind = components['schemas']['FuelEventKind'];
 export type FuelKind = components['schemas']['FuelKind'];
 export type FuelMotion = components['schemas']['FuelMotion'];
-export type FuelNow = components['schemas']['FuelNow'];
 export type FuelRecord = components['schemas']['FuelRecord'];
 export type FuelUnit = components['schemas']['FuelUnit'];
-export type Geofence = components['schemas']['Geofence'];
-export type GeofenceCreateIn = components['schemas']['GeofenceCreateIn'];
 export type GeofenceId = components['schemas']['GeofenceId'];
-export type GeofenceIn = components['schemas']['GeofenceIn'];
+export type GeofenceListed = components['schemas']['GeofenceListed'];
 export type GeofenceOut = components['schemas']['GeofenceOut'];
 export type Health = components['schemas']['Health'];
 export type ImportBody = components['schemas']['ImportBody'];
@@ -5337,9 +4922,11 @@ export type InsideOut = components['schemas']['InsideOut'];
 export type KeptDriver = components['schemas']['KeptDriver'];
 export type LabelPosition = components['schemas']['LabelPosition'];
 export type License = components['schemas']['License'];
+export type LicenseIn = components['schemas']['LicenseIn'];
 export type LicenseStatus = components['schemas']['LicenseStatus'];
 export type LicenseStub = components['schemas']['LicenseStub'];
 export type Limits = components['schemas']['Limits'];
+export type LimitsIn = components['schemas']['LimitsIn'];
 export type LiveFuel = components['schemas']['LiveFuel'];
 export type LiveGeofence = components['schemas']['LiveGeofence'];
 export type LiveVehicle = components['schemas']['LiveVehicle'];
@@ -5348,19 +4935,16 @@ export type LockDriverBody = components['schemas']['LockDriverBody'];
 export type LockIn = components['schemas']['LockIn'];
 export type LockStub = components['schemas']['LockStub'];
 export type LoginBody = components['schemas']['LoginBody'];
-export type LoginIn = components['schemas']['LoginIn'];
 export type LoginSystemUserBody = components['schemas']['LoginSystemUserBody'];
 export type LogoutBody = components['schemas']['LogoutBody'];
 export type Mark = components['schemas']['Mark'];
 export type Motion = components['schemas']['Motion'];
-export type MultiPolygon = components['schemas']['MultiPolygon'];
 export type NewTracker = components['schemas']['NewTracker'];
 export type NewTrackerIn = components['schemas']['NewTrackerIn'];
 export type Organization = components['schemas']['Organization'];
-export type OrganizationCreateIn = components['schemas']['OrganizationCreateIn'];
 export type OrganizationId = components['schemas']['OrganizationId'];
-export type OrganizationIn = components['schemas']['OrganizationIn'];
 export type OrganizationSettings = components['schemas']['OrganizationSettings'];
+export type OrganizationSettingsIn = components['schemas']['OrganizationSettingsIn'];
 export type OrganizationStatus = components['schemas']['OrganizationStatus'];
 export type OrganizationVerified = components['schemas']['OrganizationVerified'];
 export type Origin = components['schemas']['Origin'];
@@ -5375,15 +4959,16 @@ export type PageOfTracker = components['schemas']['PageOf_Tracker'];
 export type PageOfUser = components['schemas']['PageOf_User'];
 export type PageOfVehicleOut = components['schemas']['PageOf_VehicleOut'];
 export type PagePagination = components['schemas']['PagePagination'];
-export type PasswordIn = components['schemas']['PasswordIn'];
 export type PersonPrincipal = components['schemas']['PersonPrincipal'];
 export type Place = components['schemas']['Place'];
+export type PlaceIn = components['schemas']['PlaceIn'];
 export type Plan = components['schemas']['Plan'];
 export type Plate = components['schemas']['Plate'];
+export type PlateIn = components['schemas']['PlateIn'];
 export type Polygon = components['schemas']['Polygon'];
+export type PolygonIn = components['schemas']['PolygonIn'];
 export type PositionFuel = components['schemas']['PositionFuel'];
 export type PositionIn = components['schemas']['PositionIn'];
-export type PositionsIn = components['schemas']['PositionsIn'];
 export type PositionsOut = components['schemas']['PositionsOut'];
 export type Principal = components['schemas']['Principal'];
 export type Problem = components['schemas']['Problem'];
@@ -5391,20 +4976,30 @@ export type Quality = components['schemas']['Quality'];
 export type QuarantineReason = components['schemas']['QuarantineReason'];
 export type RawFormat = components['schemas']['RawFormat'];
 export type RefreshBody = components['schemas']['RefreshBody'];
-export type RefreshIn = components['schemas']['RefreshIn'];
 export type Rejected = components['schemas']['Rejected'];
 export type ResendActivationBody = components['schemas']['ResendActivationBody'];
-export type ResendActivationIn = components['schemas']['ResendActivationIn'];
 export type ResendVerificationBody = components['schemas']['ResendVerificationBody'];
 export type ResetPasswordBody = components['schemas']['ResetPasswordBody'];
 export type Retention = components['schemas']['Retention'];
+export type RetentionIn = components['schemas']['RetentionIn'];
 export type Role = components['schemas']['Role'];
 export type Rules = components['schemas']['Rules'];
+export type RulesIn = components['schemas']['RulesIn'];
 export type Scope = components['schemas']['Scope'];
 export type Sensor = components['schemas']['Sensor'];
+export type SensorIn = components['schemas']['SensorIn'];
 export type SensorKind = components['schemas']['SensorKind'];
 export type ShapeSpec = components['schemas']['ShapeSpec'];
+export type ShapeSpecCircle = components['schemas']['ShapeSpecCircle'];
+export type ShapeSpecCircleIn = components['schemas']['ShapeSpecCircleIn'];
+export type ShapeSpecIn = components['schemas']['ShapeSpecIn'];
+export type ShapeSpecMultiPolygon = components['schemas']['ShapeSpecMultiPolygon'];
+export type ShapeSpecMultiPolygonIn = components['schemas']['ShapeSpecMultiPolygonIn'];
+export type ShapeSpecPolygon = components['schemas']['ShapeSpecPolygon'];
+export type ShapeSpecPolygonIn = components['schemas']['ShapeSpecPolygonIn'];
 export type SignedIn = components['schemas']['SignedIn'];
+export type SignedInPersonPrincipal = components['schemas']['SignedInPersonPrincipal'];
+export type SignedInSystemPrincipal = components['schemas']['SignedInSystemPrincipal'];
 export type SliceOfAuditEntry = components['schemas']['SliceOf_AuditEntry'];
 export type SliceOfEvent = components['schemas']['SliceOf_Event'];
 export type SliceOfFuelEntry = components['schemas']['SliceOf_FuelEntry'];
@@ -5413,24 +5008,22 @@ export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPositio
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
 export type Source = components['schemas']['Source'];
 export type Stay = components['schemas']['Stay'];
+export type StayIn = components['schemas']['StayIn'];
 export type StoredPosition = components['schemas']['StoredPosition'];
 export type Subscription = components['schemas']['Subscription'];
+export type SubscriptionIn = components['schemas']['SubscriptionIn'];
 export type SubscriptionStatus = components['schemas']['SubscriptionStatus'];
 export type SystemPrincipal = components['schemas']['SystemPrincipal'];
+export type SystemRole = components['schemas']['SystemRole'];
 export type SystemUser = components['schemas']['SystemUser'];
-export type SystemUserChangeIn = components['schemas']['SystemUserChangeIn'];
-export type SystemUserCreateIn = components['schemas']['SystemUserCreateIn'];
-export type SystemUserIn = components['schemas']['SystemUserIn'];
 export type SystemUserStatus = components['schemas']['SystemUserStatus'];
 export type Timestamp = components['schemas']['Timestamp'];
 export type Tracker = components['schemas']['Tracker'];
-export type TrackerChangeIn = components['schemas']['TrackerChangeIn'];
-export type TrackerCreateIn = components['schemas']['TrackerCreateIn'];
 export type TrackerId = components['schemas']['TrackerId'];
-export type TrackerIn = components['schemas']['TrackerIn'];
 export type TrackerStatus = components['schemas']['TrackerStatus'];
 export type TrackerWithToken = components['schemas']['TrackerWithToken'];
 export type Tracking = components['schemas']['Tracking'];
+export type TrackingIn = components['schemas']['TrackingIn'];
 export type Units = components['schemas']['Units'];
 export type UnlockDriverBody = components['schemas']['UnlockDriverBody'];
 export type UnlockIn = components['schemas']['UnlockIn'];
@@ -5442,17 +5035,12 @@ export type UpdateTrackerBody = components['schemas']['UpdateTrackerBody'];
 export type UpdateUserBody = components['schemas']['UpdateUserBody'];
 export type UpdateVehicleBody = components['schemas']['UpdateVehicleBody'];
 export type Usage = components['schemas']['Usage'];
+export type UsageIn = components['schemas']['UsageIn'];
 export type User = components['schemas']['User'];
-export type UserCreateIn = components['schemas']['UserCreateIn'];
-export type UserIn = components['schemas']['UserIn'];
-export type UserUpdateIn = components['schemas']['UserUpdateIn'];
-export type Vec = components['schemas']['Vec'];
-export type Vehicle = components['schemas']['Vehicle'];
 export type VehicleCategory = components['schemas']['VehicleCategory'];
-export type VehicleCreateIn = components['schemas']['VehicleCreateIn'];
 export type VehicleFuel = components['schemas']['VehicleFuel'];
+export type VehicleFuelIn = components['schemas']['VehicleFuelIn'];
 export type VehicleId = components['schemas']['VehicleId'];
-export type VehicleIn = components['schemas']['VehicleIn'];
 export type VehicleInside = components['schemas']['VehicleInside'];
 export type VehicleOut = components['schemas']['VehicleOut'];
 export type VehicleStatus = components['schemas']['VehicleStatus'];
@@ -5462,6 +5050,24 @@ export type Visit = components['schemas']['Visit'];
 export type VisitEnd = components['schemas']['VisitEnd'];
 export type VisitId = components['schemas']['VisitId'];
 export type WsTicket = components['schemas']['WsTicket'];
+export type ResponseDriverLocked = components['responses']['DriverLocked'];
+export type ResponseIdempotencyKeyInUse = components['responses']['IdempotencyKeyInUse'];
+export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
+export type ResponseInvalidCredentials = components['responses']['InvalidCredentials'];
+export type ResponseInvalidToken = components['responses']['InvalidToken'];
+export type ResponseInvalidTransition = components['responses']['InvalidTransition'];
+export type ResponseNotAcceptable = components['responses']['NotAcceptable'];
+export type ResponseNotFound = components['responses']['NotFound'];
+export type ResponseOrganizationInactive = components['responses']['OrganizationInactive'];
+export type ResponseOrganizationRequired = components['responses']['OrganizationRequired'];
+export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
+export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
+export type ResponseRefused = components['responses']['Refused'];
+export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
+export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
+export type ResponseUniqueIdTaken = components['responses']['UniqueIdTaken'];
+export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
+export type ResponseValidationFailed = components['responses']['ValidationFailed'];
 export type $defs = Record<string, never>;
 export interface operations {
     readonly healthz: {
@@ -5482,15 +5088,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly openapi_json: {
@@ -5511,15 +5109,7 @@ export interface operations {
                     readonly "application/json": unknown;
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly readyz: {
@@ -5540,15 +5130,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Health"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
-                headers: {
-                    readonly [name: string]: unknown;
-                };
-                content: {
-                    readonly "application/problem+json": components["schemas"]["Problem"];
-                };
-            };
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_audit: {
@@ -5587,8 +5169,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SliceOf_AuditEntry"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5596,6 +5178,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly accept_invite: {
@@ -5623,8 +5227,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5632,6 +5236,22 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly forgot_password: {
@@ -5654,8 +5274,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5663,6 +5283,11 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly login: {
@@ -5674,6 +5299,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["LoginBody"];
             };
         };
@@ -5687,8 +5318,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5696,6 +5327,23 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["InvalidCredentials"];
+            readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            /** @description `tooManyRequests`: Too many requests. `tooManyAttempts`: Too many attempts. */
+            readonly 429: {
+                headers: {
+                    /** @description Seconds */
+                    readonly "Retry-After"?: number;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly logout: {
@@ -5718,8 +5366,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5727,6 +5375,11 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly me: {
@@ -5747,8 +5400,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Principal"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5756,6 +5409,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly refresh: {
@@ -5780,8 +5445,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5789,6 +5454,13 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["InvalidToken"];
+            readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly reset_password: {
@@ -5814,8 +5486,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5823,6 +5495,21 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly redeem_sign_in_link: {
@@ -5846,8 +5533,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5855,6 +5542,10 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["InvalidToken"];
+            readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_ws_ticket: {
@@ -5878,8 +5569,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["WsTicket"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5887,6 +5578,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 422: components["responses"]["IdempotencyKeyReused"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_drivers: {
@@ -5924,8 +5629,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_KeptDriver"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5933,6 +5638,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_driver: {
@@ -5947,6 +5666,20 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "firstName": "Bertha",
+                 *       "lastName": "Benz",
+                 *       "license": {
+                 *         "categories": [
+                 *           "B",
+                 *           "C"
+                 *         ],
+                 *         "country": "DE",
+                 *         "number": "B072RRE2I55"
+                 *       }
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateDriverBody"];
             };
         };
@@ -5960,8 +5693,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["KeptDriver"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -5969,6 +5702,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `licenseTaken`: The driving licence is taken. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly search_drivers: {
@@ -5998,8 +5764,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_DriverView"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6007,6 +5773,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly assign_vehicle: {
@@ -6036,8 +5816,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Assignment"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6045,6 +5825,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. `driverNotActive`: The driver is not active. `licenseExpired`: The driver's licence is expired. `openVehicleLimitReached`: The driver drives as many vehicles as allowed. `vehicleNotActive`: The vehicle is not active. `vehicleAlreadyAssigned`: Another driver drives the vehicle. `assignmentOverlaps`: The vehicle's history does not allow this start. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_vehicles_of_driver: {
@@ -6076,8 +5889,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_AssignedVehicle"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6085,6 +5898,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly unassign_vehicle: {
@@ -6112,8 +5939,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6121,6 +5948,30 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `driverLocked`: Another organization holds the driver. `assignmentOverlaps`: The vehicle's history does not allow this start. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_driver: {
@@ -6146,8 +5997,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["DriverView"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6155,6 +6006,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_driver: {
@@ -6187,8 +6052,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["KeptDriver"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6196,6 +6061,40 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `licenseTaken`: The driving licence is taken. `driverLocked`: Another organization holds the driver. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly delete_driver: {
@@ -6222,8 +6121,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6231,6 +6130,22 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["DriverLocked"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly lock_driver: {
@@ -6260,8 +6175,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["DriverView"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6269,6 +6184,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. `driverAssignedElsewhere`: The driver drives for another organization. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly unlock_driver: {
@@ -6298,8 +6246,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["DriverView"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6307,6 +6255,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_fuel: {
@@ -6343,8 +6324,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SliceOf_FuelEntry"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6352,6 +6333,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly fuel_chart: {
@@ -6384,8 +6387,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["FuelChart"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6393,6 +6396,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly fuel_consumption: {
@@ -6422,8 +6447,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["ConsumptionOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6431,6 +6456,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_fuel_events: {
@@ -6468,8 +6515,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SliceOf_FuelRecord"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6477,6 +6524,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly fuel_raw_data: {
@@ -6510,8 +6579,8 @@ export interface operations {
                     readonly "text/csv": string;
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6519,6 +6588,29 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 406: components["responses"]["NotAcceptable"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_fuel: {
@@ -6554,8 +6646,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6563,6 +6655,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_events: {
@@ -6606,8 +6712,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SliceOf_Event"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6615,6 +6721,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_vehicles_inside: {
@@ -6645,8 +6773,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["InsideOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6654,6 +6782,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_events_of_vehicle: {
@@ -6705,8 +6855,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6714,6 +6864,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_event: {
@@ -6749,8 +6921,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6758,6 +6930,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_geofences: {
@@ -6794,12 +6980,12 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["PageOf_GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6807,6 +6993,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_geofence: {
@@ -6821,8 +7021,21 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/geo+json": unknown;
+                /**
+                 * @example {
+                 *       "name": "Depot",
+                 *       "shape": {
+                 *         "center": {
+                 *           "latitude": 49.0094,
+                 *           "longitude": 8.4044
+                 *         },
+                 *         "radiusMeters": 150,
+                 *         "type": "circle"
+                 *       }
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateGeofenceBody"];
+                readonly "application/geo+json": unknown;
             };
         };
         readonly responses: {
@@ -6832,12 +7045,12 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6845,6 +7058,31 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly import: {
@@ -6862,8 +7100,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/geo+json": components["schemas"]["FeatureCollectionIn"];
                 readonly "application/json": components["schemas"]["ImportBody"];
+                readonly "application/geo+json": components["schemas"]["FeatureCollectionIn"];
             };
         };
         readonly responses: {
@@ -6876,8 +7114,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Imported"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6885,6 +7123,31 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_geofence: {
@@ -6907,12 +7170,12 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6920,6 +7183,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_geofence: {
@@ -6939,8 +7216,8 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
-                readonly "application/geo+json": unknown;
                 readonly "application/json": components["schemas"]["UpdateGeofenceBody"];
+                readonly "application/geo+json": unknown;
             };
         };
         readonly responses: {
@@ -6950,12 +7227,12 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/geo+json": unknown;
                     readonly "application/json": components["schemas"]["GeofenceOut"];
+                    readonly "application/geo+json": unknown;
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6963,6 +7240,31 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly delete_geofence: {
@@ -6989,8 +7291,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -6998,6 +7300,21 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_organizations: {
@@ -7025,8 +7342,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_Organization"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7034,6 +7351,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_organization: {
@@ -7048,6 +7377,17 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "admin": {
+                 *         "email": "grace@example.com",
+                 *         "firstName": "Grace",
+                 *         "lastName": "Hopper"
+                 *       },
+                 *       "contactEmail": "office@example.com",
+                 *       "name": "Harbour Freight"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateOrganizationBody"];
             };
         };
@@ -7061,8 +7401,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7070,6 +7410,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `signUpClosed`: Sign-up is closed. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `slugTaken`: The slug is taken. `emailTaken`: The e-mail address is taken. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly activate_organization: {
@@ -7092,8 +7465,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7101,6 +7474,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["InvalidTransition"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_all_organizations: {
@@ -7130,8 +7517,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_Organization"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7139,6 +7526,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_activation_requests: {
@@ -7168,8 +7567,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_ActivationRequest"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7177,6 +7576,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_organization: {
@@ -7199,8 +7610,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7208,6 +7619,19 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_organization: {
@@ -7237,8 +7661,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7246,6 +7670,32 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `slugTaken`: The slug is taken. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly delete_organization: {
@@ -7269,8 +7719,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7278,6 +7728,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly resend_activation: {
@@ -7300,8 +7764,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7309,6 +7773,11 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly verify_organization_email: {
@@ -7332,8 +7801,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["OrganizationVerified"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7341,6 +7810,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_positions: {
@@ -7352,6 +7833,19 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "items": [
+                 *         {
+                 *           "headingDegrees": 90,
+                 *           "latitude": 49.0094,
+                 *           "longitude": 8.4044,
+                 *           "recordedAt": "2026-05-01T12:00:00Z",
+                 *           "speedKmh": 42
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreatePositionsBody"];
             };
         };
@@ -7365,8 +7859,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PositionsOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7374,6 +7868,29 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `unauthenticated`: Not signed in. `invalidToken`: Token not accepted. */
+            readonly 401: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `trackerDisabled`: The tracker is disabled. `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_system_users: {
@@ -7405,8 +7922,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_SystemUser"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7414,6 +7931,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_system_user: {
@@ -7428,6 +7959,13 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "email": "export@example.com",
+                 *       "name": "Dispatch export",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateSystemUserBody"];
             };
         };
@@ -7441,8 +7979,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SystemUser"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7450,6 +7988,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `signUpClosed`: Sign-up is closed. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `emailTaken`: The e-mail address is taken. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly login_system_user: {
@@ -7461,6 +8032,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "email": "ada@example.com",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["LoginSystemUserBody"];
             };
         };
@@ -7474,8 +8051,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7483,6 +8060,31 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["InvalidCredentials"];
+            /** @description `emailNotVerified`: The e-mail address is not verified. `organizationInactive`: The organization is not active. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            /** @description `tooManyRequests`: Too many requests. `tooManyAttempts`: Too many attempts. */
+            readonly 429: {
+                headers: {
+                    /** @description Seconds */
+                    readonly "Retry-After"?: number;
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly resend_verification: {
@@ -7505,8 +8107,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7514,6 +8116,11 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly verify_system_user: {
@@ -7537,8 +8144,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Verified"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7546,6 +8153,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
+            readonly 410: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_system_user: {
@@ -7571,8 +8190,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SystemUser"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7580,6 +8199,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_system_user: {
@@ -7612,8 +8245,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SystemUser"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7621,6 +8254,40 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `emailTaken`: The e-mail address is taken. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly delete_system_user: {
@@ -7647,8 +8314,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7656,6 +8323,21 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_trackers: {
@@ -7689,8 +8371,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_Tracker"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7698,6 +8380,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_tracker: {
@@ -7712,6 +8408,12 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "model": "FMB920",
+                 *       "uniqueId": "356307042441021"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateTrackerBody"];
             };
         };
@@ -7725,8 +8427,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["TrackerWithToken"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7734,6 +8436,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `uniqueIdTaken`: The tracker's unique id is taken. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_tracker: {
@@ -7769,8 +8504,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7778,6 +8513,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_tracker: {
@@ -7810,8 +8559,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Tracker"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7819,6 +8568,32 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["UniqueIdTaken"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly delete_tracker: {
@@ -7845,8 +8620,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7854,6 +8629,21 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly rotate_tracker_token: {
@@ -7882,8 +8672,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["TrackerWithToken"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7891,6 +8681,29 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_users: {
@@ -7924,8 +8737,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_User"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7933,6 +8746,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_user: {
@@ -7947,6 +8774,14 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "email": "alan@example.com",
+                 *       "firstName": "Alan",
+                 *       "lastName": "Turing",
+                 *       "role": "dispatcher"
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateUserBody"];
             };
         };
@@ -7960,8 +8795,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -7969,6 +8804,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `emailTaken`: The e-mail address is taken. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_user: {
@@ -7994,8 +8862,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8003,6 +8871,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_user: {
@@ -8035,8 +8917,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8044,6 +8926,40 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `emailTaken`: The e-mail address is taken. `lastOrgAdmin`: The organization's last orgAdmin. `lastSuperAdmin`: The platform's last superAdmin. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly invite_user_again: {
@@ -8072,8 +8988,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8081,6 +8997,37 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_vehicles: {
@@ -8118,8 +9065,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_VehicleOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8127,6 +9074,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly create_vehicle: {
@@ -8141,6 +9102,19 @@ export interface operations {
         };
         readonly requestBody: {
             readonly content: {
+                /**
+                 * @example {
+                 *       "category": "truck",
+                 *       "name": "Truck 7",
+                 *       "plate": {
+                 *         "country": "DE",
+                 *         "number": "KA BB 1888"
+                 *       },
+                 *       "tracker": {
+                 *         "uniqueId": "356307042441013"
+                 *       }
+                 *     }
+                 */
                 readonly "application/json": components["schemas"]["CreateVehicleBody"];
             };
         };
@@ -8154,8 +9128,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["VehicleOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8163,6 +9137,39 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. `planLimitReached`: The plan's limit is reached. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `plateTaken`: The plate is taken. `vinTaken`: The VIN is taken. `uniqueIdTaken`: The tracker's unique id is taken. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_unassigned_vehicles: {
@@ -8196,8 +9203,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PageOf_VehicleOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8205,6 +9212,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_vehicle: {
@@ -8232,8 +9253,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["VehicleOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8241,6 +9262,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly update_vehicle: {
@@ -8273,8 +9308,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["VehicleOut"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8282,6 +9317,40 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `plateTaken`: The plate is taken. `vinTaken`: The VIN is taken. `invalidTransition`: Not possible in this state. */
+            readonly 409: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly delete_vehicle: {
@@ -8308,8 +9377,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8317,6 +9386,21 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_positions: {
@@ -8354,8 +9438,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SliceOf_StoredPosition"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8363,6 +9447,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly list_visits: {
@@ -8402,8 +9508,8 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SliceOf_Visit"];
                 };
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8411,6 +9517,28 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly find_visit: {
@@ -8446,8 +9574,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8455,6 +9583,20 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly live_socket: {
@@ -8473,8 +9615,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8482,6 +9624,18 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `originNotAllowed`: Another site's page. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
     readonly tracker_socket: {
@@ -8500,8 +9654,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Any refusal; /problems explains the codes */
-            readonly default: {
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
                 };
@@ -8509,6 +9663,26 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            /** @description `unauthenticated`: Not signed in. `invalidToken`: Token not accepted. */
+            readonly 401: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description `trackerDisabled`: The tracker is disabled. `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
         };
     };
 }
