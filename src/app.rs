@@ -44,6 +44,8 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// Between two looks at the partitions to come.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
+/// Between two looks whether the signing keys were rotated.
+const KEYS_EVERY: Duration = Duration::from_secs(5);
 /// Between two looks at what is past retention.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
@@ -195,6 +197,7 @@ impl Application {
         let Context { live, mail, readiness, .. } = self.context.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
         let retention = actix_rt::spawn(keep_retention(self.context.clone()));
+        let keys = actix_rt::spawn(keep_keys(self.context.clone()));
         let looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
         let post = Arc::clone(&mail);
         let post = actix_rt::spawn(async move { post.run().await });
@@ -225,6 +228,7 @@ impl Application {
         served.map_err(StartError::Run)?;
         partitions.abort();
         retention.abort();
+        keys.abort();
         looking.abort();
         let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
         if post.is_err() {
@@ -277,6 +281,16 @@ async fn keep_partitions(context: Context) {
     loop {
         tokio::time::sleep(PARTITIONS_EVERY).await;
         renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Notices keys that `waypost keys rotate` made, for as long as the server runs.
+async fn keep_keys(context: Context) {
+    loop {
+        tokio::time::sleep(KEYS_EVERY).await;
+        if let Err(error) = context.auth.renew_keys().await {
+            tracing::warn!(%error, "the signing keys cannot be read; those known before go on");
+        }
     }
 }
 

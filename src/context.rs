@@ -70,7 +70,7 @@ impl Context {
         readiness: Readiness,
     ) -> Result<Self, ContextError> {
         let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
-        let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone()).await?);
+        let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone(), &settings).await?);
         let shared = match &settings.redis_url {
             Some(url) => Some(RedisLimits::open(url.reveal())?),
             None => None,

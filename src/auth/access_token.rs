@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-use super::jwt_crypto;
+use super::{jwt_crypto, keys};
 use crate::clock;
 use crate::store::session::HolderId;
 use crate::store::signing_key::SigningKey;
@@ -58,16 +58,16 @@ pub(super) struct Subject {
 /// Signs and checks access tokens.
 pub(super) struct AccessTokens {
     newest: (String, EncodingKey),
-    keys: HashMap<String, DecodingKey>,
+    keys: HashMap<String, (DecodingKey, Option<Timestamp>)>,
     validation: Validation,
 }
 
 impl AccessTokens {
-    /// Signs with the newest key and accepts all of them.
+    /// Signs with the newest key and accepts what the others signed, of a retired one for as long as that lasts.
     #[must_use]
     pub(super) fn new(keys: &[SigningKey]) -> Option<Self> {
         jwt_crypto::install();
-        let newest = keys.iter().max_by_key(|key| key.created_at)?;
+        let newest = keys.iter().max_by_key(|key| (key.retired_at.is_none(), key.created_at))?;
         let mut validation = Validation::new(Algorithm::HS256);
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[AUDIENCE]);
@@ -75,7 +75,9 @@ impl AccessTokens {
         // Times are checked below, by the server's clock rather than the library's.
         validation.validate_exp = false;
         validation.validate_nbf = false;
-        let decoding = |key: &SigningKey| (key.kid.clone(), DecodingKey::from_secret(&key.secret));
+        let decoding = |key: &SigningKey| {
+            (key.kid.clone(), (DecodingKey::from_secret(&key.secret), keys::tokens_good_until(key)))
+        };
         Some(Self {
             newest: (newest.kid.clone(), EncodingKey::from_secret(&newest.secret)),
             keys: keys.iter().map(decoding).collect(),
@@ -120,7 +122,10 @@ impl AccessTokens {
         if header.typ.as_deref() != Some(TYPE) {
             return None;
         }
-        let key = self.keys.get(&header.kid?)?;
+        let (key, good_until) = self.keys.get(&header.kid?)?;
+        if good_until.is_some_and(|until| until <= now) {
+            return None;
+        }
         let claims = jsonwebtoken::decode::<Claims>(token, key, &self.validation).ok()?.claims;
         let now = now.as_millis().div_euclid(1000);
         let in_force = claims.nbf <= now + LEEWAY_SECONDS && now < claims.exp + LEEWAY_SECONDS;
@@ -142,7 +147,8 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 
     fn key(kid: &str, byte: u8) -> SigningKey {
-        SigningKey { kid: kid.into(), secret: vec![byte; 32], created_at: crate::store::time::Time(NOW) }
+        let (secret, created_at) = (vec![byte; 32], crate::store::time::Time(NOW));
+        SigningKey { kid: kid.into(), secret, wrapped: false, created_at, retired_at: None }
     }
 
     fn subject() -> Subject {
@@ -193,6 +199,13 @@ mod tests {
         let token = AccessTokens::new(std::slice::from_ref(&old)).unwrap().issue(subject(), NOW).unwrap();
         let mut new = key("new", 2);
         new.created_at.0 = NOW.plus_seconds(1.0);
-        assert!(AccessTokens::new(&[old, new]).unwrap().check(&token, NOW).is_some());
+        assert!(AccessTokens::new(&[old.clone(), new.clone()]).unwrap().check(&token, NOW).is_some());
+        // Retired, it checks what it signed until that is over, whatever a token says of itself.
+        let retired = SigningKey { retired_at: Some(NOW.into()), ..old.clone() };
+        let tokens = AccessTokens::new(&[retired, new]).unwrap();
+        assert!(tokens.check(&token, NOW.plus_seconds(899.0)).is_some());
+        let later = NOW.plus_seconds(1_000.0);
+        let forged = AccessTokens::new(&[old]).unwrap().issue(subject(), later).unwrap();
+        assert_eq!(tokens.check(&forged, later), None, "who has a retired key makes no tokens with it");
     }
 }

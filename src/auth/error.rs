@@ -1,5 +1,6 @@
 //! Why somebody is not let in.
 
+use super::keys::KeyError;
 use super::permission::Action;
 use crate::store::sql::SqlError;
 
@@ -48,7 +49,19 @@ pub enum AuthError {
     /// Too many passwords wait to be checked, or tickets to be used.
     #[error("too many passwords wait to be checked, or tickets to be used")]
     Busy,
+    /// The signing keys cannot be used.
+    #[error(transparent)]
+    Keys(KeyError),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] SqlError),
+}
+
+impl From<KeyError> for AuthError {
+    fn from(error: KeyError) -> Self {
+        match error {
+            KeyError::Store(error) => Self::Store(error),
+            error => Self::Keys(error),
+        }
+    }
 }

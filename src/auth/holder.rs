@@ -14,6 +14,7 @@ use crate::store::system_user::{self, SystemSignIn};
 use crate::store::time::Time;
 
 /// Whoever holds a session, as the store knows them.
+#[derive(Clone)]
 pub(super) enum Holder {
     /// A person.
     Account(Account),
@@ -66,6 +67,14 @@ impl Holder {
             Self::System(user) => user.organization_id,
         }
         .map(OrganizationId)
+    }
+
+    /// What it may do, as the audit names it.
+    pub(super) fn role(&self) -> &'static str {
+        match self {
+            Self::Account(account) => account.role.as_str(),
+            Self::System(_) => "system",
+        }
     }
 
     /// Its password, hashed.

@@ -1,7 +1,7 @@
-//! Bytes that only a secret opens again: kept answers, which may hold a token shown once.
+//! Bytes that only a secret opens again: kept answers, which may hold a token shown once, and wrapped signing keys.
 //!
-//! The secret is the client's own (its Idempotency-Key) and is stored nowhere, so that whoever reads the
-//! database reads no token in it. It protects as well as the client's keys are hard to guess.
+//! The secret is stored nowhere, so that whoever reads the database reads neither. Of an answer it is the client's own
+//! (its Idempotency-Key), and protects as well as the client's keys are hard to guess; of signing keys the master key.
 
 use hmac::{Hmac, KeyInit, Mac};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};

@@ -1,13 +1,15 @@
 //! Password hashes: argon2id with 19 MiB, in memories that are made once, so that sign-ins can starve neither
 //! tracking nor the machine.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use argon2::password_hash::PasswordVerifier;
 use argon2::password_hash::phc::{Output, ParamsString, PasswordHash, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use tokio::sync::Semaphore;
+use tokio::time::timeout;
 
 use super::error::AuthError;
 use crate::clock;
@@ -21,15 +23,20 @@ const HASH_BYTES: usize = 32;
 const SALT_BYTES: usize = 16;
 /// Hashes at the same time, at most: three times 19 MiB stay below the 64 MiB a flood of sign-ins may take.
 const MOST_SLOTS: usize = 3;
-/// Checks that may wait for a slot; one more is told to come back.
-const QUEUE: usize = 50;
+/// Passwords that may wait for a slot, of all clients together.
+const QUEUE: usize = 400;
+/// And of one client address: with 26 ms each they are through in some seconds.
+const QUEUE_OF_ONE: usize = 200;
+/// A password that waited for so long is given up, and its client told to come back.
+const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Hashes and checks passwords.
+/// Hashes and checks passwords. Clients take turns by their addresses: a flood from one keeps others waiting for one
+/// hash, not for all of the flood's.
 pub struct Hasher {
     /// How many hashes may be made at the same time.
     slots: Arc<Semaphore>,
     memories: Arc<Memories>,
-    waiting: AtomicUsize,
+    waiting: Mutex<Waiting>,
     /// Checked when there is no account, so that it takes as long as when there is one.
     nobody: String,
 }
@@ -63,29 +70,40 @@ impl Hasher {
         Self {
             slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
             memories: Arc::new(memories),
-            waiting: AtomicUsize::new(0),
+            waiting: Mutex::default(),
             nobody,
         }
     }
 
-    /// The hash of a new password.
-    pub async fn hash(&self, password: String) -> Result<String, AuthError> {
-        self.on_a_slot(move |memory| hash_now(&password, memory)).await
+    /// The hash of a new password, for a client at an address.
+    pub async fn hash(&self, address: &str, password: String) -> Result<String, AuthError> {
+        self.on_a_slot(address, move |memory| hash_now(&password, memory)).await
     }
 
     /// Whether the password fits the hash; without a hash it takes as long and does not fit.
-    pub async fn fits(&self, password: String, hash: Option<String>) -> Result<bool, AuthError> {
+    pub async fn fits(
+        &self,
+        address: &str,
+        password: String,
+        hash: Option<String>,
+    ) -> Result<bool, AuthError> {
         let known = hash.is_some();
         let hash = hash.unwrap_or_else(|| self.nobody.clone());
-        self.on_a_slot(move |memory| fits_now(&password, &hash, memory) && known).await
+        self.on_a_slot(address, move |memory| fits_now(&password, &hash, memory) && known).await
     }
 
     async fn on_a_slot<T: Send + 'static>(
         &self,
+        address: &str,
         work: impl FnOnce(&mut Memory) -> T + Send + 'static,
     ) -> Result<T, AuthError> {
-        let _place = Place::take(&self.waiting)?;
-        let slot = Arc::clone(&self.slots).acquire_owned().await.map_err(|_| AuthError::Busy)?;
+        let place = Place::take(&self.waiting, address)?;
+        let waited = timeout(PATIENCE, async {
+            // One of each address stands in the line for the slots, so that they take turns.
+            let _turn = place.turn.acquire().await;
+            Arc::clone(&self.slots).acquire_owned().await
+        });
+        let slot = waited.await.map_err(|_| AuthError::Busy)?.map_err(|_| AuthError::Busy)?;
         let memories = Arc::clone(&self.memories);
         let work = move || {
             let _slot = slot; // given back when the work is done, even if nobody waits for it any more
@@ -101,19 +119,54 @@ impl Default for Hasher {
     }
 }
 
-/// A place in the queue, given back when dropped.
-struct Place<'q>(&'q AtomicUsize);
+/// Who waits: how many in all, and the line of each client address.
+#[derive(Default)]
+struct Waiting {
+    all: usize,
+    lines: HashMap<String, Line>,
+}
 
-impl<'q> Place<'q> {
-    fn take(waiting: &'q AtomicUsize) -> Result<Self, AuthError> {
-        let place = Place(waiting);
-        if waiting.fetch_add(1, Ordering::Relaxed) < QUEUE { Ok(place) } else { Err(AuthError::Busy) }
+struct Line {
+    length: usize,
+    /// Of one, for the first of the line.
+    turn: Arc<Semaphore>,
+}
+
+/// A place among those who wait, given back when dropped.
+struct Place<'w> {
+    waiting: &'w Mutex<Waiting>,
+    address: String,
+    turn: Arc<Semaphore>,
+}
+
+impl<'w> Place<'w> {
+    fn take(waiting: &'w Mutex<Waiting>, address: &str) -> Result<Self, AuthError> {
+        let mut held = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.all >= QUEUE {
+            return Err(AuthError::Busy);
+        }
+        let new = || Line { length: 0, turn: Arc::new(Semaphore::new(1)) };
+        let line = held.lines.entry(address.to_owned()).or_insert_with(new);
+        if line.length >= QUEUE_OF_ONE {
+            return Err(AuthError::Busy);
+        }
+        line.length += 1;
+        let turn = Arc::clone(&line.turn);
+        held.all += 1;
+        Ok(Self { waiting, address: address.to_owned(), turn })
     }
 }
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        let mut held = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        held.all -= 1;
+        if let Some(line) = held.lines.get_mut(&self.address) {
+            line.length -= 1;
+            if line.length == 0 {
+                held.lines.remove(&self.address);
+            }
+        }
     }
 }
 
@@ -171,11 +224,11 @@ mod tests {
     #[actix_rt::test]
     async fn a_password_fits_its_own_hash_only() {
         let hasher = Hasher::new();
-        let hash = hasher.hash("correct horse battery".into()).await.unwrap();
+        let hash = hasher.hash("here", "correct horse battery".into()).await.unwrap();
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
-        assert!(hasher.fits("correct horse battery".into(), Some(hash.clone())).await.unwrap());
-        assert!(!hasher.fits("correct horse batteri".into(), Some(hash)).await.unwrap());
-        assert!(!hasher.fits("correct horse battery".into(), None).await.unwrap());
+        assert!(hasher.fits("here", "correct horse battery".into(), Some(hash.clone())).await.unwrap());
+        assert!(!hasher.fits("here", "correct horse batteri".into(), Some(hash)).await.unwrap());
+        assert!(!hasher.fits("here", "correct horse battery".into(), None).await.unwrap());
     }
 
     #[test]
@@ -214,11 +267,29 @@ mod tests {
     }
 
     #[test]
-    fn the_queue_is_bounded_and_places_come_back() {
-        let waiting = AtomicUsize::new(0);
-        let places: Vec<_> = (0..QUEUE).map(|_| Place::take(&waiting).unwrap()).collect();
-        assert!(Place::take(&waiting).is_err());
+    fn the_queue_is_bounded_for_each_and_for_all_and_places_come_back() {
+        let waiting = Mutex::default();
+        let take = |address: &str| Place::take(&waiting, address);
+        let mut places: Vec<_> = (0..QUEUE_OF_ONE).map(|_| take("a").unwrap()).collect();
+        assert!(take("a").is_err(), "one address has its share");
+        places.extend((places.len()..QUEUE).map(|index| take(&format!("b{index}")).unwrap()));
+        assert!(take("c").is_err(), "all of them have an end");
         drop(places);
-        assert_eq!(waiting.load(Ordering::Relaxed), 0);
+        let left = waiting.lock().unwrap();
+        assert!(left.all == 0 && left.lines.is_empty());
+    }
+
+    #[actix_rt::test]
+    async fn a_flood_of_one_address_keeps_another_waiting_for_one_hash_only() {
+        let hasher = Hasher::new();
+        let order = Mutex::new(Vec::new());
+        let sign_in = async |address: &'static str| {
+            hasher.fits(address, "guess".into(), None).await.expect("nobody is turned away");
+            order.lock().unwrap().push(address);
+        };
+        let flood = futures_util::future::join_all((0..120).map(|_| sign_in("flood")));
+        tokio::join!(flood, sign_in("honest"));
+        let place = order.lock().unwrap().iter().position(|address| *address == "honest").unwrap();
+        assert!(place <= 2 * MOST_SLOTS, "{place} of the flood went before");
     }
 }

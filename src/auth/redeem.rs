@@ -1,21 +1,18 @@
 //! What the links of our letters do: verify an address, take an invitation, choose a new password.
 
-use serde_json::json;
-use uuid::Uuid;
-use waypost_actors::model::Timestamp;
-
 use super::Auth;
+use super::entry::{Peer, entry};
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link::{self, Purpose, Redeemed, Standing};
 use super::session::{Door, SignedIn};
-use crate::clock;
 use crate::domain::account::AccountStatus;
-use crate::domain::audit::{AuditAction, AuditEntry, AuditResource};
+use crate::domain::audit::{AuditAction, AuditEntry};
 use crate::domain::system_user::SystemUserStatus;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
-use crate::store::{account, audit, system_user};
+use crate::store::{account, audit, sign_in_attempt, system_user};
+use serde_json::json;
 
 /// The links that give a new password.
 const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
@@ -59,10 +56,10 @@ impl Auth {
         &self,
         token: &str,
         password: String,
-        request_id: Option<String>,
+        peer: &Peer,
     ) -> Result<SignedIn, AuthError> {
         self.require_good(token, Purpose::Invite).await?;
-        let hash = self.hasher.hash(password).await?;
+        let hash = self.hasher.hash(&peer.address, password).await?;
         let now = self.clock.now();
         let mut tx = self.db.begin().await?;
         let Redeemed::Now(id) = link::redeem(&mut tx, token, Purpose::Invite, now).await? else {
@@ -76,24 +73,21 @@ impl Auth {
         let entry = AuditEntry {
             before: Some(json!({ "status": AccountStatus::Invited })),
             after: Some(json!({ "status": AccountStatus::Active })),
-            ..entry(AuditAction::AcceptInvite, &holder, request_id, now)
+            ..entry(AuditAction::AcceptInvite, &holder, peer.request_id.clone(), now)
         };
         audit::insert(tx.on(), &entry).await?;
+        let key = Door::People.attempts_key(holder.email());
+        sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
         let signed_in = self.open_session(&mut tx, holder, now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
 
     /// Gives a person or a system user a new password and ends all their sessions and sockets.
-    pub async fn reset_password(
-        &self,
-        token: &str,
-        password: String,
-        request_id: Option<String>,
-    ) -> Result<(), AuthError> {
+    pub async fn reset_password(&self, token: &str, password: String, peer: &Peer) -> Result<(), AuthError> {
         let purpose = reset_kind(token, Purpose::ResetPassword);
         self.require_good(token, purpose).await?;
-        let hash = self.hasher.hash(password).await?;
+        let hash = self.hasher.hash(&peer.address, password).await?;
         let now = self.clock.now();
         let mut tx = self.db.begin().await?;
         let Redeemed::Now(id) = link::redeem(&mut tx, token, purpose, now).await? else {
@@ -110,8 +104,8 @@ impl Auth {
             HolderId::System(id) => system_user::set_password(tx.on(), id, &hash, now.into()).await?,
         }
         session::revoke_all(tx.on(), holder, now.into()).await?;
-        session::forget_attempts(tx.on(), &door.attempts_key(found.email()), now.into()).await?;
-        let entry = entry(AuditAction::ResetPassword, &found, request_id, now);
+        sign_in_attempt::forget(tx.on(), &door.attempts_key(found.email())).await?;
+        let entry = entry(AuditAction::ResetPassword, &found, peer.request_id.clone(), now);
         audit::insert(tx.on(), &entry).await?;
         tx.commit().await?;
         self.sessions.end_of(id, End::Credential);
@@ -126,27 +120,6 @@ impl Auth {
             Standing::Expired => Err(AuthError::LinkExpired),
             Standing::Unknown => Err(AuthError::NotFound),
         }
-    }
-}
-
-/// What whoever read a letter did by its link. Nobody is signed in then.
-fn entry(action: AuditAction, holder: &Holder, request_id: Option<String>, now: Timestamp) -> AuditEntry {
-    let (resource, resource_id) = match holder.id() {
-        HolderId::Account(id) => (AuditResource::User, id),
-        HolderId::System(id) => (AuditResource::SystemUser, id),
-    };
-    AuditEntry {
-        id: clock::new_id(),
-        organization_id: holder.organization_id(),
-        actor_id: Uuid::nil(),
-        actor_role: "anonymous".to_owned(),
-        action,
-        resource,
-        resource_id,
-        request_id,
-        before: None,
-        after: None,
-        occurred_at: now,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Opaque texts that come back unchanged or not at all: cursors.
 
+use std::sync::{Arc, PoisonError, RwLock};
+
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
 use hmac::{Hmac, KeyInit, Mac};
@@ -12,26 +14,30 @@ const CODE_BYTES: usize = 16;
 
 /// Seals and opens cursors.
 pub struct Sealer {
-    /// Keyed, newest first.
-    codes: Vec<Hmac<Sha256>>,
+    /// Keyed, newest first; replaced as a whole when keys are rotated.
+    codes: RwLock<Arc<[Hmac<Sha256>]>>,
 }
 
 impl Sealer {
     /// Seals with the newest key and opens with all of them; never with the bare key, which signs tokens.
     #[must_use]
     pub fn new(keys: &[SigningKey]) -> Self {
-        let mut keys: Vec<&SigningKey> = keys.iter().collect();
-        keys.sort_by_key(|key| std::cmp::Reverse(key.created_at));
-        let keyed =
-            |secret: &[u8]| Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of every length");
-        let derived = |key: &SigningKey| keyed(&key.secret).chain_update(b"cursor").finalize().into_bytes();
-        Self { codes: keys.into_iter().map(|key| keyed(&derived(key))).collect() }
+        Self { codes: RwLock::new(codes_of(keys)) }
+    }
+
+    /// From now on with these keys.
+    pub(super) fn renew(&self, keys: &[SigningKey]) {
+        *self.codes.write().unwrap_or_else(PoisonError::into_inner) = codes_of(keys);
+    }
+
+    fn codes(&self) -> Arc<[Hmac<Sha256>]> {
+        Arc::clone(&self.codes.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Seals a payload for one purpose (a list and its organization, say).
     #[must_use]
     pub fn seal(&self, purpose: &str, payload: &[u8]) -> String {
-        let code = self.codes.first().map(|key| code(key, purpose, payload)).unwrap_or_default();
+        let code = self.codes().first().map(|key| code(key, purpose, payload)).unwrap_or_default();
         let mut sealed = payload.to_vec();
         sealed.extend_from_slice(&code[..CODE_BYTES]);
         BASE64.encode(sealed)
@@ -44,8 +50,17 @@ impl Sealer {
         let (payload, given) = sealed.split_at_checked(sealed.len().checked_sub(CODE_BYTES)?)?;
         let fits =
             |key: &Hmac<Sha256>| keyed_with(key, purpose, payload).verify_truncated_left(given).is_ok();
-        self.codes.iter().any(fits).then(|| payload.to_vec())
+        self.codes().iter().any(fits).then(|| payload.to_vec())
     }
+}
+
+fn codes_of(keys: &[SigningKey]) -> Arc<[Hmac<Sha256>]> {
+    let mut keys: Vec<&SigningKey> = keys.iter().collect();
+    keys.sort_by_key(|key| std::cmp::Reverse((key.retired_at.is_none(), key.created_at)));
+    let keyed =
+        |secret: &[u8]| Hmac::<Sha256>::new_from_slice(secret).expect("HMAC takes keys of every length");
+    let derived = |key: &SigningKey| keyed(&key.secret).chain_update(b"cursor").finalize().into_bytes();
+    keys.into_iter().map(|key| keyed(&derived(key))).collect()
 }
 
 fn keyed_with(key: &Hmac<Sha256>, purpose: &str, payload: &[u8]) -> Hmac<Sha256> {
@@ -66,7 +81,8 @@ mod tests {
 
     #[test]
     fn a_text_opens_only_unchanged_and_for_its_purpose() {
-        let key = SigningKey { kid: "a".into(), secret: vec![7; 32], created_at: Time(Timestamp::default()) };
+        let (secret, created_at) = (vec![7; 32], Time(Timestamp::default()));
+        let key = SigningKey { kid: "a".into(), secret, wrapped: false, created_at, retired_at: None };
         let sealer = Sealer::new(&[key]);
         let sealed = sealer.seal("events of x", b"payload");
         assert_eq!(sealer.open("events of x", &sealed).as_deref(), Some(&b"payload"[..]));

@@ -8,6 +8,7 @@ use waypost_actors::model::Timestamp;
 use super::Auth;
 use super::access_token::{self, Subject};
 use super::caller::Caller;
+use super::entry::{Peer, session_entry};
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link;
@@ -15,11 +16,13 @@ use super::principal::Principal;
 use super::secret;
 use crate::clock;
 use crate::domain::account::email_key;
+use crate::domain::audit::AuditAction;
 use crate::sessions::End;
 use crate::store::one_time_token::{self, Purpose};
-use crate::store::session::{self, HolderId, NewRefreshToken};
+use crate::store::session::{self, Family, HolderId, NewRefreshToken};
+use crate::store::sign_in_attempt::{self, ALL, ALL_FAILURES, Attempts, FAILURES};
 use crate::store::sql::{Db, SqlError, Tx};
-use crate::store::{account, system_user};
+use crate::store::{account, audit, system_user};
 
 /// A refresh token that is not used for this long is over.
 const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
@@ -43,6 +46,13 @@ pub struct SignedIn {
     /// Who.
     #[serde(flatten)]
     pub principal: Principal,
+}
+
+/// Why a sign-in is not looked at.
+struct Refused {
+    wait_seconds: u64,
+    /// Whether it is the first in its window.
+    is_first: bool,
 }
 
 /// Which door somebody signs in by.
@@ -71,29 +81,45 @@ impl Door {
 
 impl Auth {
     /// Signs a person in with e-mail and password.
-    pub async fn login(&self, email: &str, password: String) -> Result<SignedIn, AuthError> {
-        self.login_by(Door::People, email, password).await
+    pub async fn login(&self, email: &str, password: String, peer: &Peer) -> Result<SignedIn, AuthError> {
+        self.login_by(Door::People, email, password, peer).await
     }
 
     /// Signs a system user in with e-mail and password.
-    pub async fn login_system_user(&self, email: &str, password: String) -> Result<SignedIn, AuthError> {
-        self.login_by(Door::Programs, email, password).await
+    pub async fn login_system_user(
+        &self,
+        email: &str,
+        password: String,
+        peer: &Peer,
+    ) -> Result<SignedIn, AuthError> {
+        self.login_by(Door::Programs, email, password, peer).await
     }
 
     /// Says the same and takes as long whether or not the address is known: a password is hashed always.
-    async fn login_by(&self, door: Door, email: &str, password: String) -> Result<SignedIn, AuthError> {
+    async fn login_by(
+        &self,
+        door: Door,
+        email: &str,
+        password: String,
+        peer: &Peer,
+    ) -> Result<SignedIn, AuthError> {
         let (key, now) = (door.attempts_key(email), self.clock.now());
-        let attempts =
-            session::count_attempt(&self.db, &key, now.into(), now.plus_seconds(WINDOW_SECONDS).into())
-                .await?;
-        if attempts.failures > session::FAILURES {
-            let wait = attempts.window_ends_at.0.seconds_since(now).ceil().max(1.0);
-            return Err(AuthError::TooManyAttempts(wait as u64));
-        }
+        let refused = self.count_attempt(&key, peer, now).await?;
         let holder = door.find(&self.db, email).await?;
+        if let Some(refused) = refused {
+            tracing::warn!(client = peer.address, "sign-in refused: too many failures");
+            if refused.is_first {
+                self.note(AuditAction::SignInRefused, holder.as_ref(), peer, now).await?;
+            }
+            return Err(AuthError::TooManyAttempts(refused.wait_seconds));
+        }
         let hash = holder.as_ref().and_then(Holder::password_hash);
-        let fits = self.hasher.fits(password, hash).await?;
-        let holder = holder.filter(|_| fits).ok_or(AuthError::InvalidCredentials)?;
+        let fits = self.hasher.fits(&peer.address, password, hash).await?;
+        let Some(holder) = holder.as_ref().filter(|_| fits) else {
+            tracing::info!(client = peer.address, "sign-in failed");
+            self.note(AuditAction::SignInFailed, holder.as_ref(), peer, now).await?;
+            return Err(AuthError::InvalidCredentials);
+        };
         if holder.is_unverified() {
             return Err(AuthError::EmailNotVerified);
         }
@@ -102,22 +128,63 @@ impl Auth {
         }
         holder.require_active_organization()?;
         let mut tx = self.db.begin().await?;
-        session::forget_attempts(tx.on(), &key, now.into()).await?;
-        let signed_in = self.open_session(&mut tx, holder, now).await?;
+        sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
+        audit::insert(tx.on(), &session_entry(AuditAction::SignIn, holder, peer, now)).await?;
+        let signed_in = self.open_session(&mut tx, holder.clone(), now).await?;
         tx.commit().await?;
         Ok(signed_in)
     }
 
+    /// Counts an attempt. Failures from one address make that address wait, for that account alone; very many from
+    /// everywhere make those wait whom the account does not know, and never one that it signed in from before.
+    async fn count_attempt(
+        &self,
+        key: &str,
+        peer: &Peer,
+        now: Timestamp,
+    ) -> Result<Option<Refused>, SqlError> {
+        let ends_at = now.plus_seconds(WINDOW_SECONDS).into();
+        let of = |attempts: Attempts, most: i64| {
+            let wait = attempts.window_ends_at.0.seconds_since(now).ceil().max(1.0);
+            (attempts.failures > most)
+                .then_some(Refused { wait_seconds: wait as u64, is_first: attempts.failures == most + 1 })
+        };
+        let own = sign_in_attempt::count(&self.db, key, &peer.address, now.into(), ends_at).await?;
+        if let Some(refused) = of(own, FAILURES) {
+            return Ok(Some(refused)); // counted there alone, so that no single address fills the count of all
+        }
+        let all = sign_in_attempt::count(&self.db, key, ALL, now.into(), ends_at).await?;
+        match of(all, ALL_FAILURES) {
+            Some(refused) if !sign_in_attempt::is_known(&self.db, key, &peer.address).await? => {
+                Ok(Some(refused))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Remembers something of an account, if there is one.
+    async fn note(
+        &self,
+        action: AuditAction,
+        holder: Option<&Holder>,
+        peer: &Peer,
+        now: Timestamp,
+    ) -> Result<(), SqlError> {
+        match holder {
+            Some(holder) => audit::insert(self.db.write(), &session_entry(action, holder, peer, now)).await,
+            None => Ok(()),
+        }
+    }
+
     /// The next access token for a refresh token, which is used up. One that comes again was stolen
     /// or replayed: its whole session ends.
-    pub async fn refresh(&self, refresh_token: &str) -> Result<SignedIn, AuthError> {
+    pub async fn refresh(&self, refresh_token: &str, peer: &Peer) -> Result<SignedIn, AuthError> {
         let (hash, now) = (secret::hash(refresh_token), self.clock.now());
         let mut tx = self.db.begin().await?;
         let Some(family) = session::use_up(tx.on(), &hash, now.into()).await? else {
             if let Some(family) = session::find_used(tx.on(), &hash).await? {
-                session::revoke(tx.on(), family.family_id, now.into()).await?;
-                tx.commit().await?;
-                self.sessions.end_session(family.family_id, End::Credential);
+                self.end(tx, family, AuditAction::ReuseToken, peer, now).await?;
+                tracing::warn!(client = peer.address, "a refresh token came again; its session is over");
             }
             return Err(AuthError::InvalidToken);
         };
@@ -128,11 +195,29 @@ impl Auth {
     }
 
     /// Ends the session of a refresh token, with its sockets; an unknown one is no error.
-    pub async fn logout(&self, refresh_token: &str) -> Result<(), AuthError> {
+    pub async fn logout(&self, refresh_token: &str, peer: &Peer) -> Result<(), AuthError> {
         let mut tx = self.db.begin().await?;
         let family = session::find(tx.on(), &secret::hash(refresh_token)).await?;
-        let Some(family) = family else { return Ok(()) };
-        session::revoke(tx.on(), family.family_id, self.clock.now().into()).await?;
+        match family {
+            Some(family) => self.end(tx, family, AuditAction::SignOut, peer, self.clock.now()).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Ends a session; what ends one that is over already is not remembered again.
+    async fn end(
+        &self,
+        mut tx: Tx,
+        family: Family,
+        why: AuditAction,
+        peer: &Peer,
+        now: Timestamp,
+    ) -> Result<(), AuthError> {
+        if session::revoke(tx.on(), family.family_id, now.into()).await?
+            && let Some(holder) = Holder::find(tx.on(), family.holder()).await?
+        {
+            audit::insert(tx.on(), &session_entry(why, &holder, peer, now)).await?;
+        }
         tx.commit().await?;
         self.sessions.end_session(family.family_id, End::Credential);
         Ok(())
@@ -162,7 +247,7 @@ impl Auth {
     /// Who an access token stands for, as of now.
     pub async fn caller(&self, access_token: &str) -> Result<Caller, AuthError> {
         let now = self.clock.now();
-        let subject = self.access_tokens.check(access_token, now).ok_or(AuthError::Unauthenticated)?;
+        let subject = self.access_tokens().check(access_token, now).ok_or(AuthError::Unauthenticated)?;
         let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id, now).await?;
         Ok(Caller::of(&holder, subject.session_id, now))
     }
@@ -198,7 +283,7 @@ impl Auth {
         session::insert(tx.on(), &kept).await?;
         let subject = Subject { holder: holder.id(), session_id: family_id };
         let access_token = self
-            .access_tokens
+            .access_tokens()
             .issue(subject, now)
             .expect("claims of texts and numbers can be written and HMAC signs everything");
         Ok(SignedIn {

@@ -100,7 +100,7 @@ impl Auth {
         email: &str,
         password: String,
     ) -> Result<bool, AuthError> {
-        let password_hash = Some(self.hasher.hash(password).await?);
+        let password_hash = Some(self.hasher.hash("setup", password).await?);
         let now = self.clock.now().into();
         let mut tx = self.db.begin().await?;
         one_at_a_time(&self.db, &mut tx).await?;

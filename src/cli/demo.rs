@@ -20,6 +20,7 @@ use crate::ingest::decode::Item;
 use crate::ops::{geofences, organizations, vehicles};
 use crate::store::account;
 use crate::store::lock::lock_directory;
+use crate::store::private;
 use crate::telemetry;
 
 /// Where the demo keeps its data, unless `--data-dir` says otherwise.
@@ -67,7 +68,7 @@ fn empty(directory: &Path) -> anyhow::Result<()> {
     } else if directory.exists() && directory.read_dir()?.next().is_some() {
         bail!("{} is not a demo's data directory; name another one with --data-dir", directory.display());
     }
-    std::fs::create_dir_all(directory)?;
+    private::make_directory(directory)?;
     let text = "waypost demo keeps its data here and empties this directory whenever it starts.\n";
     std::fs::write(mark, text).context("the data directory cannot be written")
 }

@@ -4,6 +4,7 @@
 
 mod config;
 mod demo;
+mod keys;
 mod serve;
 mod setting_flags;
 pub mod simulate;
@@ -53,6 +54,8 @@ pub enum Command {
     /// Move an embedded store into an empty PostgreSQL database, check that all of it is there, and stop.
     #[command(after_help = ELSEWHERE)]
     Transfer(TransferArgs),
+    /// Work on the keys that sign access tokens.
+    Keys(keys::Keys),
     /// Print every setting with its default, the value in force and where that came from.
     #[command(after_help = ELSEWHERE)]
     Config(ServeArgs),
@@ -67,6 +70,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Command::Demo(args) => demo::demo(args).await,
         Command::Migrate(args) => migrate(args).await,
         Command::Transfer(args) => transfer::transfer(args).await,
+        Command::Keys(keys) => keys::run(keys).await,
         Command::Config(args) => config::config(args),
         Command::Openapi => openapi(),
         Command::Simulate(options) => return simulate::main(*options).await,

@@ -35,12 +35,18 @@ pub struct Migrating;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transferring;
 
+/// Work on the signing keys: opens the store, and has what wraps them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Keying;
+
 /// Flags of `serve` and `config`.
 pub(super) type ServeArgs = SettingFlags<Serving>;
 /// Flags of `demo`.
 pub(super) type DemoArgs = SettingFlags<Showing>;
 /// Flags of `migrate`.
 pub(super) type MigrateArgs = SettingFlags<Migrating>;
+/// Flags of `keys`.
+pub(super) type KeysArgs = SettingFlags<Keying>;
 /// Flags of `transfer`, beside its own.
 pub(super) type TransferFlags = SettingFlags<Transferring>;
 
@@ -60,6 +66,12 @@ impl Uses for Showing {
 impl Uses for Migrating {
     fn uses(setting: &str) -> bool {
         ["data_dir", "database_url", "database_connections", "statement_timeout"].contains(&setting)
+    }
+}
+
+impl Uses for Keying {
+    fn uses(setting: &str) -> bool {
+        ["master_key", "master_key_file"].contains(&setting) || Migrating::uses(setting)
     }
 }
 

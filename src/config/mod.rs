@@ -74,6 +74,8 @@ settings! {
     admin_listen: AdminListen = "auto", "Address and port of /metrics, /healthz and /readyz for operators, without sign-in: keep it private. auto is 127.0.0.1 and the port after that of listen, if it is free; or off";
     data_dir: PathBuf = "./waypost-data", "Directory of the embedded database, and of mail saved for want of an SMTP server";
     database_url: Option<Secret> = "", "PostgreSQL server to use instead of the embedded database: postgres://user:password@host/name (DATABASE_URL works too)";
+    master_key: Option<Secret> = "", "Key that the signing keys are wrapped (encrypted) with, at least 32 characters, so that a copy of the store signs nobody in: openssl rand -base64 32";
+    master_key_file: Option<PathBuf> = "", "File with that key, instead of master_key";
     redis_url: Option<Secret> = "", "Redis server for the newest vehicle states and for rate limits that several processes share (REDIS_URL works too)";
     public_url: Option<String> = "", "Address under which people reach the server, for links; default: the listen address";
     web_dir: Option<PathBuf> = "", "Directory to serve the dispatcher's page from instead of the built-in one, for work on it: web/dist";
@@ -84,7 +86,7 @@ settings! {
     map_attribution: Option<String> = "", "Who made what is under the map; shown on it";
     allowed_origins: Vec<String> = "", "Further origins, comma-separated, whose pages may open the live feed";
     sign_up: SignUp = "open", "Whether strangers may make system users and organizations: open or closed";
-    smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved in the data directory and its links are logged (SMTP_URL works too)";
+    smtp_url: Option<Secret> = "", "SMTP server for mail: smtps://user:password@host, or smtp://host:port?tls=required; without one, mail is saved as files in the data directory, mail/*.eml (SMTP_URL works too)";
     mail_from: Sender = "Waypost <waypost@localhost>", "Who mail is from, with a name or without";
     mail_timeout: Duration = "20s", "An SMTP server that takes longer for one mail is given up, to be tried again";
     admin_email: Option<String> = "", "E-mail of the first superAdmin, made at the first start";

@@ -35,6 +35,16 @@ words!(
         ResetPassword = "resetPassword",
         /// A system user's address was verified.
         VerifyEmail = "verifyEmail",
+        /// Somebody signed in with a password.
+        SignIn = "signIn",
+        /// A sign-in had the wrong password.
+        SignInFailed = "signInFailed",
+        /// Sign-ins have to wait after too many that failed; told once each time.
+        SignInRefused = "signInRefused",
+        /// Somebody signed out.
+        SignOut = "signOut",
+        /// A refresh token came a second time: somebody else has it, and its session was ended.
+        ReuseToken = "reuseToken",
     }
 );
 

@@ -64,7 +64,7 @@ pub struct WsTicket {
 pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     let (email, password) = credentials(&body)?;
-    Ok(HttpResponse::Ok().json(context.auth.login(&email, password).await?))
+    Ok(HttpResponse::Ok().json(context.auth.login(&email, password, &origin::peer()).await?))
 }
 
 /// Get the next access token. The refresh token is used up; one that comes again ends its session.
@@ -74,7 +74,7 @@ pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> A
         (status = 403, description = "organizationInactive")))]
 pub async fn refresh(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
-    Ok(HttpResponse::Ok().json(context.auth.refresh(&refresh_token(&body)?).await?))
+    Ok(HttpResponse::Ok().json(context.auth.refresh(&refresh_token(&body)?, &origin::peer()).await?))
 }
 
 /// Sign out: ends the session of the refresh token, its access tokens included.
@@ -82,7 +82,7 @@ pub async fn refresh(context: Shared, query: Query, JsonBody(body): JsonBody) ->
     responses((status = 204, description = "Signed out")))]
 pub async fn logout(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
-    context.auth.logout(&refresh_token(&body)?).await?;
+    context.auth.logout(&refresh_token(&body)?, &origin::peer()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -141,7 +141,7 @@ pub async fn reset_password(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    context.auth.reset_password(&token, password(&body)?, origin::request_id()).await?;
+    context.auth.reset_password(&token, password(&body)?, &origin::peer()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -159,8 +159,7 @@ pub async fn accept_invite(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    Ok(HttpResponse::Ok()
-        .json(context.auth.accept_invite(&token, password(&body)?, origin::request_id()).await?))
+    Ok(HttpResponse::Ok().json(context.auth.accept_invite(&token, password(&body)?, &origin::peer()).await?))
 }
 
 /// E-mail and password of a body.

@@ -44,7 +44,10 @@ pub async fn edge(
     }
     let path = request.path().to_owned(); // the request itself may not be held while it is routed
     let span = tracing::info_span!("request", request_id = %id);
-    origin::of_request(id.clone(), async {
+    let client = request
+        .app_data::<Data<Context>>()
+        .map_or_else(String::new, |context| limit::address(context, &request));
+    origin::of_request(id.clone(), client.clone(), async {
         let answered = patiently(request, next).await;
         let mut answered = settle(answered, &path, &id);
         let (status, path) = match &mut answered {
@@ -61,7 +64,7 @@ pub async fn edge(
             }
             Err(error) => (error.as_response_error().status_code(), path),
         };
-        tracing::info!(%method, path, status = status.as_u16());
+        tracing::info!(%method, path, status = status.as_u16(), client);
         answered
     })
     .instrument(span)

@@ -128,7 +128,7 @@ fn seconds_up(standing: Standing) -> u64 {
 }
 
 /// Where a request comes from, as one text: IPv6 by its /64, which one customer has whole.
-fn address(context: &Context, request: &ServiceRequest) -> String {
+pub(super) fn address(context: &Context, request: &ServiceRequest) -> String {
     let named = context.settings.client_address_header.as_ref();
     let forwarded = named.and_then(|name| request.headers().get_all(name.as_str()).last());
     // What the nearest proxy added stands last; what stands before it anybody may have written.

@@ -162,7 +162,7 @@ pub async fn redeem_invite(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.accept_invite(&token, password, origin::request_id()).await {
+    match context.auth.accept_invite(&token, password, &origin::peer()).await {
         Ok(_) => Ok(done("Welcome", "Your password is set. Sign in with it.")),
         Err(error) => refused(error),
     }
@@ -184,7 +184,7 @@ pub async fn redeem_reset(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.reset_password(&token, password, origin::request_id()).await {
+    match context.auth.reset_password(&token, password, &origin::peer()).await {
         Ok(()) => Ok(done("Done", "The new password counts from now on.")),
         Err(error) => refused(error),
     }

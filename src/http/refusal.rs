@@ -26,6 +26,7 @@ impl From<AuthError> for Problem {
             AuthError::LinkUsed => Self::new(Code::LinkUsed),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
+            AuthError::Keys(error) => internal(&error.to_string()),
             AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),
             AuthError::Store(error) => internal(&error.to_string()),
         }

@@ -129,7 +129,7 @@ pub async fn resend_verification(context: Shared, query: Query, JsonBody(body): 
 pub async fn login_system_user(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     let (email, password) = credentials(&body)?;
-    Ok(HttpResponse::Ok().json(context.auth.login_system_user(&email, password).await?))
+    Ok(HttpResponse::Ok().json(context.auth.login_system_user(&email, password, &origin::peer()).await?))
 }
 
 /// List system users. Operators who name no organization see all of them.

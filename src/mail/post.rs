@@ -209,7 +209,7 @@ impl Post {
             .subject(letter.subject.clone())
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .header(ContentType::TEXT_PLAIN)
-            .body(letter.body.clone())?;
+            .body(self.transport.body(&letter.body))?;
         // So that nobody's holiday note comes back (RFC 3834).
         let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
         message.headers_mut().insert_raw(HeaderValue::new(automatic, "auto-generated".to_owned()));

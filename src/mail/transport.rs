@@ -4,17 +4,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use lettre::message::Body;
+use lettre::message::header::ContentTransferEncoding;
 use lettre::{AsyncSmtpTransport, AsyncTransport, Message, Tokio1Executor};
 use tokio::sync::watch;
 
 use super::letter::Letter;
+use crate::store::private;
 
 /// A way a letter leaves.
 #[derive(Clone)]
 pub enum Transport {
     /// To an SMTP server.
     Smtp(AsyncSmtpTransport<Tokio1Executor>),
-    /// Into a folder; the link goes to the log. For development.
+    /// Into a folder that only the server's user reads. For development.
     Folder(PathBuf),
     /// Into memory. For tests.
     Memory(Mailbox),
@@ -61,6 +64,17 @@ impl Transport {
         Ok(Self::Smtp(builder.timeout(Some(within)).build()))
     }
 
+    /// A text so that each of its lines stays whole wherever it may: a link that is copied out of a saved letter works.
+    /// Quoted-printable, which breaks long lines, is for servers that may take nothing but ASCII.
+    pub(super) fn body(&self, text: &str) -> Body {
+        let lines = || text.replace('\n', "\r\n").into_bytes();
+        match self {
+            _ if text.is_ascii() => Body::dangerous_pre_encoded(lines(), ContentTransferEncoding::SevenBit),
+            Self::Folder(_) => Body::dangerous_pre_encoded(lines(), ContentTransferEncoding::EightBit),
+            _ => Body::new(text.to_owned()),
+        }
+    }
+
     /// Hands a letter over. SMTP tells of each letter once whether it was taken; a connection that breaks
     /// between the letter and the answer leaves that open.
     pub(super) async fn send(&self, id: &str, message: Message, letter: &Letter) -> Result<(), NotSent> {
@@ -73,13 +87,14 @@ impl Transport {
             Self::Folder(folder) => {
                 let (file, part) = (folder.join(format!("{id}.eml")), folder.join(format!("{id}.part")));
                 let written = async {
-                    tokio::fs::create_dir_all(folder).await?;
-                    tokio::fs::write(&part, message.formatted()).await?;
+                    private::make_directory(folder)?;
+                    private::close_to_others(folder)?; // servers before this one made it for everybody
+                    private::write(&part, &message.formatted()).await?;
                     tokio::fs::rename(&part, &file).await // so that whoever watches the folder finds whole ones
                 };
                 written.await.map_err(|error| NotSent { reason: error.to_string(), is_transient: true })?;
-                let (link, file) = (letter.link.as_deref(), file.display());
-                tracing::info!(subject = letter.subject, link, %file, "mail saved: no smtpUrl is set");
+                // Its link signs in: the file may be read by one, the log by many.
+                tracing::info!(subject = letter.subject, file = %file.display(), "mail saved: no smtpUrl is set");
                 Ok(())
             }
             Self::Memory(mailbox) => mailbox.take(&message, letter),
@@ -132,5 +147,25 @@ impl Mailbox {
         let received = Received { recipient, subject, body, link, message_id };
         self.0.letters.send_modify(|letters| letters.push(received));
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_saved_letter_is_never_broken() {
+        let link = format!("https://fleet.example.org/invite/wpi_{}", "x".repeat(60));
+        let folder = Transport::Folder(PathBuf::new());
+        for text in [format!("Hello Ada,\n{link}\n"), format!("Hello Zoë,\n{link}\n")] {
+            let saved = String::from_utf8(folder.body(&text).into_vec()).unwrap();
+            assert!(saved.lines().any(|line| line == link), "{saved}");
+        }
+        // A server may take nothing but ASCII: what is sent is ASCII, and whole where the letter is.
+        let memory = Transport::Memory(Mailbox::default());
+        let sent = |text: &str| String::from_utf8(memory.body(text).into_vec()).unwrap();
+        assert!(sent(&format!("Hello Ada,\n{link}\n")).lines().any(|line| line == link));
+        assert!(sent(&format!("Hello Zoë,\n{link}\n")).is_ascii());
     }
 }

@@ -1,4 +1,4 @@
-//! The request an operation comes from: its id, for the audit, and the key it may be repeated under.
+//! The request an operation comes from: its id and its client, for the audit, and the key it may be repeated under.
 //!
 //! Travels with the request's task and not through every signature, as a log line's span does. Outside a
 //! request (the demo, the console) there is none.
@@ -7,6 +7,7 @@ use std::cell::RefCell;
 use std::future::Future;
 
 use super::once::Once;
+use crate::auth::Peer;
 
 tokio::task_local! {
     static ORIGIN: Origin;
@@ -14,12 +15,23 @@ tokio::task_local! {
 
 struct Origin {
     request_id: String,
+    address: String,
     once: RefCell<Option<Once>>,
 }
 
-/// Runs the handling of a request.
-pub async fn of_request<T>(request_id: String, handling: impl Future<Output = T>) -> T {
-    ORIGIN.scope(Origin { request_id, once: RefCell::new(None) }, handling).await
+/// Runs the handling of a request from a client's address.
+pub async fn of_request<T>(request_id: String, address: String, handling: impl Future<Output = T>) -> T {
+    ORIGIN.scope(Origin { request_id, address, once: RefCell::new(None) }, handling).await
+}
+
+/// The client of the request under way; the console, without one.
+#[must_use]
+pub fn peer() -> Peer {
+    let of = |origin: &Origin| Peer {
+        address: origin.address.clone(),
+        request_id: Some(origin.request_id.clone()),
+    };
+    ORIGIN.try_with(of).unwrap_or_else(|_| Peer::console())
 }
 
 /// The id of the request under way, if there is one.

@@ -7,9 +7,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use crate::store::partitions;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
+use crate::store::{partitions, sign_in_attempt};
 
 /// Rows of one transaction at most.
 const MOST_ROWS: i64 = 2_000;
@@ -17,6 +17,9 @@ const MOST_ROWS: i64 = 2_000;
 const FEWEST_ROWS: i64 = 50;
 /// A transaction that took longer is followed by smaller ones: other writers wait meanwhile.
 const SLICE: Duration = Duration::from_millis(50);
+
+/// How long an account is known from an address without a sign-in from there.
+const KEEP_ADDRESSES_SECONDS: f64 = 90.0 * 86_400.0;
 
 /// What went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -37,6 +40,7 @@ pub struct Gone {
 
 /// Deletes what every organization's retention says, once. May be stopped at any moment, and goes on next time.
 pub async fn enforce(db: &Db, now: Timestamp) -> Result<Gone, SqlError> {
+    sign_in_attempt::forget_old(db, now.into(), now.plus_seconds(-KEEP_ADDRESSES_SECONDS).into()).await?;
     let horizons = retention::horizons(db, now).await?;
     let mut gone = Gone::default();
     for horizon in &horizons {

@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{once, stale_sign_up, take_organization};
+use super::{once, origin, stale_sign_up, take_organization};
 use crate::auth::link::Purpose;
 use crate::auth::{Action, Caller};
 use crate::clock;
@@ -24,8 +24,8 @@ use crate::sessions::End;
 use crate::store::outbox::{self, OutgoingMail};
 use crate::store::session::{self, HolderId};
 use crate::store::sql::is_conflict;
-use crate::store::system_user;
 pub use crate::store::system_user::{Filter, SORT_KEYS};
+use crate::store::{sign_in_attempt, system_user};
 
 /// Members of a system user that a client may send back but not change.
 const READ_ONLY: &[&str] =
@@ -56,7 +56,7 @@ pub async fn create_system_user(
         None => None,
     };
     let new = read_new(&mut body, caller.is_none())?;
-    let password_hash = context.auth.hash_password(new.password).await?;
+    let password_hash = context.auth.hash_password(&origin::peer().address, new.password).await?;
     let now = context.clock.now();
     let user = SystemUser {
         id: clock::new_id(),
@@ -158,7 +158,7 @@ pub async fn update_system_user(
     let scope = caller.system_users(&context.db, Action::WriteSystemUsers, named).await?;
     let (mut body, new_password) = take_password(body);
     let new_hash = match new_password {
-        Some(Ok(password)) => Some(Ok(context.auth.hash_password(password).await?)),
+        Some(Ok(password)) => Some(Ok(context.auth.hash_password(&origin::peer().address, password).await?)),
         Some(Err(problem)) => Some(Err(problem)),
         None => None,
     };
@@ -182,7 +182,7 @@ pub async fn update_system_user(
     system_user::update(tx.on(), &scope, &changed).await?;
     subject(Some(caller), &changed, now).updated(&mut tx, &current, &changed).await?;
     if current.status == SystemUserStatus::Locked && status == SystemUserStatus::Active {
-        session::forget_attempts(tx.on(), &system_user::attempts_key(&changed.email), now.into()).await?;
+        sign_in_attempt::forget(tx.on(), &system_user::attempts_key(&changed.email)).await?;
     }
     if let Some(hash) = &new_hash {
         system_user::set_password(tx.on(), id, hash, now.into()).await?;

@@ -26,8 +26,8 @@ use crate::domain::user::{User, UserIn, may_become};
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::sql::Tx;
-use crate::store::user;
 pub use crate::store::user::{Filter, SORT_KEYS};
+use crate::store::{sign_in_attempt, user};
 use crate::turns::Turn;
 
 /// Members of a user that a client may send back but not change.
@@ -295,7 +295,7 @@ impl Held {
         }
         if current.status == AccountStatus::Locked {
             let key = email_key(&current.said.email);
-            session::forget_attempts(self.tx.on(), &key, now.into()).await?;
+            sign_in_attempt::forget(self.tx.on(), &key).await?;
         }
         let waits_anew = current.status == AccountStatus::Disabled || is_new_address;
         if changed.status == AccountStatus::Invited && waits_anew {

@@ -8,6 +8,7 @@ use sqlx::Row;
 use sqlx::postgres::PgConnection;
 
 use super::open::{Location, OpenError, connect_postgres};
+use super::private;
 
 /// The key of PostgreSQL's advisory lock: "waypost" in ASCII.
 const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
@@ -56,7 +57,7 @@ pub(super) async fn try_acquire(location: &Location) -> Result<Option<ServerLock
 /// The lock of a data directory, until the file is dropped; `None` while another server has it.
 pub fn lock_directory(directory: &Path) -> Result<Option<File>, OpenError> {
     let failed = |error| OpenError::Directory(directory.to_owned(), error);
-    std::fs::create_dir_all(directory).map_err(failed)?;
+    private::make_directory(directory).map_err(failed)?;
     let file = File::create(directory.join("waypost.lock")).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),

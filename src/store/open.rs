@@ -10,6 +10,7 @@ use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
 
+use super::private;
 use super::sql::{Db, is_unavailable};
 use super::transfer::{has_moved, is_half};
 
@@ -18,6 +19,12 @@ static SQLITE_MIGRATIONS: Migrator = sqlx::migrate!("migrations/sqlite");
 
 /// The embedded database, in its data directory.
 pub(super) const SQLITE_FILE: &str = "waypost.sqlite";
+
+/// The file of the embedded store in a data directory.
+#[must_use]
+pub fn embedded_file(directory: &Path) -> PathBuf {
+    directory.join(SQLITE_FILE)
+}
 
 /// How long a connection waits for another's lock.
 const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
@@ -246,7 +253,7 @@ fn sqlite(directory: &Path) -> SqliteConnectOptions {
 }
 
 async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenError> {
-    std::fs::create_dir_all(directory).map_err(|error| OpenError::Directory(directory.to_owned(), error))?;
+    keep_private(directory).map_err(|error| OpenError::Directory(directory.to_owned(), error))?;
     let connect = sqlite(directory);
     let failed = |error| OpenError::Embedded(directory.to_owned(), error);
     let writing = SQLITE_WRITER.into_iter().fold(connect.clone(), |to, (name, value)| to.pragma(name, value));
@@ -254,6 +261,16 @@ async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenErro
     let read_only = connect.create_if_missing(false).read_only(true);
     let readers = connect_sqlite(&read_only, options.connections).await.map_err(failed)?;
     Ok(Db::Sqlite { writer, readers })
+}
+
+/// SQLite gives the files beside the database (`-wal`, `-shm`) the permissions that the database has.
+fn keep_private(directory: &Path) -> std::io::Result<()> {
+    private::make_directory(directory)?;
+    private::make_file(&directory.join(SQLITE_FILE))?;
+    for beside in ["-wal", "-shm"] {
+        private::close_to_others(&directory.join(format!("{SQLITE_FILE}{beside}")))?;
+    }
+    Ok(())
 }
 
 /// A pool with one connection open. At the first start the switch to WAL takes a lock for which SQLite

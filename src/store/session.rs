@@ -1,12 +1,9 @@
-//! Sessions: families of refresh tokens, and the count of failed sign-ins.
+//! Sessions: families of refresh tokens.
 
 use uuid::Uuid;
 
-use super::sql::{Db, On, Result};
+use super::sql::{On, Result};
 use super::time::Time;
-
-/// Failed sign-ins of one address before it has to wait.
-pub const FAILURES: i64 = 5;
 
 /// Who holds a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -65,15 +62,6 @@ impl Family {
     }
 }
 
-/// Failed sign-ins of an address in the present window.
-#[derive(Clone, Copy, sqlx::FromRow)]
-pub struct Attempts {
-    /// How many, this one included.
-    pub failures: i64,
-    /// When the window ends.
-    pub window_ends_at: Time,
-}
-
 /// Keeps a refresh token.
 pub async fn insert(on: On<'_>, token: &NewRefreshToken<'_>) -> Result<()> {
     let (account, system) = token.holder.columns();
@@ -125,14 +113,15 @@ pub async fn find(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
         .await
 }
 
-/// Ends a session: its refresh tokens, and with them its access tokens.
-pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<()> {
-    on.sql("update refresh_token set revoked_at = $2 where family_id = $1 and revoked_at is null")
+/// Ends a session: its refresh tokens, and with them its access tokens. `false` when it was over already.
+pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<bool> {
+    let revoked = on
+        .sql("update refresh_token set revoked_at = $2 where family_id = $1 and revoked_at is null")
         .bind(family)
         .bind(now)
         .run()
         .await?;
-    Ok(())
+    Ok(revoked > 0)
 }
 
 /// Ends every session of somebody.
@@ -157,33 +146,6 @@ pub async fn forget_ended(on: On<'_>, holder: HolderId, before: Time) -> Result<
         .bind(account)
         .bind(system)
         .bind(before)
-        .run()
-        .await?;
-    Ok(())
-}
-
-/// Counts a sign-in before its password is checked, so that guesses at once are counted too.
-pub async fn count_attempt(db: &Db, email_key: &str, now: Time, window_ends_at: Time) -> Result<Attempts> {
-    db.write()
-        .sql(
-            "insert into login_attempt (email_key, failures, window_ends_at) values ($1, 1, $3) \
-             on conflict (email_key) do update set \
-             failures = case when login_attempt.window_ends_at <= $2 then 1 else login_attempt.failures + 1 end, \
-             window_ends_at = case when login_attempt.window_ends_at <= $2 then $3 \
-             else login_attempt.window_ends_at end returning failures, window_ends_at",
-        )
-        .bind(email_key)
-        .bind(now)
-        .bind(window_ends_at)
-        .one()
-        .await
-}
-
-/// Forgets the attempts of an address that signed in, and of windows that are over.
-pub async fn forget_attempts(on: On<'_>, email_key: &str, now: Time) -> Result<()> {
-    on.sql("delete from login_attempt where email_key = $1 or window_ends_at <= $2")
-        .bind(email_key)
-        .bind(now)
         .run()
         .await?;
     Ok(())

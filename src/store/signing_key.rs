@@ -1,6 +1,6 @@
-//! The secrets that sign access tokens and cursors.
+//! The secrets that sign access tokens and cursors, as they are stored: in clear or wrapped.
 
-use super::sql::{Db, Result};
+use super::sql::{Db, On, Result};
 use super::time::Time;
 
 /// A secret and its name.
@@ -8,31 +8,64 @@ use super::time::Time;
 pub struct SigningKey {
     /// The name a token carries.
     pub kid: String,
-    /// 256 random bits.
+    /// 256 random bits, or those wrapped.
     pub secret: Vec<u8>,
+    /// Whether the secret is encrypted with a key that is not in the store.
+    pub wrapped: bool,
     /// When it was made; the newest one signs.
     pub created_at: Time,
+    /// Since when it signs nothing new; what it signed before is still good for a while.
+    pub retired_at: Option<Time>,
 }
 
-/// The name of the key made at the first start; two servers starting at once agree on it.
-const FIRST_KID: &str = "1";
+/// All keys, oldest first.
+pub async fn all(db: &Db) -> Result<Vec<SigningKey>> {
+    db.read()
+        .sql("select kid, secret, wrapped, created_at, retired_at from signing_key order by created_at, kid")
+        .all()
+        .await
+}
 
-/// The keys in force, after making the first one if there was none.
-pub async fn load_or_create(db: &Db, secret: [u8; 32], now: Time) -> Result<Vec<SigningKey>> {
-    let keys = load(db).await?;
-    if !keys.is_empty() {
-        return Ok(keys);
-    }
-    db.write()
-        .sql("insert into signing_key (kid, secret, created_at) values ($1, $2, $3) on conflict (kid) do nothing")
-        .bind(FIRST_KID)
-        .bind(&secret[..])
-        .bind(now)
+/// Keeps a key, unless there is one of its name.
+pub async fn insert(on: On<'_>, key: &SigningKey) -> Result<()> {
+    on.sql(
+        "insert into signing_key (kid, secret, wrapped, created_at) values ($1, $2, $3, $4) \
+         on conflict (kid) do nothing",
+    )
+    .bind(&key.kid)
+    .bind(&key.secret[..])
+    .bind(key.wrapped)
+    .bind(key.created_at)
+    .run()
+    .await?;
+    Ok(())
+}
+
+/// Puts a wrapped secret in the place of one in clear.
+pub async fn wrap(on: On<'_>, kid: &str, wrapped: &[u8]) -> Result<()> {
+    on.sql("update signing_key set secret = $2, wrapped = $3 where kid = $1")
+        .bind(kid)
+        .bind(wrapped)
+        .bind(true)
         .run()
         .await?;
-    load(db).await
+    Ok(())
 }
 
-async fn load(db: &Db) -> Result<Vec<SigningKey>> {
-    db.read().sql("select kid, secret, created_at from signing_key where retired_at is null").all().await
+/// Retires every key that is in force.
+pub async fn retire_all(on: On<'_>, now: Time) -> Result<()> {
+    on.sql("update signing_key set retired_at = $1 where retired_at is null").bind(now).run().await?;
+    Ok(())
+}
+
+/// Deletes every key.
+pub async fn delete_all(on: On<'_>) -> Result<()> {
+    on.sql("delete from signing_key").run().await?;
+    Ok(())
+}
+
+/// Deletes keys that were retired before an instant.
+pub async fn delete_retired(on: On<'_>, before: Time) -> Result<()> {
+    on.sql("delete from signing_key where retired_at < $1").bind(before).run().await?;
+    Ok(())
 }

@@ -130,10 +130,11 @@ impl Row {
     }
 }
 
-/// Five failures are `session::FAILURES`, the key is [`attempts_key`].
+/// The failures are those of `sign_in_attempt`, the key is [`attempts_key`].
 const SELECT: &str = "select id, organization_id, name, email, scopes, status, email_verified_at, last_login_at, \
-     created_at, updated_at, (select window_ends_at from login_attempt l \
-     where l.email_key = 'system:' || system_user.email_key and l.failures >= 5) as locked_until \
+     created_at, updated_at, (select max(l.window_ends_at) from login_attempt l \
+     where l.email_key = 'system:' || system_user.email_key \
+     and l.failures >= case when l.address = '' then 100 else 5 end) as locked_until \
      from system_user where deleted_at is null ";
 
 /// Makes a system user; a taken address is a conflict.
@@ -195,7 +196,8 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: T
         stmt = stmt
             .push(
                 " and case when status = 'active' and exists (select 1 from login_attempt l \
-                 where l.email_key = 'system:' || system_user.email_key and l.failures >= 5 \
+                 where l.email_key = 'system:' || system_user.email_key \
+                 and l.failures >= case when l.address = '' then 100 else 5 end \
                  and l.window_ends_at > ",
             )
             .push_bind(now)

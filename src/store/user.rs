@@ -5,7 +5,7 @@ use waypost_actors::model::Timestamp;
 
 use super::account::{self, NewAccount};
 use super::page::{Columns, paged};
-use super::session::FAILURES;
+use super::sign_in_attempt::{ALL_FAILURES, FAILURES};
 use super::sql::{Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::{AccountScope, Operator, OrgScope};
@@ -87,10 +87,12 @@ fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Tim
             " from (select a.id, a.organization_id, a.email, a.first_name, a.last_name, a.phone, a.role, \
              a.locale, a.timezone, a.last_login_at, a.created_at, a.updated_at, a.search_key, \
              case when a.status = 'active' and exists (select 1 from login_attempt l \
-             where l.email_key = a.email_key and l.failures >= ",
+             where l.email_key = a.email_key and l.failures >= case when l.address = '' then ",
         )
+        .push_bind(ALL_FAILURES)
+        .push(" else ")
         .push_bind(FAILURES)
-        .push(" and l.window_ends_at > ")
+        .push(" end and l.window_ends_at > ")
         .push_bind(now)
         .push(") then 'locked' else a.status end as status from account a) person where ");
     within(stmt, scope)

@@ -134,7 +134,8 @@ fn what_the_links_of_letters_do_is_remembered() {
 
         let (id, _) = app.system_user(&org.org_admin, &[]).await;
         let told = entries(&app, &org.org_admin, &format!("resource=systemUser&resourceId={id}")).await;
-        assert_eq!(told[0], ("verifyEmail".to_owned(), "anonymous".to_owned()));
+        assert_eq!(told[0], ("signIn".to_owned(), "system".to_owned()));
+        assert_eq!(told[1], ("verifyEmail".to_owned(), "anonymous".to_owned()));
         app
     });
 }

@@ -1,6 +1,8 @@
 //! The ways letters leave by themselves: over SMTP to a stub on loopback, and into a folder.
 
 use std::collections::VecDeque;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -205,18 +207,26 @@ fn a_letter_that_waits_when_the_server_stops_leaves_after_its_next_start() {
 fn without_a_mail_server_letters_are_files() {
     actix_rt::System::new().block_on(async {
         let directory = tempfile::tempdir().unwrap();
-        let app = App::start_with_post(|settings| settings.data_dir = directory.path().to_owned()).await;
+        let data = directory.path().join("data");
+        let app = App::start_with_post(|settings| settings.data_dir = data.clone()).await;
         sign_up(&app, "robot").await;
-        let folder = directory.path().join("mail");
+        let folder = data.join("mail");
         let letter = eventually(PATIENCE, || async {
             let entry = std::fs::read_dir(&folder).ok()?.next()?.ok()?;
             let is_letter = entry.path().extension().is_some_and(|kind| kind == "eml");
             let text = std::fs::read_to_string(entry.path()).ok()?;
-            is_letter.then_some(text)
+            is_letter.then_some((text, entry.path()))
         })
         .await;
+        let (letter, file) = letter;
         assert_eq!(header(&letter, "To"), "robot@example.org");
-        follow(&app, &letter).await;
+        // The link stands on a line of its own, whole: it works when it is copied out of the file.
+        let link = letter.lines().find(|line| line.contains("/verify/")).unwrap();
+        let token = link.strip_prefix(&format!("{}/verify/", app.url)).expect("nothing before the link");
+        app.post(&format!("/v1/system-users/verify-email/{token}"), "", json!(null)).await.ok(200);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&file), mode(&folder)), (0o600, 0o700), "only the server's user reads links");
+        assert_eq!(mode(&data), 0o700);
         app.stop().await;
     });
 }

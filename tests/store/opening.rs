@@ -1,8 +1,12 @@
 //! Opening and migrating, by several at once, and the refusal of a store that would not keep its word.
 
+use std::fs::{Permissions, set_permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
 use futures_util::future::{join_all, try_join_all};
-use waypost::store::open::{Location, OpenError, open, open_and_migrate};
-use waypost_test_support::{Engine, TestStore, for_each_engine, postgres};
+use waypost::store::open::{Location, OpenError, Options, open, open_and_migrate};
+use waypost_test_support::{Engine, TestStore, for_each_engine, postgres, run};
 
 for_each_engine!(
     eight_simultaneous_first_starts_succeed,
@@ -62,4 +66,33 @@ async fn a_store_that_is_not_there_is_an_error(store: TestStore) {
             assert!(matches!(open(&options).await, Err(OpenError::Directory(_, _))));
         }
     }
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata().expect("it is there").permissions().mode() & 0o777
+}
+
+#[test]
+fn the_embedded_store_is_its_owners_alone() {
+    run(Engine::Sqlite, async |_| {
+        let place = tempfile::tempdir().expect("a directory");
+        let directory = place.path().join("data");
+        let options = Options::new(Location::Embedded(directory.clone()));
+        let files =
+            ["waypost.sqlite", "waypost.sqlite-wal", "waypost.sqlite-shm"].map(|name| directory.join(name));
+        let db = open_and_migrate(&options).await.expect("opened");
+        assert_eq!(mode(&directory), 0o700);
+        assert_eq!(files.each_ref().map(|file| mode(file)), [0o600; 3]);
+        // As servers before made them, or as they came out of a backup.
+        for file in &files {
+            set_permissions(file, Permissions::from_mode(0o644)).expect("set");
+        }
+        let again = open_and_migrate(&options).await.expect("opened again");
+        assert_eq!(files.each_ref().map(|file| mode(file)), [0o600; 3]);
+        set_permissions(&files[0], Permissions::from_mode(0o640)).expect("set");
+        again.close().await;
+        open_and_migrate(&options).await.expect("opened").close().await;
+        assert_eq!(mode(&files[0]), 0o640, "whose group was let in keeps it");
+        db.close().await;
+    });
 }

@@ -185,7 +185,7 @@ fn what_is_in_use_or_not_empty_is_left_alone() {
         let used = sides.target_with(&["update writer set epoch = 1"]).await;
         assert!(sides.refused().await.contains("its table writer has rows"));
         execute(&used, &["update writer set epoch = 0"]).await;
-        execute(&used, &["insert into login_attempt values ('x', 1, now())"]).await;
+        execute(&used, &["insert into login_attempt values ('x', '', 1, now())"]).await;
         assert!(sides.refused().await.contains("its table login_attempt has rows"));
         execute(&used, &["delete from login_attempt"]).await;
         // None of the refusals left a mark.

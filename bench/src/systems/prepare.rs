@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
-use waypost::auth::Caller;
+use waypost::auth::{Caller, Peer};
 use waypost::context::Context;
 use waypost::mail::Mailbox;
 use waypost::ops::{geofence_import, organizations, system_users, vehicles};
@@ -43,8 +43,9 @@ impl Prepare<'_> {
             }
         };
         let auth = &self.context.auth;
-        let operator = auth.login(EMAIL, PASSWORD.to_owned()).await?.access_token;
-        let fleet = auth.login_system_user(PROGRAM, PASSWORD.to_owned()).await?.access_token;
+        let operator = auth.login(EMAIL, PASSWORD.to_owned(), &Peer::console()).await?.access_token;
+        let fleet =
+            auth.login_system_user(PROGRAM, PASSWORD.to_owned(), &Peer::console()).await?.access_token;
         Ok(Ready { address: address.to_owned(), operator, fleet, ..known })
     }
 

@@ -1,0 +1,142 @@
+//! The keys that sign access tokens and seal cursors: made at the first start, wrapped with a key from outside the
+//! store where there is one, and rotated while servers run.
+//!
+//! Refresh tokens are random and not signed: no change of keys signs anybody out.
+
+use std::path::PathBuf;
+
+use waypost_actors::model::Timestamp;
+
+use super::{access_token, locked};
+use crate::clock;
+use crate::config::{Secret, Settings};
+use crate::store::signing_key::{self, SigningKey};
+use crate::store::sql::{Db, SqlError};
+
+/// The name of the key made at the first start; two servers starting at once agree on it.
+const FIRST_KID: &str = "1";
+/// The shortest key to wrap with, in bytes.
+const SHORTEST_MASTER: usize = 32;
+/// How long a running server may take to notice a new key, in seconds, and to sign with the old one meanwhile.
+const NOTICED_WITHIN_SECONDS: f64 = 60.0;
+/// How long cursors of a retired key are good, in seconds: clients may come back with one after weeks.
+const CURSOR_SECONDS: f64 = 30.0 * 86_400.0;
+
+/// Why the signing keys cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// Both settings are there.
+    #[error("masterKey and masterKeyFile both name the key to wrap with: set one of them")]
+    Both,
+    /// The file cannot be read.
+    #[error("masterKeyFile {0} cannot be read")]
+    File(PathBuf, #[source] std::io::Error),
+    /// Too short to be a key.
+    #[error("masterKey has fewer than {SHORTEST_MASTER} characters: openssl rand -base64 32 makes one")]
+    Short,
+    /// What is in the store was wrapped with another key, or there is none now.
+    #[error(
+        "the signing keys in the store are wrapped with another key than masterKey or masterKeyFile gives. Set that \
+         one, or, if it is lost, make new ones: waypost keys rotate --at-once"
+    )]
+    Wrapped,
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] SqlError),
+}
+
+/// The key that the signing keys are wrapped with, from outside the store; none wraps nothing.
+#[derive(Clone, Debug)]
+pub struct MasterKey(Option<Secret>);
+
+impl MasterKey {
+    /// As the settings give it.
+    pub fn of(settings: &Settings) -> Result<Self, KeyError> {
+        let text = match (&settings.master_key, &settings.master_key_file) {
+            (None, None) => return Ok(Self(None)),
+            (Some(_), Some(_)) => return Err(KeyError::Both),
+            (Some(key), None) => key.reveal().to_owned(),
+            (None, Some(file)) => {
+                std::fs::read_to_string(file).map_err(|error| KeyError::File(file.clone(), error))?
+            }
+        };
+        let text = text.trim();
+        if text.len() < SHORTEST_MASTER {
+            return Err(KeyError::Short);
+        }
+        Ok(Self(Some(Secret::new(text.to_owned()))))
+    }
+
+    fn new_key(&self, kid: String, now: Timestamp) -> SigningKey {
+        let secret: [u8; 32] = clock::random_bytes();
+        let key = SigningKey {
+            kid,
+            secret: secret.to_vec(),
+            wrapped: false,
+            created_at: now.into(),
+            retired_at: None,
+        };
+        self.wrapped(&key).unwrap_or(key)
+    }
+
+    /// A key in clear, wrapped.
+    fn wrapped(&self, key: &SigningKey) -> Option<SigningKey> {
+        let master = self.0.as_ref().filter(|_| !key.wrapped)?;
+        let secret = locked::lock(master.reveal(), &key.secret);
+        Some(SigningKey { secret, wrapped: true, ..key.clone() })
+    }
+
+    /// A key as it works.
+    fn opened(&self, key: SigningKey) -> Result<SigningKey, KeyError> {
+        if !key.wrapped {
+            return Ok(key);
+        }
+        let master = self.0.as_ref().ok_or(KeyError::Wrapped)?;
+        let secret = locked::unlock(master.reveal(), &key.secret).ok_or(KeyError::Wrapped)?;
+        Ok(SigningKey { secret, wrapped: false, ..key })
+    }
+}
+
+/// The keys of a store as they work, made at the first start. Those in clear are wrapped if there is something to
+/// wrap them with.
+pub(super) async fn start(db: &Db, master: &MasterKey, now: Timestamp) -> Result<Vec<SigningKey>, KeyError> {
+    let mut keys = signing_key::all(db).await?;
+    if keys.is_empty() {
+        signing_key::insert(db.write(), &master.new_key(FIRST_KID.to_owned(), now)).await?;
+        keys = signing_key::all(db).await?;
+    }
+    for wrapped in keys.iter().filter_map(|key| master.wrapped(key)) {
+        signing_key::wrap(db.write(), &wrapped.kid, &wrapped.secret).await?;
+        tracing::info!(
+            "a signing key was in clear and is wrapped now; backups from before have it: waypost keys rotate"
+        );
+    }
+    keys.into_iter().map(|key| master.opened(key)).collect()
+}
+
+/// The keys of a store as they work now.
+pub(super) async fn load(db: &Db, master: &MasterKey) -> Result<Vec<SigningKey>, KeyError> {
+    signing_key::all(db).await?.into_iter().map(|key| master.opened(key)).collect()
+}
+
+/// Makes a new key, which signs from when the servers notice it, and retires those before: what they signed is good
+/// until it ends by itself. `at_once`: it is good no more, and clients refresh their tokens.
+pub async fn rotate(db: &Db, master: &MasterKey, now: Timestamp, at_once: bool) -> Result<(), KeyError> {
+    let key = master.new_key(clock::new_id().to_string(), now);
+    let mut tx = db.begin().await?;
+    if at_once {
+        signing_key::delete_all(tx.on()).await?;
+    } else {
+        signing_key::retire_all(tx.on(), now.into()).await?;
+        signing_key::delete_retired(tx.on(), now.plus_seconds(-CURSOR_SECONDS).into()).await?;
+    }
+    signing_key::insert(tx.on(), &key).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// Until when access tokens that a key signed are good; for ever while it is in force.
+pub(super) fn tokens_good_until(key: &SigningKey) -> Option<Timestamp> {
+    let lifetime = access_token::LIFETIME_SECONDS as f64;
+    key.retired_at.map(|retired| Timestamp::from(retired).plus_seconds(lifetime + NOTICED_WITHIN_SECONDS))
+}

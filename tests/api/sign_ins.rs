@@ -1,0 +1,99 @@
+//! Failed sign-ins: who has to wait, who never has to, and what the audit remembers of it.
+
+use serde_json::{Value, json};
+use waypost::config::Secret;
+use waypost::store::sign_in_attempt::{self, ALL, ALL_FAILURES};
+
+use crate::harness::{App, PASSWORD, ROOT, Said, on_each_engine, text};
+
+async fn login_from(app: &App, address: &str, password: &str) -> Said {
+    let headers = [("content-type", "application/json"), ("x-forwarded-for", address)];
+    let body = json!({ "email": ROOT, "password": password }).to_string();
+    app.send("POST", "/v1/auth/login", &headers, body).await
+}
+
+#[test]
+fn others_failures_keep_nobody_out() {
+    actix_rt::System::new().block_on(async {
+        let app = App::start_with(|settings| {
+            settings.admin_email = Some(ROOT.into());
+            settings.admin_password = Some(Secret::new(PASSWORD.into()));
+            settings.client_address_header = Some("X-Forwarded-For".into());
+        })
+        .await;
+        let (owner, stranger) = ("192.0.2.1", "198.51.100.1");
+        login_from(&app, owner, PASSWORD).await.ok(200);
+        for _ in 0..5 {
+            login_from(&app, stranger, "wrong").await.problem(401, "invalidCredentials");
+        }
+        login_from(&app, stranger, PASSWORD).await.problem(429, "tooManyAttempts");
+        login_from(&app, owner, PASSWORD).await.ok(200);
+        login_from(&app, "192.0.2.2", PASSWORD).await.ok(200);
+
+        // Guesses from everywhere: whom the account does not know has to wait, and only they.
+        let now = app.context.clock.now();
+        for _ in 0..ALL_FAILURES {
+            let ends_at = now.plus_seconds(900.0).into();
+            sign_in_attempt::count(&app.context.db, ROOT, ALL, now.into(), ends_at).await.unwrap();
+        }
+        login_from(&app, "203.0.113.1", PASSWORD).await.problem(429, "tooManyAttempts");
+        login_from(&app, owner, PASSWORD).await.ok(200);
+        app.pass(901);
+        login_from(&app, "203.0.113.1", PASSWORD).await.ok(200);
+        app.stop().await;
+    });
+}
+
+#[test]
+fn an_account_remembers_its_newest_addresses() {
+    on_each_engine(async |app| {
+        let (now, db) = (app.context.clock.now(), &app.context.db);
+        for index in 0..25 {
+            let mut tx = db.begin().await.unwrap();
+            let at = now.plus_seconds(f64::from(index)).into();
+            sign_in_attempt::succeeded(&mut tx, "ada", &format!("192.0.2.{index}"), at).await.unwrap();
+            tx.commit().await.unwrap();
+        }
+        let known = async |address: &str| sign_in_attempt::is_known(db, "ada", address).await.unwrap();
+        assert!(!known("192.0.2.4").await && known("192.0.2.5").await && known("192.0.2.24").await);
+        let later = now.plus_seconds(10.0).into();
+        sign_in_attempt::forget_old(db, later, later).await.unwrap();
+        assert!(!known("192.0.2.9").await && known("192.0.2.10").await);
+        app
+    });
+}
+
+#[test]
+fn what_becomes_of_sessions_is_audited_with_the_clients_address() {
+    on_each_engine(async |app| {
+        let org = app.org("careful").await;
+        let (id, token) = app.system_user(&org.org_admin, &["vehicles:read"]).await;
+        let email = text(&app.get("/v1/auth/me", &token).await.ok(200)["email"]);
+        let login = async |password: &str| {
+            app.post("/v1/system-users/login", "", json!({ "email": email, "password": password })).await
+        };
+        let refresh_token = text(&login(PASSWORD).await.ok(200)["refreshToken"]);
+        let refresh = json!({ "refreshToken": refresh_token });
+        app.post("/v1/auth/refresh", "", refresh.clone()).await.ok(200);
+        app.post("/v1/auth/refresh", "", refresh.clone()).await.problem(401, "invalidToken");
+        app.post("/v1/auth/refresh", "", refresh).await.problem(401, "invalidToken");
+        let leaving = json!({ "refreshToken": login(PASSWORD).await.ok(200)["refreshToken"] });
+        app.post("/v1/auth/logout", "", leaving.clone()).await.ok(204);
+        app.post("/v1/auth/logout", "", leaving).await.ok(204);
+        for _ in 0..5 {
+            login("wrong").await.problem(401, "invalidCredentials");
+        }
+        for _ in 0..3 {
+            login(PASSWORD).await.problem(429, "tooManyAttempts");
+        }
+        let said = app.get(&format!("/v1/audit?resourceId={id}"), &org.org_admin).await.ok(200);
+        let entries = said["data"].as_array().unwrap();
+        let told: Vec<&str> = entries.iter().rev().filter_map(|entry| entry["action"].as_str()).collect();
+        let first = ["create", "verifyEmail", "signIn", "signIn", "reuseToken", "signIn", "signOut"];
+        assert_eq!(told[..7], first);
+        assert_eq!(told[7..], [["signInFailed"; 5].as_slice(), &["signInRefused"]].concat());
+        let address = |entry: &Value| entry["after"]["clientAddress"].clone();
+        assert!(entries[..10].iter().all(|entry| address(entry) == "127.0.0.1"), "{entries:#?}");
+        app
+    });
+}
