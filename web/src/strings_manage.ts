@@ -311,6 +311,8 @@ export const manage = {
     actions: {
       create: "made", update: "changed", delete: "deleted", rotateToken: "gave a new token to", lock: "locked", unlock: "unlocked",
       assign: "assigned", unassign: "unassigned", invite: "invited", acceptInvite: "accepted the invitation of", resetPassword: "reset the password of", verifyEmail: "verified the address of",
+      signIn: "signed in as", signInFailed: "tried a wrong password of", signInRefused: "tried too many passwords of", signOut: "signed out",
+      reuseToken: "used an old refresh token of",
     },
     resources: {
       organization: "the organization", vehicle: "vehicle", tracker: "tracker", geofence: "fence", driver: "driver", user: "user",

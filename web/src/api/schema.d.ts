@@ -1714,7 +1714,7 @@ export interface components {
          * @description What was done.
          * @enum {string}
          */
-        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail";
+        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
         /** @description A change, as it is remembered. */
         readonly AuditEntry: {
             /** @description What was done. */
