@@ -3,8 +3,10 @@
 //! Knows no protocol: a socket waits for its [`End`], whoever wants it gone says why.
 
 mod fleet;
+mod tracker;
 
 pub use fleet::{Changes, FleetSession};
+pub use tracker::TrackerSession;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +14,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, TrackerId};
+use waypost_actors::model::OrganizationId;
+
+use crate::domain::tracker::TrackerConfig;
 
 /// Why a socket ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,29 +31,24 @@ pub enum End {
     Restarting,
 }
 
+/// What an open socket is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It must end.
+    End(End),
+    /// Its tracker is to do this from now on.
+    Config(TrackerConfig),
+}
+
 /// The open sockets.
 #[derive(Clone)]
 pub struct Sessions {
-    trackers: Arc<Mutex<HashMap<TrackerId, Tracker>>>,
+    trackers: tracker::Trackers,
     watchers: Arc<Mutex<Watchers>>,
     fleets: fleet::Fleets,
     all: Arc<watch::Sender<Option<End>>>,
     /// How often a right was taken, or what trackers report for was changed.
     revoked: Arc<AtomicU64>,
-}
-
-#[derive(Default)]
-struct Tracker {
-    socket: Option<TrackerSocket>,
-    opened: u64,
-    /// The newest acknowledged `seq` of the boot the tracker declared last.
-    boot: Option<(String, i64)>,
-}
-
-struct TrackerSocket {
-    number: u64,
-    organization: OrganizationId,
-    ending: watch::Sender<Option<End>>,
 }
 
 /// The sockets of those who watch, by the order of opening.
@@ -87,15 +86,6 @@ pub struct WatcherSession {
     pub ending: watch::Receiver<Option<End>>,
 }
 
-/// A tracker's socket among the open ones, until dropped.
-pub struct TrackerSession {
-    sessions: Sessions,
-    tracker: TrackerId,
-    number: u64,
-    ending: watch::Receiver<Option<End>>,
-    stopping: watch::Receiver<Option<End>>,
-}
-
 impl Default for Sessions {
     fn default() -> Self {
         Self {
@@ -109,21 +99,6 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// Opens a tracker's socket; one that was open before is told that it was replaced.
-    #[must_use]
-    pub fn open(&self, tracker: TrackerId, organization: OrganizationId) -> TrackerSession {
-        let (sender, ending) = watch::channel(None);
-        let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = trackers.entry(tracker).or_default();
-        entry.opened += 1;
-        let number = entry.opened;
-        let socket = TrackerSocket { number, organization, ending: sender };
-        if let Some(before) = entry.socket.replace(socket) {
-            before.ending.send_replace(Some(End::Replaced));
-        }
-        TrackerSession { sessions: self.clone(), tracker, number, ending, stopping: self.all.subscribe() }
-    }
-
     /// How often somebody's right to a socket changed so far. A socket that is opened by what was looked up
     /// at one count must be looked up again if there is another count once it is open: before that, whoever
     /// took the right found no socket to end.
@@ -135,15 +110,6 @@ impl Sessions {
     /// A right is taken, and committed. Before any look at who is open: who opens meanwhile sees the count.
     fn revoke(&self) {
         self.revoked.fetch_add(1, Ordering::AcqRel);
-    }
-
-    /// Ends a tracker's socket, if it has one.
-    pub fn end(&self, tracker: TrackerId, why: End) {
-        self.revoke();
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
-            socket.ending.send_replace(Some(why));
-        }
     }
 
     /// Opens the socket of somebody who watches. Whoever changed what they may do before this found no
@@ -181,11 +147,7 @@ impl Sessions {
     /// Ends the sockets of an organization: its trackers', its users' and its system users'.
     pub fn end_organization(&self, organization: OrganizationId, why: End) {
         self.end_watchers(why, |watcher| watcher.organization == Some(organization));
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
-        for socket in sockets.filter(|socket| socket.organization == organization) {
-            socket.ending.send_replace(Some(why));
-        }
+        self.end_trackers(organization, why);
     }
 
     /// Ends every socket.
@@ -205,8 +167,7 @@ impl Sessions {
     /// How many are open.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        let trackers = trackers.values().filter(|entry| entry.socket.is_some()).count();
+        let trackers = self.count_trackers();
         let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
         let fleets = watchers.open.values().filter(|watcher| watcher.is_fleet).count();
         Counts { trackers, fleets, dispatchers: watchers.open.len() - fleets }
@@ -228,11 +189,11 @@ pub enum Place {
 }
 
 impl Place {
-    /// Waits until the socket must end.
-    pub async fn ended(&mut self) -> End {
+    /// Waits until there is something to tell the socket.
+    pub async fn news(&mut self) -> News {
         match self {
-            Self::Tracker(session) => session.ended().await,
-            Self::Fleet(session) => session.ended().await,
+            Self::Tracker(session) => session.news().await,
+            Self::Fleet(session) => News::End(session.ended().await),
         }
     }
 
@@ -254,36 +215,6 @@ impl Place {
     }
 }
 
-impl TrackerSession {
-    /// Waits until the socket must end.
-    pub async fn ended(&mut self) -> End {
-        let why = |end: &Option<End>| end.is_some();
-        tokio::select! {
-            Ok(end) = self.ending.wait_for(why) => end.unwrap_or(End::Replaced),
-            Ok(end) = self.stopping.wait_for(why) => end.unwrap_or(End::Restarting),
-            else => End::Restarting,
-        }
-    }
-
-    /// The newest acknowledged `seq` of a boot, as far as this process remembers.
-    #[must_use]
-    pub fn acked(&self, boot: &str) -> Option<i64> {
-        let trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = trackers.get(&self.tracker).and_then(|entry| entry.boot.as_ref());
-        known.filter(|(known, _)| known == boot).map(|(_, seq)| *seq)
-    }
-
-    /// Remembers the newest acknowledged `seq` of a boot.
-    pub fn remember(&self, boot: &str, seq: i64) {
-        let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        let entry = trackers.entry(self.tracker).or_default();
-        match &mut entry.boot {
-            Some((known, acked)) if known == boot => *acked = seq.max(*acked),
-            other => *other = Some((boot.to_owned(), seq)),
-        }
-    }
-}
-
 impl Drop for WatcherSession {
     fn drop(&mut self) {
         let mut watchers = self.sessions.watchers.lock().unwrap_or_else(PoisonError::into_inner);
@@ -291,53 +222,16 @@ impl Drop for WatcherSession {
     }
 }
 
-impl Drop for TrackerSession {
-    fn drop(&mut self) {
-        let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(entry) = trackers.get_mut(&self.tracker) {
-            if entry.socket.as_ref().is_some_and(|socket| socket.number == self.number) {
-                entry.socket = None;
-            }
-            // A tracker that never named its boot leaves nothing behind.
-            if entry.socket.is_none() && entry.boot.is_none() {
-                trackers.remove(&self.tracker);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
+    use waypost_actors::model::TrackerId;
 
     use super::*;
 
     const TRACKER: TrackerId = TrackerId(Uuid::nil());
     const FLEET: OrganizationId = OrganizationId(Uuid::nil());
     const OTHER: OrganizationId = OrganizationId(Uuid::max());
-
-    #[test]
-    fn the_second_socket_of_a_tracker_replaces_the_first() {
-        let sessions = Sessions::default();
-        let mut first = sessions.open(TRACKER, FLEET);
-        let mut second = sessions.open(TRACKER, FLEET);
-        assert_eq!(first.ended().now_or_never(), Some(End::Replaced));
-        drop(first);
-        assert_eq!(second.ended().now_or_never(), None);
-        sessions.end(TRACKER, End::Credential);
-        assert_eq!(second.ended().now_or_never(), Some(End::Credential));
-    }
-
-    #[test]
-    fn acknowledged_numbers_belong_to_a_boot() {
-        let sessions = Sessions::default();
-        let session = sessions.open(TRACKER, FLEET);
-        session.remember("a", 7);
-        session.remember("a", 5);
-        assert_eq!((session.acked("a"), session.acked("b")), (Some(7), None));
-        drop(session);
-        assert_eq!(sessions.open(TRACKER, FLEET).acked("a"), Some(7));
-    }
 
     #[test]
     fn whoever_opens_while_a_right_is_taken_sees_it_by_the_count() {
@@ -347,7 +241,8 @@ mod tests {
         assert_eq!(sessions.revocations(), looked_up_at);
         drop(open);
         let mut count = looked_up_at;
-        let taken: [&dyn Fn(); 5] = [
+        let taken: [&dyn Fn(); 6] = [
+            &|| sessions.configure(TRACKER, TrackerConfig::default()),
             &|| sessions.end(TRACKER, End::Credential),
             &|| sessions.end_of(Uuid::nil(), End::Credential),
             &|| sessions.end_session(Uuid::nil(), End::Credential),
@@ -366,8 +261,9 @@ mod tests {
         let sessions = Sessions::default();
         let mut session = sessions.open(TRACKER, FLEET);
         sessions.end_all();
-        assert_eq!(session.ended().now_or_never(), Some(End::Restarting));
-        assert_eq!(sessions.open(TRACKER, FLEET).ended().now_or_never(), Some(End::Restarting));
+        let restarting = Some(News::End(End::Restarting));
+        assert_eq!(session.news().now_or_never(), restarting);
+        assert_eq!(sessions.open(TRACKER, FLEET).news().now_or_never(), restarting);
     }
 
     #[test]
@@ -379,7 +275,7 @@ mod tests {
         let watching = watching.map(|(who, organization)| sessions.watch(who, Uuid::nil(), organization));
         let told = || watching.each_ref().map(|session| *session.ending.borrow());
         sessions.end_organization(FLEET, End::Disabled);
-        assert_eq!(tracker.ended().now_or_never(), Some(End::Disabled));
+        assert_eq!(tracker.news().now_or_never(), Some(News::End(End::Disabled)));
         assert_eq!(told(), [Some(End::Disabled), None, None]);
         sessions.end_of(bert, End::Credential);
         assert_eq!(told()[1..], [Some(End::Credential), Some(End::Credential)]);

@@ -13,7 +13,7 @@ use crate::fuel::FuelRecord;
 use crate::model::{Event, GeofenceId, OrganizationId, VehicleId, VisitId};
 pub use crate::sighting::{Glance, Lookout, Sighting};
 use crate::tracking::VehicleState;
-use crate::view::HeldFence;
+use crate::view::{HeldFence, LiveFuel};
 
 /// Whose vehicles a watcher sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,6 +159,13 @@ impl VehicleUpdate {
         );
         let (sighting, order, encoded) = (None, 0, OnceLock::new());
         Self { vehicle_id, organization_id, state, entered, left, sighting, order, encoded }
+    }
+
+    /// Whether a watcher who knows the state before would see no difference, fences aside.
+    pub(crate) fn looks_like(&self, before: &VehicleState) -> bool {
+        let shown =
+            |state: &VehicleState| (state.last, state.trail.motion, LiveFuel::of(self.vehicle_id, state));
+        shown(&self.state) == shown(before)
     }
 
     /// Whether it went into a fence or out of one.

@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 
+use waypost_actors::model::{Timestamp, TrackerId};
+
 use super::scope::OrgScope;
 use super::tracker::{self, TrackerCredential};
-use crate::domain::tracker::TrackerStatus;
+use crate::domain::tracker::{TrackerConfig, TrackerStatus};
 use crate::sessions::Changes;
 use crate::store::sql::{Db, SqlError};
 use crate::store::tracker as store;
@@ -18,7 +20,7 @@ pub enum Reports {
     /// A tracker's own.
     Own(TrackerCredential),
     /// Those of every tracker of an organization.
-    Fleet(Fleet),
+    Fleet(Box<Fleet>),
 }
 
 /// The trackers of an organization, by their names.
@@ -29,6 +31,21 @@ pub struct Fleet {
     changes: Changes,
     /// The count of changes as of which `known` is true.
     as_of: u64,
+    /// What trackers were told to do; `None` while nobody wants to know.
+    told: Option<HashMap<TrackerId, TrackerConfig>>,
+    /// What they have to be told.
+    to_tell: Vec<Configured>,
+}
+
+/// What a tracker of a fleet is to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Configured {
+    /// Which.
+    pub tracker_id: TrackerId,
+    /// Its own id.
+    pub unique_id: String,
+    /// What it is to do.
+    pub config: TrackerConfig,
 }
 
 /// What a name stands for.
@@ -47,11 +64,26 @@ impl Fleet {
     #[must_use]
     pub fn new(db: Db, scope: OrgScope, changes: Changes) -> Self {
         let as_of = changes.count();
-        Self { db, scope, known: HashMap::new(), changes, as_of }
+        Self { db, scope, known: HashMap::new(), changes, as_of, told: None, to_tell: Vec::new() }
+    }
+
+    /// From now on each tracker is to be told what to do: with its next name that is learnt, and after each change.
+    pub fn tell_configs(&mut self) {
+        self.known.clear();
+        self.told = Some(HashMap::new());
+    }
+
+    /// What trackers have to be told since the last call.
+    pub fn take_configs(&mut self) -> Vec<Configured> {
+        std::mem::take(&mut self.to_tell)
     }
 
     /// Looks up those of some names that are not known, in one query.
-    pub async fn learn<'n>(&mut self, names: impl Iterator<Item = &'n str>) -> Result<(), SqlError> {
+    pub async fn learn<'n>(
+        &mut self,
+        names: impl Iterator<Item = &'n str>,
+        now: Timestamp,
+    ) -> Result<(), SqlError> {
         // Counted before the look: whoever changes a tracker after it counts on.
         let count = self.changes.count();
         if count != self.as_of || self.known.len() > MOST_NAMES {
@@ -69,6 +101,16 @@ impl Fleet {
         for name in unknown {
             let own = |tracker: &&TrackerCredential| tracker.is_called(name);
             self.known.insert(name.to_owned(), found.iter().find(own).cloned());
+        }
+        let Some(told) = &mut self.told else { return Ok(()) };
+        if told.len() > MOST_NAMES {
+            told.clear();
+        }
+        for tracker in found {
+            let (tracker_id, config) = (tracker.tracker_id, tracker.config_at(now));
+            if told.insert(tracker_id, config) != Some(config) {
+                self.to_tell.push(Configured { tracker_id, unique_id: tracker.unique_id, config });
+            }
         }
         Ok(())
     }

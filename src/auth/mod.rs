@@ -31,7 +31,7 @@ pub use accounts::{forgotten_organization, linked_organization, new_organization
 pub use caller::{Caller, Grant};
 pub use entry::Peer;
 pub use error::AuthError;
-pub use fleet::{Fleet, Named, Reports};
+pub use fleet::{Configured, Fleet, Named, Reports};
 pub use keys::{KeyError, MasterKey};
 pub use password::Hasher;
 pub use permission::{Action, Program};

@@ -4,7 +4,7 @@ use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
 use super::secret;
-use crate::domain::tracker::TrackerStatus;
+use crate::domain::tracker::{TrackerConfig, TrackerStatus};
 use crate::store::sql::{Db, SqlError};
 use crate::store::tracker::{self, CredentialRow};
 
@@ -48,6 +48,8 @@ pub struct Installation {
     pub from: Option<Timestamp>,
     /// Before this instant; `None` = still.
     pub to: Option<Timestamp>,
+    /// What the vehicle's trackers are told.
+    pub config: TrackerConfig,
 }
 
 impl TrackerCredential {
@@ -60,10 +62,19 @@ impl TrackerCredential {
     /// The vehicle in which the tracker was installed at an instant.
     #[must_use]
     pub fn vehicle_at(&self, recorded_at: Timestamp) -> Option<VehicleId> {
-        let covers = |i: &&Installation| {
-            i.from.is_none_or(|from| from <= recorded_at) && i.to.is_none_or(|to| recorded_at < to)
-        };
-        self.installations.iter().rev().find(covers).map(|i| i.vehicle_id)
+        self.installation_at(recorded_at).map(|i| i.vehicle_id)
+    }
+
+    /// What the tracker is told to do at an instant: what its vehicle says, if it sits in one.
+    #[must_use]
+    pub fn config_at(&self, now: Timestamp) -> TrackerConfig {
+        self.installation_at(now).map(|i| i.config).unwrap_or_default()
+    }
+
+    fn installation_at(&self, at: Timestamp) -> Option<&Installation> {
+        let covers =
+            |i: &&Installation| i.from.is_none_or(|from| from <= at) && i.to.is_none_or(|to| at < to);
+        self.installations.iter().rev().find(covers)
     }
 }
 
@@ -102,5 +113,6 @@ fn installation(row: &CredentialRow) -> Option<Installation> {
         vehicle_id: VehicleId(row.vehicle_id?),
         from: row.installed_from.map(Timestamp::from),
         to: row.installed_to.map(Timestamp::from),
+        config: row.tracking.as_ref().map(|tracking| tracking.config()).unwrap_or_default(),
     })
 }

@@ -23,6 +23,23 @@ words!(
     }
 );
 
+/// How often a tracker should report: what its vehicle says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrackerConfig {
+    /// In motion, seconds.
+    pub interval_seconds: u32,
+    /// At rest, seconds.
+    pub stopped_interval_seconds: u32,
+}
+
+impl Default for TrackerConfig {
+    /// That of a vehicle of which nothing else was said.
+    fn default() -> Self {
+        Self { interval_seconds: 10, stopped_interval_seconds: 300 }
+    }
+}
+
 /// A stay of a tracker in a vehicle. A fix belongs to the vehicle in which its tracker sat when
 /// the fix was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]

@@ -8,6 +8,7 @@ use waypost_actors::model::{Calibration, OrganizationId, Timestamp, TrackerId, V
 use super::field::FieldError;
 use super::fold::{compact, folded};
 use super::members::{Members, country, id, matching, number, one_of, text, whole};
+use super::tracker::TrackerConfig;
 use super::vehicle_fuel::read_fuel;
 pub use super::vehicle_fuel::{FuelKind, VehicleFuel};
 use super::words::words;
@@ -106,6 +107,18 @@ pub struct Tracking {
     pub overspeed_kmh: Option<f64>,
 }
 
+impl Tracking {
+    /// What its trackers are told.
+    #[must_use]
+    pub fn config(&self) -> TrackerConfig {
+        let seconds = |seconds: i64| u32::try_from(seconds).unwrap_or(u32::MAX);
+        TrackerConfig {
+            interval_seconds: seconds(self.interval_seconds),
+            stopped_interval_seconds: seconds(self.stopped_interval_seconds),
+        }
+    }
+}
+
 /// What may be said of a vehicle.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -192,7 +205,7 @@ impl Vehicle {
 
 impl Default for VehicleIn {
     fn default() -> Self {
-        let limits = VehicleLimits::default();
+        let (limits, config) = (VehicleLimits::default(), TrackerConfig::default());
         Self {
             name: String::new(),
             plate: None,
@@ -206,8 +219,8 @@ impl Default for VehicleIn {
             fuel: VehicleFuel::default(),
             tracking: Tracking {
                 tracker_id: None,
-                interval_seconds: 10,
-                stopped_interval_seconds: 300,
+                interval_seconds: config.interval_seconds.into(),
+                stopped_interval_seconds: config.stopped_interval_seconds.into(),
                 max_speed_kmh: limits.max_speed_kmh,
                 max_accuracy_meters: limits.max_accuracy_meters,
                 overspeed_kmh: None,

@@ -155,7 +155,7 @@ impl Reporting {
             Self::Tracker(tracker) => Reports::Own(tracker),
             Self::Fleet(_, scope) => {
                 let changes = context.sessions.tracker_changes(scope.organization_id());
-                Reports::Fleet(Fleet::new(context.db.clone(), scope, changes))
+                Reports::Fleet(Box::new(Fleet::new(context.db.clone(), scope, changes)))
             }
         }
     }

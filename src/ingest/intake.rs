@@ -11,7 +11,8 @@ use waypost_actors::report::{Pending, Reporter, Settled};
 use waypost_actors::tracking;
 
 use super::decode::{BadItem, Item};
-use crate::auth::{Named, Reports, TrackerCredential};
+use crate::auth::{Configured, Named, Reports, TrackerCredential};
+use crate::domain::tracker::TrackerConfig;
 
 /// An item that was refused. Its batch went on without it; sending it again changes nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -89,6 +90,30 @@ impl Intake {
         Self { reporter: self.reporter.for_long(), ..self }
     }
 
+    /// What the connection's own tracker is to do; a fleet's are told by [`Intake::take_configs`].
+    #[must_use]
+    pub fn config(&self, now: Timestamp) -> Option<TrackerConfig> {
+        match &self.reports {
+            Reports::Own(own) => Some(own.config_at(now)),
+            Reports::Fleet(_) => None,
+        }
+    }
+
+    /// From now on a fleet's trackers are to be told what to do.
+    pub fn tell_configs(&mut self) {
+        if let Reports::Fleet(fleet) = &mut self.reports {
+            fleet.tell_configs();
+        }
+    }
+
+    /// What trackers of a fleet have to be told by now: those of which items were taken.
+    pub fn take_configs(&mut self) -> Vec<Configured> {
+        match &mut self.reports {
+            Reports::Own(_) => Vec::new(),
+            Reports::Fleet(fleet) => fleet.take_configs(),
+        }
+    }
+
     /// Hands the items to their vehicles, in order. Waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
         self.learn(&items).await?;
@@ -136,7 +161,7 @@ impl Intake {
     async fn learn(&mut self, items: &[Result<Item<'_>, BadItem>]) -> Result<(), LiveError> {
         let Reports::Fleet(fleet) = &mut self.reports else { return Ok(()) };
         let names = items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref());
-        fleet.learn(names).await.map_err(|error| {
+        fleet.learn(names, self.live.now()).await.map_err(|error| {
             tracing::warn!(%error, "trackers cannot be looked up");
             LiveError::Unavailable
         })

@@ -1,9 +1,10 @@
 //! The words of the tracker socket (`waypost.tracker.v1`): JSON text frames, both ways.
 
 use serde::Serialize;
-use waypost_actors::model::Timestamp;
+use waypost_actors::model::{Timestamp, TrackerId};
 
 use super::intake::Rejected;
+use crate::domain::tracker::TrackerConfig;
 
 /// The subprotocol.
 pub const SUBPROTOCOL: &str = "waypost.tracker.v1";
@@ -77,10 +78,23 @@ pub enum Say<'a> {
         server_time: Timestamp,
         /// The newest acknowledged `seq` of this boot that the server remembers.
         acked_seq: Option<i64>,
-        /// What the tracker should do.
-        config: Config,
+        /// What the tracker should do; a system user is told it of each tracker by itself.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        config: Option<TrackerConfig>,
         /// What the server takes.
         limits: Limits,
+    },
+    /// What a tracker should do from now on.
+    Config {
+        /// Which, on a system user's socket.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tracker_id: Option<TrackerId>,
+        /// Its own id, likewise.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        unique_id: Option<&'a str>,
+        /// What it should do.
+        #[serde(flatten)]
+        config: TrackerConfig,
     },
     /// Everything up to `seq` is committed or refused.
     Ack {
@@ -109,14 +123,6 @@ pub enum Say<'a> {
         /// The reason, for people.
         detail: &'a str,
     },
-}
-
-/// What a tracker should do.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Config {
-    /// Seconds between fixes.
-    pub interval_seconds: u32,
 }
 
 /// What the server takes.

@@ -7,10 +7,12 @@ use waypost_actors::live::{Live, LiveError};
 
 use super::decode::{self, BadItem, Heard, Item};
 use super::intake::Intake;
-use super::protocol::{CREDIT, Close, Config, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES, MAX_ITEMS, Say};
+use super::protocol::{CREDIT, Close, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES, MAX_ITEMS, Say};
 use super::sent::{Outcome, Place, Sent};
+use crate::auth::Configured;
+use crate::domain::tracker::TrackerConfig;
 use crate::frames::Broken;
-use crate::sessions::{self, End};
+use crate::sessions::{self, End, News};
 use crate::socket::{Frame, Message, Messages, Out};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.
@@ -29,17 +31,11 @@ pub struct SocketLimits {
     pub ping_every: Duration,
     /// A tracker that takes nothing of what it is told for so long is closed.
     pub write_within: Duration,
-    /// What the tracker is told of its reporting interval. Seconds.
-    pub interval_seconds: u32,
 }
 
 impl Default for SocketLimits {
     fn default() -> Self {
-        Self {
-            ping_every: Duration::from_secs(30),
-            write_within: Duration::from_secs(30),
-            interval_seconds: 10,
-        }
+        Self { ping_every: Duration::from_secs(30), write_within: Duration::from_secs(30) }
     }
 }
 
@@ -61,6 +57,8 @@ struct Socket {
     place: sessions::Place,
     live: Live,
     limits: SocketLimits,
+    /// What the tracker was told to do; `None` on a system user's socket.
+    config: Option<TrackerConfig>,
     sent: Sent,
     boot: Option<String>,
     acked: Option<i64>,
@@ -81,6 +79,7 @@ pub fn run(
     limits: SocketLimits,
 ) -> impl Future<Output = ()> {
     let mut socket = Socket {
+        config: intake.config(live.now()),
         out,
         intake,
         place,
@@ -107,7 +106,10 @@ impl Socket {
             // Without credit the socket is not read: the sender waits in its own buffers.
             let may_read = self.sent.len() < CREDIT;
             let step = tokio::select! {
-                end = self.place.ended() => return ended(end),
+                news = self.place.news() => match news {
+                    News::End(end) => return ended(end),
+                    News::Config(config) => Box::pin(self.configure(config)).await,
+                },
                 outcome = self.sent.next() => self.settle(outcome).await,
                 message = messages.next(), if may_read => {
                     self.unanswered = 0;
@@ -166,9 +168,16 @@ impl Socket {
         let acked_seq = boot.as_deref().and_then(|boot| self.place.acked(boot));
         self.boot = boot;
         self.acked = acked_seq;
-        let config = Config { interval_seconds: self.limits.interval_seconds };
-        let server_time = self.live.now();
+        self.intake.tell_configs();
+        let (server_time, config) = (self.live.now(), self.config);
         self.say(&Say::Welcome { server_time, acked_seq, config, limits: LIMITS }).await
+    }
+
+    async fn configure(&mut self, config: TrackerConfig) -> Result<(), Stop> {
+        if self.config.replace(config) == Some(config) {
+            return Ok(());
+        }
+        self.say(&Say::Config { tracker_id: None, unique_id: None, config }).await
     }
 
     async fn positions(&mut self, mut items: Vec<Result<Item<'_>, BadItem>>) -> Result<(), Stop> {
@@ -198,6 +207,10 @@ impl Socket {
         match self.intake.take(items).await {
             Ok(batch) => {
                 self.sent.push(first, last, batch.committed());
+                for Configured { tracker_id, unique_id, config } in self.intake.take_configs() {
+                    let (tracker_id, unique_id) = (Some(tracker_id), Some(unique_id.as_str()));
+                    self.say(&Say::Config { tracker_id, unique_id, config }).await?;
+                }
                 Ok(())
             }
             Err(error) => {

@@ -9,13 +9,14 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use uuid::Uuid;
 use waypost_actors::live::LiveError;
-use waypost_actors::model::{Fence, GeofenceId, Timestamp, Vehicle, VehicleId};
+use waypost_actors::model::{Fence, GeofenceId, Timestamp, TrackerId, Vehicle, VehicleId};
 
 use super::error::OpError;
 use crate::auth::OrgScope;
 use crate::context::Context;
+use crate::domain::tracker::TrackerConfig;
 use crate::store::sql::{SqlError, Tx};
-use crate::store::{calibration, geofence, out_of_service, vehicle};
+use crate::store::{calibration, geofence, out_of_service, tracker, vehicle};
 
 /// Between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -40,7 +41,8 @@ impl Thing {
 
 /// A thing as it is stored.
 enum Stored {
-    Vehicle(Vehicle),
+    /// A vehicle, and what its trackers are to do.
+    Vehicle(Vehicle, Vec<TrackerId>, TrackerConfig),
     /// Gone, and since when.
     NoVehicle(VehicleId, Timestamp),
     Geofence(Fence),
@@ -94,7 +96,11 @@ async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Optio
             let spans = out_of_service::spans(on, scope, id).await?;
             let calibrations = calibration::versions(context.db.read(), scope, id).await?;
             Some(match vehicle::find(context.db.read(), scope, id).await? {
-                Some(vehicle) => Stored::Vehicle(vehicle.tracked(spans, calibrations)),
+                Some(vehicle) => {
+                    let trackers = tracker::installed_in(context.db.read(), scope, id).await?;
+                    let config = vehicle.said.tracking.config();
+                    Stored::Vehicle(vehicle.tracked(spans, calibrations), trackers, config)
+                }
                 None => {
                     let since = spans.last().map_or_else(|| context.clock.now(), |(from, _)| *from);
                     Stored::NoVehicle(id, since)
@@ -108,7 +114,10 @@ async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Optio
 
 async fn tell(context: &Context, stored: Option<Stored>) -> Result<(), LiveError> {
     match stored {
-        Some(Stored::Vehicle(vehicle)) => context.live.put_vehicle(vehicle).await,
+        Some(Stored::Vehicle(vehicle, trackers, config)) => {
+            trackers.into_iter().for_each(|tracker| context.sessions.configure(tracker, config));
+            context.live.put_vehicle(vehicle).await
+        }
         Some(Stored::NoVehicle(id, since)) => context.live.remove_vehicle(id, since).await,
         Some(Stored::Geofence(fence)) => context.live.put_fence(fence).await,
         None => Ok(()),

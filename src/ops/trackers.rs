@@ -141,7 +141,13 @@ pub async fn update_tracker(
     let tracker = Tracker { vehicle_id: said.vehicle_id(), said, updated_at: now, ..current.clone() };
     conflict(tracker::update(&mut tx, &scope, &tracker).await)?;
     subject(caller, &tracker, now).updated(&mut tx, &current, &tracker).await?;
+    let vehicle = match tracker.vehicle_id {
+        Some(id) => vehicle::find(tx.on(), &scope, id).await?,
+        None => None,
+    };
     tx.commit().await?;
+    let config = vehicle.map(|vehicle| vehicle.said.tracking.config()).unwrap_or_default();
+    context.sessions.configure(id, config);
     // An open socket knows the tracker as it was: it ends, and one that may come back does.
     let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
     context.sessions.end(id, why);

@@ -209,6 +209,9 @@ pub async fn update_vehicle(
     }
     subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
+    if vehicle.said.tracking.config() != current.said.tracking.config() {
+        context.sessions.trackers_changed(scope.organization_id());
+    }
     Ok((scope, vehicle))
 }
 

@@ -12,6 +12,7 @@ use crate::clock;
 use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::{Stay, Tracker, TrackerIn, TrackerStatus};
+use crate::domain::vehicle::Tracking;
 
 /// A tracker found by its token, once for each of its installations.
 #[derive(sqlx::FromRow)]
@@ -35,11 +36,14 @@ pub struct CredentialRow {
     pub installed_from: Option<Time>,
     /// Until when; `None` = still.
     pub installed_to: Option<Time>,
+    /// How that vehicle is tracked.
+    pub tracking: Option<sqlx::types::Json<Tracking>>,
 }
 
 const COLUMNS: &str = "select t.id, t.unique_id, t.organization_id, t.status, \
      o.status as organization_status, o.settings as organization_settings, \
-     i.vehicle_id, i.installed_from, i.installed_to ";
+     i.vehicle_id, i.installed_from, i.installed_to, \
+     (select v.tracking from vehicle v where v.id = i.vehicle_id) as tracking ";
 /// Joined one by one: SQLite would read all installations first if they came as a table of their own.
 const CREDENTIAL: &str = " join organization o on o.id = t.organization_id \
      left join installation i on i.tracker_id = t.id \
@@ -82,6 +86,15 @@ pub async fn find_named(db: &Db, scope: &OrgScope, names: &[&str]) -> Result<Vec
         .push(" order by t.id, i.installed_from nulls first")
         .all()
         .await
+}
+
+/// The trackers that sit in a vehicle now.
+pub async fn installed_in(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Result<Vec<TrackerId>> {
+    let select = "select i.tracker_id from installation i join tracker t on t.id = i.tracker_id \
+         where i.vehicle_id = $1 and i.installed_to is null and t.organization_id = $2 and t.deleted_at is null";
+    let organization = Uuid::from(scope.organization_id());
+    let rows: Vec<(Uuid,)> = on.sql(select).bind(Uuid::from(vehicle)).bind(organization).all().await?;
+    Ok(rows.into_iter().map(|(id,)| TrackerId(id)).collect())
 }
 
 #[derive(sqlx::FromRow)]

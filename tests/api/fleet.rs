@@ -22,11 +22,14 @@ async fn say(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
-/// The next frame; a close is its code.
+/// The next frame, but for what trackers are told to do; a close is its code.
 async fn hear(socket: &mut Socket) -> Value {
     loop {
         match socket.next().await.unwrap().unwrap() {
-            Message::Text(text) => return serde_json::from_str(&text).unwrap(),
+            Message::Text(text) => match serde_json::from_str::<Value>(&text).unwrap() {
+                said if said["type"] == "config" => {}
+                said => return said,
+            },
             Message::Close(Some(frame)) => return json!({ "closed": u16::from(frame.code) }),
             _ => {}
         }

@@ -40,6 +40,7 @@ mod sign_ins;
 mod sockets_end;
 mod stale_sign_up;
 mod system_users;
+mod tracker_config;
 mod tracker_socket;
 mod trackers;
 mod user_changes;

@@ -23,12 +23,12 @@ async fn tracker(app: &App) -> Socket {
     connect_async(request).await.unwrap().0
 }
 
-async fn say(socket: &mut Socket, frame: Value) {
+pub(crate) async fn say(socket: &mut Socket, frame: Value) {
     socket.send(Message::text(frame.to_string())).await.unwrap();
 }
 
 /// The next frame; a close is its code.
-async fn hear(socket: &mut Socket) -> Value {
+pub(crate) async fn hear(socket: &mut Socket) -> Value {
     loop {
         match socket.next().await.unwrap().unwrap() {
             Message::Text(text) => return serde_json::from_str(&text).unwrap(),

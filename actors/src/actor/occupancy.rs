@@ -70,16 +70,11 @@ impl Occupancy {
         self.crossed(VehicleUpdate::new(vehicle, organization_id, None, state))
     }
 
-    /// Takes over the state of a vehicle that is known; one that is not stays so.
-    fn renew(
-        &mut self,
-        vehicle: VehicleId,
-        of: OrganizationId,
-        state: Arc<VehicleState>,
-    ) -> Option<VehicleUpdate> {
+    /// Takes over the state of a vehicle that is known; one that is not stays so. Answers the state before, too.
+    fn renew(&mut self, vehicle: VehicleId, of: OrganizationId, state: Arc<VehicleState>) -> Option<Renewed> {
         let known = self.vehicles.get_mut(&vehicle)?;
         let before = std::mem::replace(&mut known.state, Arc::clone(&state));
-        Some(self.crossed(VehicleUpdate::new(vehicle, of, Some(&before), state)))
+        Some((self.crossed(VehicleUpdate::new(vehicle, of, Some(&before), state)), before))
     }
 
     /// Takes over who is inside what.
@@ -104,12 +99,13 @@ impl Occupancy {
     }
 
     /// Takes over what is committed, and tells it. Of a vehicle that was seen there already by all who watch,
-    /// only what they were not told.
+    /// only what they were not told. After something was told that is not so, `all` is told, be it as it was before.
     fn apply(
         &mut self,
         states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
         (events, fuel_events): (Vec<Event>, Vec<FuelRecord>),
         next_sequence: i64,
+        all: bool,
     ) {
         // A vehicle may come more than once in a commit: only its last state counts. One that was
         // taken out of use does not come back by what was still on its way.
@@ -125,13 +121,14 @@ impl Occupancy {
         let mut board = self.sightings.board();
         let order = board.next_order();
         let follows = self.watchers.follow_states();
-        let news = |mut update: VehicleUpdate| {
+        let news = |(mut update, before): Renewed| {
             let told = board.commit(update.vehicle_id, &update.state);
             update.order = order;
             if !follows && !update.crossed() {
                 return None;
             }
             match told {
+                Told::Nothing if !all && !update.crossed() && update.looks_like(&before) => return None,
                 Told::Nothing => {}
                 Told::This | Told::Newer(_) if !update.crossed() => return None,
                 Told::This => {}
@@ -155,6 +152,7 @@ impl Occupancy {
             [(vehicle, known.organization_id, Arc::clone(&known.state))],
             Default::default(),
             self.next_sequence,
+            true,
         );
     }
 }
@@ -162,6 +160,9 @@ impl Occupancy {
 impl Actor for Occupancy {
     type Context = Context<Self>;
 }
+
+/// What a commit changed of a vehicle, and its state before.
+type Renewed = (VehicleUpdate, Arc<VehicleState>);
 
 /// One vehicle of a commit.
 pub(crate) struct CommittedVehicle {
@@ -185,7 +186,7 @@ impl Handler<Committed> for Occupancy {
 
     fn handle(&mut self, committed: Committed, _: &mut Context<Self>) {
         let states = committed.vehicles.into_iter().map(|v| (v.vehicle_id, v.organization_id, v.state));
-        self.apply(states, (committed.events, committed.fuel_events), committed.next_sequence);
+        self.apply(states, (committed.events, committed.fuel_events), committed.next_sequence, false);
     }
 }
 
@@ -210,7 +211,7 @@ impl Handler<Replace> for Occupancy {
             .into_iter()
             .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))));
         let states: Vec<_> = untouched.chain(stored).collect();
-        self.apply(states, (reread.events, reread.fuel_events), reread.next_sequence);
+        self.apply(states, (reread.events, reread.fuel_events), reread.next_sequence, true);
     }
 }
 

@@ -84,6 +84,9 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
     assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, INSIDE)));
     assert!(news(&mut watch).is_none());
+    // Nor of one that changes nothing that is seen: a late fix.
+    within(report(&world, 1, fix(0.5, INSIDE)).await.committed()).await.unwrap();
+    assert!(news(&mut watch).is_none());
     assert!(world.live.watch(Audience::Everyone).await.unwrap().sightings.is_empty());
     world.end().await;
 }

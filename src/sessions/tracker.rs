@@ -1,0 +1,212 @@
+//! Sockets of trackers: one each, what it is told, and what is remembered of its boots.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+use waypost_actors::model::{OrganizationId, TrackerId};
+
+use super::{End, News, Sessions};
+use crate::domain::tracker::TrackerConfig;
+
+/// What is known of trackers that are or were connected.
+pub(super) type Trackers = Arc<Mutex<HashMap<TrackerId, Tracker>>>;
+
+#[derive(Default)]
+pub(super) struct Tracker {
+    socket: Option<TrackerSocket>,
+    opened: u64,
+    /// The newest acknowledged `seq` of the boot the tracker declared last.
+    boot: Option<(String, i64)>,
+}
+
+struct TrackerSocket {
+    number: u64,
+    organization: OrganizationId,
+    told: watch::Sender<Told>,
+}
+
+/// What a tracker's socket is told.
+#[derive(Clone, Copy, Debug, Default)]
+struct Told {
+    /// What the tracker is to do, if that changed since the socket was opened.
+    config: Option<TrackerConfig>,
+    /// Why the socket must end.
+    end: Option<End>,
+}
+
+impl TrackerSocket {
+    fn end(&self, why: End) {
+        self.told.send_modify(|told| told.end = Some(why));
+    }
+}
+
+/// A tracker's socket among the open ones, until dropped.
+pub struct TrackerSession {
+    sessions: Sessions,
+    tracker: TrackerId,
+    number: u64,
+    told: watch::Receiver<Told>,
+    /// The config it was told last.
+    config: Option<TrackerConfig>,
+    stopping: watch::Receiver<Option<End>>,
+}
+
+impl Sessions {
+    /// Opens a tracker's socket; one that was open before is told that it was replaced.
+    #[must_use]
+    pub fn open(&self, tracker: TrackerId, organization: OrganizationId) -> TrackerSession {
+        let (sender, told) = watch::channel(Told::default());
+        let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = trackers.entry(tracker).or_default();
+        entry.opened += 1;
+        let number = entry.opened;
+        let socket = TrackerSocket { number, organization, told: sender };
+        if let Some(before) = entry.socket.replace(socket) {
+            before.end(End::Replaced);
+        }
+        TrackerSession {
+            sessions: self.clone(),
+            tracker,
+            number,
+            told,
+            config: None,
+            stopping: self.all.subscribe(),
+        }
+    }
+
+    /// Ends a tracker's socket, if it has one.
+    pub fn end(&self, tracker: TrackerId, why: End) {
+        self.revoke();
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
+            socket.end(why);
+        }
+    }
+
+    /// Ends the sockets of an organization's trackers.
+    pub(super) fn end_trackers(&self, organization: OrganizationId, why: End) {
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
+        sockets.filter(|socket| socket.organization == organization).for_each(|socket| socket.end(why));
+    }
+
+    /// Tells a tracker what it is to do from now on, if it is connected. To be called in the order of the changes.
+    pub fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
+        self.revoke();
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
+            socket.told.send_modify(|told| told.config = Some(config));
+        }
+    }
+
+    /// How many trackers are connected.
+    pub(super) fn count_trackers(&self) -> usize {
+        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        trackers.values().filter(|entry| entry.socket.is_some()).count()
+    }
+}
+
+impl TrackerSession {
+    /// Waits until there is something to tell the socket: what its tracker is to do comes before the end.
+    pub async fn news(&mut self) -> News {
+        loop {
+            let told = *self.told.borrow_and_update();
+            if let Some(config) = told.config.filter(|config| self.config != Some(*config)) {
+                self.config = Some(config);
+                return News::Config(config);
+            }
+            if let Some(end) = told.end {
+                return News::End(end);
+            }
+            tokio::select! {
+                Ok(()) = self.told.changed() => {}
+                Ok(end) = self.stopping.wait_for(Option::is_some) => return News::End(end.unwrap_or(End::Restarting)),
+                else => return News::End(End::Restarting),
+            }
+        }
+    }
+
+    /// The newest acknowledged `seq` of a boot, as far as this process remembers.
+    #[must_use]
+    pub fn acked(&self, boot: &str) -> Option<i64> {
+        let trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = trackers.get(&self.tracker).and_then(|entry| entry.boot.as_ref());
+        known.filter(|(known, _)| known == boot).map(|(_, seq)| *seq)
+    }
+
+    /// Remembers the newest acknowledged `seq` of a boot.
+    pub fn remember(&self, boot: &str, seq: i64) {
+        let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = trackers.entry(self.tracker).or_default();
+        match &mut entry.boot {
+            Some((known, acked)) if known == boot => *acked = seq.max(*acked),
+            other => *other = Some((boot.to_owned(), seq)),
+        }
+    }
+}
+
+impl Drop for TrackerSession {
+    fn drop(&mut self) {
+        let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = trackers.get_mut(&self.tracker) {
+            if entry.socket.as_ref().is_some_and(|socket| socket.number == self.number) {
+                entry.socket = None;
+            }
+            // A tracker that never named its boot leaves nothing behind.
+            if entry.socket.is_none() && entry.boot.is_none() {
+                trackers.remove(&self.tracker);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use uuid::Uuid;
+
+    use super::*;
+
+    const TRACKER: TrackerId = TrackerId(Uuid::nil());
+    const FLEET: OrganizationId = OrganizationId(Uuid::nil());
+
+    #[test]
+    fn the_second_socket_of_a_tracker_replaces_the_first() {
+        let sessions = Sessions::default();
+        let mut first = sessions.open(TRACKER, FLEET);
+        let mut second = sessions.open(TRACKER, FLEET);
+        assert_eq!(first.news().now_or_never(), Some(News::End(End::Replaced)));
+        drop(first);
+        assert_eq!(second.news().now_or_never(), None);
+        sessions.end(TRACKER, End::Credential);
+        assert_eq!(second.news().now_or_never(), Some(News::End(End::Credential)));
+    }
+
+    #[test]
+    fn acknowledged_numbers_belong_to_a_boot() {
+        let sessions = Sessions::default();
+        let session = sessions.open(TRACKER, FLEET);
+        session.remember("a", 7);
+        session.remember("a", 5);
+        assert_eq!((session.acked("a"), session.acked("b")), (Some(7), None));
+        drop(session);
+        assert_eq!(sessions.open(TRACKER, FLEET).acked("a"), Some(7));
+    }
+
+    #[test]
+    fn the_newest_config_is_told_once_and_before_the_end() {
+        let sessions = Sessions::default();
+        let mut session = sessions.open(TRACKER, FLEET);
+        let every = |interval_seconds| TrackerConfig { interval_seconds, ..TrackerConfig::default() };
+        sessions.configure(TRACKER, every(3));
+        sessions.configure(TRACKER, every(4));
+        assert_eq!(session.news().now_or_never(), Some(News::Config(every(4))));
+        sessions.configure(TRACKER, every(4));
+        assert_eq!(session.news().now_or_never(), None);
+        sessions.configure(TRACKER, every(5));
+        sessions.end(TRACKER, End::Restarting);
+        assert_eq!(session.news().now_or_never(), Some(News::Config(every(5))));
+        assert_eq!(session.news().now_or_never(), Some(News::End(End::Restarting)));
+    }
+}
