@@ -24,12 +24,14 @@ use crate::mail::{MailError, Transport};
 use crate::ops::retention::{Gone, enforce};
 use crate::readiness::Readiness;
 use crate::store::cache::CacheError;
+use crate::store::line::Writer;
 use crate::store::lock::ServerLock;
 use crate::store::open::OpenError;
 use crate::store::partitions::make_partitions;
 use crate::store::probe::Probe;
 use crate::store::sql::{Db, SqlError};
 use crate::store::track::Track;
+use crate::store::wal::give_back;
 use crate::telemetry::Metrics;
 
 /// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
@@ -46,6 +48,8 @@ const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
 /// Between two looks whether the signing keys were rotated.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
+/// Between two looks at the size of the embedded store's log.
+const LOG_EVERY: Duration = Duration::from_secs(10);
 /// Between two looks at what is past retention.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
@@ -89,7 +93,7 @@ pub enum StartError {
 pub enum Ended {
     /// It was asked to.
     Asked,
-    /// Another server has taken over its store.
+    /// Another server has taken over its store, or an earlier state was put in its place.
     TakenOver,
     /// It found itself unable to go on, as the log says: start it again.
     Broken,
@@ -109,9 +113,9 @@ pub struct Application {
     /// The sockets that left it.
     sockets: TaskTracker,
     admin: Option<Admin>,
-    writer: Db,
+    writer: Writer,
     probe: Probe,
-    _lock: ServerLock,
+    lock: ServerLock,
 }
 
 impl Application {
@@ -169,18 +173,7 @@ impl Application {
         metrics.serving(context.live.clone(), context.sessions.clone());
         readiness.serving();
         let admin_address = admin.as_ref().map(|admin| admin.address);
-        Ok(Self {
-            context,
-            first_start,
-            address,
-            admin_address,
-            server,
-            sockets,
-            admin,
-            writer,
-            probe,
-            _lock: lock,
-        })
+        Ok(Self { context, first_start, address, admin_address, server, sockets, admin, writer, probe, lock })
     }
 
     /// Stops the server from elsewhere.
@@ -192,19 +185,22 @@ impl Application {
     /// Serves until `asked` comes, another server takes over, or this one cannot go on. Then sockets are told and
     /// end, what is on its way is committed and acknowledged, and the store is closed: within ten seconds, whatever
     /// the store does.
-    pub async fn run(self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
+    pub async fn run(mut self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
         let handle = self.server.handle();
         let Context { live, mail, readiness, .. } = self.context.clone();
         let partitions = actix_rt::spawn(keep_partitions(self.context.clone()));
         let retention = actix_rt::spawn(keep_retention(self.context.clone()));
         let keys = actix_rt::spawn(keep_keys(self.context.clone()));
-        let looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
+        let log = actix_rt::spawn(keep_log_small(self.context.db.clone()));
+        let mut looking = actix_rt::spawn(readiness.clone().keep_looking(self.probe));
         let post = Arc::clone(&mail);
         let post = actix_rt::spawn(async move { post.run().await });
         let stop = async {
             let ended = tokio::select! {
                 () = asked => Ended::Asked,
                 () = live.taken_over() => Ended::TakenOver,
+                _ = &mut looking => Ended::TakenOver,
+                never = self.lock.keep() => match never {},
                 why = live.broken() => {
                     tracing::error!(why, "the server cannot go on");
                     Ended::Broken
@@ -229,6 +225,7 @@ impl Application {
         partitions.abort();
         retention.abort();
         keys.abort();
+        log.abort();
         looking.abort();
         let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
         if post.is_err() {
@@ -304,6 +301,16 @@ async fn keep_retention(context: Context) {
             Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
         }
         tokio::time::sleep(RETENTION_EVERY).await;
+    }
+}
+
+/// Gives back what the embedded store's log has grown to, for as long as the server runs.
+async fn keep_log_small(db: Db) {
+    loop {
+        tokio::time::sleep(LOG_EVERY).await;
+        if let Err(error) = give_back(&db).await {
+            tracing::warn!(%error, "the log of the embedded store could not be begun anew");
+        }
     }
 }
 

@@ -7,8 +7,7 @@ use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 use waypost_actors::live::{Health, Live};
 
-use crate::store::probe::{Kept, Probe};
-use crate::store::sql::SqlError;
+use crate::store::probe::{Kept, Probe, Trouble};
 
 /// Between two looks at the store.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -110,16 +109,18 @@ impl Readiness {
 
     /// Looks once a second whether the store answers, over a connection of its own, for as long as the server
     /// runs. A store that is away is asked no more often.
-    pub async fn keep_looking(self, probe: Probe) {
+    /// Returns when the store is another server's, or another store, and this one must end.
+    pub async fn keep_looking(self, mut probe: Probe) {
         let mut looks = 0;
         loop {
             let counts = looks % COUNT_EVERY == 0;
-            let answer = timeout(ANSWER_WITHIN, look(&probe, counts)).await;
-            self.note(match answer {
-                Ok(Ok(kept)) => Ok(kept),
-                Ok(Err(error)) => Err(format!("the database cannot be used: {error}")),
-                Err(_) => Err("the database does not answer".to_owned()),
-            });
+            let answer = timeout(ANSWER_WITHIN, probe.look(counts)).await;
+            let answer = answer.map_err(|_| "the database does not answer".to_owned());
+            let ends = matches!(answer, Ok(Err(Trouble::TakenOver | Trouble::PutBack)));
+            self.note(answer.and_then(|answer| answer.map_err(|trouble| trouble.to_string())));
+            if ends {
+                return;
+            }
             looks += 1;
             sleep(LOOK_EVERY).await;
         }
@@ -135,6 +136,7 @@ impl Readiness {
                     tracing::error!(why, "the store is away; it is asked once a second");
                     Standing::Away(why)
                 }
+                (Standing::Away(before), Err(why)) if *before != why => Standing::Away(why),
                 (Standing::Away(_), Ok(_)) => {
                     tracing::info!("the store answers");
                     Standing::Serving
@@ -145,11 +147,6 @@ impl Readiness {
             true
         });
     }
-}
-
-async fn look(probe: &Probe, counts: bool) -> Result<Option<Kept>, SqlError> {
-    probe.look().await?;
-    if counts { probe.count().await.map(Some) } else { Ok(None) }
 }
 
 #[cfg(test)]
@@ -168,6 +165,8 @@ mod tests {
         assert_eq!(readiness.trouble(), None);
         readiness.note(Err("gone".to_owned()));
         assert_eq!((readiness.trouble().as_deref(), readiness.is_store_up()), (Some("gone"), false));
+        readiness.note(Err("starting up".to_owned()));
+        assert_eq!(readiness.trouble().as_deref(), Some("starting up"), "what is so now");
         readiness.note(Ok(None));
         assert_eq!(readiness.trouble(), None);
         readiness.stopping();

@@ -16,6 +16,7 @@ use crate::context::{Context, ContextError};
 use crate::mail::{Post, Transport};
 use crate::readiness::Readiness;
 use crate::store::cache::RedisCache;
+use crate::store::line::Writer;
 use crate::store::lock::{self, ServerLock};
 use crate::store::open::{for_writer, open_and_migrate};
 use crate::store::probe::Probe;
@@ -35,7 +36,7 @@ pub(super) struct Started {
     pub(super) context: Context,
     pub(super) first_start: FirstStart,
     /// The track writer's own connection.
-    pub(super) writer: Db,
+    pub(super) writer: Writer,
     pub(super) probe: Probe,
     pub(super) lock: ServerLock,
 }
@@ -83,6 +84,9 @@ impl Start {
         renew_partitions(&db, &self.clock).await;
         let writer = for_writer(&db, &options)?;
         let track = Arc::new(Track::take_over(db.clone(), writer.clone()).await?);
+        // From here on nothing is committed once another server has taken over.
+        let db = db.of_epoch(track.epoch());
+        let probe = Probe::new(&options, &db, track.epoch(), track.promises())?;
         let live = LiveParts {
             config: live_config(&self.settings),
             store: (self.store)(Arc::clone(&track)),
@@ -91,9 +95,7 @@ impl Start {
         };
         let live = Live::start(live).await?;
         match self.share(&db, &live, track).await {
-            Ok((context, first_start)) => {
-                Ok(Started { context, first_start, writer, probe: Probe::new(&options)?, lock })
-            }
+            Ok((context, first_start)) => Ok(Started { context, first_start, writer, probe, lock }),
             Err(error) => {
                 live.stop_within(STOP_WITHIN).await;
                 Err(error)

@@ -20,7 +20,11 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     match application.run(stop_signal()).await? {
         Ended::Asked => Ok(()),
         Ended::Broken => bail!("the server cannot go on; its log says why"),
-        Ended::TakenOver => bail!("another server has taken over the store"),
+        Ended::TakenOver => {
+            bail!(
+                "another server has taken over the store, or an earlier state was put in its place; the log says which"
+            )
+        }
     }
 }
 

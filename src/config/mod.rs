@@ -96,7 +96,7 @@ settings! {
     workers: Option<usize> = "", "Threads that serve HTTP; default: one per core";
     database_connections: u32 = "8", "Connections to the database at most";
     statement_timeout: Duration = "5s", "A statement of PostgreSQL that runs longer is cancelled";
-    commit_timeout: Duration = "10s", "A batch of fixes whose commit takes longer is given up and loaded again";
+    commit_timeout: Duration = "6s", "A batch of fixes whose commit takes longer is given up and loaded again";
     tracker_ping_interval: Duration = "30s", "Time between two pings to a tracker; one that answers none of three is closed";
     feed_heartbeat_interval: Duration = "15s", "Time between two heartbeats on the live feed; a client that answers none of three pings is closed";
     rate_limit: Option<Rate> = "12000/m", "Requests of one account, or of one address that is not signed in: 600/m, 5/s, or off";

@@ -148,7 +148,7 @@ codes! {
     Unavailable "unavailable" 503 "Temporarily not available"
         "The database or the live core cannot be reached, or the server is stopping. Repeat the request after Retry-After seconds.";
     Busy "busy" 503 "Too busy"
-        "Too many sign-ins are waiting to be checked, or too many tickets of the live feed to be used. Repeat the request after Retry-After seconds.";
+        "Too many sign-ins are waiting to be checked, changes to take effect, or tickets of the live feed to be used. Nothing was done. Repeat the request after Retry-After seconds.";
 }
 
 impl Code {

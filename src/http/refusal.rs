@@ -4,7 +4,7 @@ use super::code::Code;
 use super::problem::Problem;
 use crate::auth::AuthError;
 use crate::domain::account::Role;
-use crate::ops::error::{Blocked, OpError, Taken, is_unavailable};
+use crate::ops::error::{Blocked, OpError, Taken, is_taken_over, is_unavailable};
 
 /// Seconds after which an unavailable server may be asked again.
 pub(super) const RETRY_SECONDS: u64 = 1;
@@ -27,6 +27,7 @@ impl From<AuthError> for Problem {
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
             AuthError::Keys(error) => internal(&error.to_string()),
+            AuthError::Store(error) if is_taken_over(&error) => taken_over(),
             AuthError::Store(error) if is_unavailable(&error) => unavailable(&error.to_string()),
             AuthError::Store(error) => internal(&error.to_string()),
         }
@@ -61,6 +62,8 @@ impl From<OpError> for Problem {
             OpError::KeyUnderWay => Self::new(Code::IdempotencyKeyInUse).retry_after(RETRY_SECONDS),
             OpError::KeyReused => Self::new(Code::IdempotencyKeyReused),
             OpError::Cursor => Self::new(Code::InvalidCursor),
+            OpError::TakenOver => taken_over(),
+            OpError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
             OpError::Unavailable(cause) => unavailable(&cause),
             OpError::Internal(cause) => internal(&cause),
         }
@@ -83,6 +86,12 @@ fn refused(blocked: Blocked) -> Problem {
         Blocked::AssignmentOverlaps(end) => Problem::new(Code::AssignmentOverlaps)
             .detail(format!("startedAt must not be before {end}, where the vehicle's history ends")),
     }
+}
+
+fn taken_over() -> Problem {
+    let detail = "another server has taken over the store, and this one ends; nothing was changed. Repeat the \
+        request: the other one takes it";
+    Problem::new(Code::Unavailable).detail(detail).retry_after(RETRY_SECONDS)
 }
 
 /// The cause goes to the log, not to the client.

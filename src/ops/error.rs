@@ -7,7 +7,7 @@ use crate::auth::AuthError;
 use crate::domain::account::Role;
 use crate::domain::field::FieldError;
 use crate::store::sql::SqlError;
-pub use crate::store::sql::is_unavailable;
+pub use crate::store::sql::{is_taken_over, is_unavailable};
 
 /// A unique thing that another one has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,6 +94,12 @@ pub enum OpError {
     /// The cursor was not made here for this list.
     #[error("invalid cursor")]
     Cursor,
+    /// Another server has taken over the store: nothing was changed.
+    #[error("another server has taken over the store")]
+    TakenOver,
+    /// Too many changes are on their way: nothing was changed.
+    #[error("too many changes are on their way")]
+    Busy,
     /// The store or the live core cannot be reached.
     #[error("not available: {0}")]
     Unavailable(String),
@@ -110,7 +116,9 @@ impl From<Vec<FieldError>> for OpError {
 
 impl From<SqlError> for OpError {
     fn from(error: SqlError) -> Self {
-        if is_unavailable(&error) {
+        if is_taken_over(&error) {
+            Self::TakenOver
+        } else if is_unavailable(&error) {
             Self::Unavailable(error.to_string())
         } else {
             Self::Internal(error.to_string())

@@ -9,7 +9,7 @@ use uuid::Uuid;
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
 use super::page::{Columns, List};
-use super::sql::{Db, On, Result, Stmt, Tx};
+use super::sql::{Connection, Db, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::assignment::{
@@ -302,20 +302,20 @@ pub async fn drivers_of(
 /// Who drove at an instant, for each of any number of questions, in their order: one statement. Knows
 /// no scope: it is for the writer of what the vehicles did.
 pub async fn drivers_at(tx: &mut Tx, asked: &[(VehicleId, Timestamp)]) -> Result<Vec<Option<DriverId>>> {
-    let found: Vec<Option<Uuid>> = match tx {
-        Tx::Postgres(tx) => {
+    let found: Vec<Option<Uuid>> = match tx.connection() {
+        Connection::Postgres(tx) => {
             let (vehicles, instants): (Vec<Uuid>, Vec<Time>) =
                 asked.iter().map(|(vehicle, at)| (Uuid::from(*vehicle), Time(*at))).unzip();
             sqlx::query_scalar::<Postgres, _>(DRIVERS_AT_POSTGRES)
                 .bind(vehicles)
                 .bind(instants)
-                .fetch_all(&mut **tx)
+                .fetch_all(tx)
                 .await?
         }
-        Tx::Sqlite(tx) => {
+        Connection::Sqlite(tx) => {
             let hex = |id: &VehicleId| Uuid::from(*id).simple().to_string();
             let asked: Vec<(String, i64)> = asked.iter().map(|(id, at)| (hex(id), at.as_micros())).collect();
-            sqlx::query_scalar::<Sqlite, _>(DRIVERS_AT_SQLITE).bind(Json(asked)).fetch_all(&mut **tx).await?
+            sqlx::query_scalar::<Sqlite, _>(DRIVERS_AT_SQLITE).bind(Json(asked)).fetch_all(tx).await?
         }
     };
     Ok(found.into_iter().map(|id| id.map(DriverId)).collect())

@@ -77,7 +77,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<AuditEntry>> {
     let stmt = db
-        .read()
+        .lists()
         .sql(
             "select id, organization_id, actor_id, actor_role, action, resource, resource_id, request_id, \
              before, after, occurred_at from audit where organization_id = ",

@@ -21,7 +21,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<FuelRecord>> {
     let stmt = db
-        .read()
+        .lists()
         .sql(SELECT_FUEL_EVENTS)
         .push(" where f.organization_id = ")
         .push_bind(Uuid::from(scope.organization_id()));

@@ -56,7 +56,7 @@ impl TryFrom<Row> for FuelEntry {
 }
 
 fn select<'c>(db: &'c Db, scope: &OrgScope) -> Stmt<'c> {
-    db.read().sql(SELECT).push_bind(Uuid::from(scope.organization_id()))
+    db.lists().sql(SELECT).push_bind(Uuid::from(scope.organization_id()))
 }
 
 async fn entries(stmt: Stmt<'_>) -> Result<Vec<FuelEntry>> {

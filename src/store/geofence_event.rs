@@ -34,7 +34,7 @@ pub async fn list(
     after: Option<After>,
     limit: i64,
 ) -> Result<Vec<Event>> {
-    let stmt = db.read().sql(SELECT_EVENTS).push(" where e.organization_id = ");
+    let stmt = db.lists().sql(SELECT_EVENTS).push(" where e.organization_id = ");
     let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
     let stmt = going_on(narrowed(stmt, filter, db.engine()), order, after);
     let stmt = match order {

@@ -1,12 +1,14 @@
 //! One server per store: a second waits, not ready, and takes over when the first is gone.
 
+use std::convert::Infallible;
 use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::time::Duration;
 
-use sqlx::Row;
 use sqlx::postgres::PgConnection;
+use sqlx::{Connection, Row};
 
+use super::line::in_time;
 use super::open::{Location, OpenError, connect_postgres};
 use super::private;
 
@@ -15,11 +17,21 @@ const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
 /// Between two attempts.
 const TRY_EVERY: Duration = Duration::from_millis(500);
 
+/// Between two looks whether the session that holds the lock is there.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// A session that says nothing for so long is given up.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
 /// The right to write the live tables, until dropped. Losing it (the database restarts, say) is no
 /// danger: a server that takes over raises the writer's epoch, and this one cannot commit any more.
 pub enum ServerLock {
     /// A session of the database holds it.
-    Postgres(Box<PgConnection>),
+    Postgres {
+        /// Where.
+        location: Location,
+        /// The session; none while it is lost and not yet had again.
+        session: Option<Box<PgConnection>>,
+    },
     /// The lock file in the data directory.
     Embedded(File),
 }
@@ -38,17 +50,47 @@ pub async fn acquire(location: &Location, waiting: impl FnOnce()) -> Result<Serv
     }
 }
 
+impl ServerLock {
+    /// Looks after the session that holds the lock, and takes the lock again after it has ended: otherwise a server
+    /// that starts later would find the store free, and put this one out of its place. Never returns.
+    pub async fn keep(&mut self) -> Infallible {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            if let Self::Postgres { location, session } = self {
+                keep_session(location, session).await;
+            }
+        }
+    }
+}
+
+async fn keep_session(location: &Location, session: &mut Option<Box<PgConnection>>) {
+    if let Some(held) = session {
+        match in_time(ANSWER_WITHIN, held.ping()).await {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::warn!(%error, "the session with this server's lock is gone; it is taken again")
+            }
+        }
+    }
+    *session = None;
+    // While another one has it, or the database still believes in the lost session, it is tried again; whoever
+    // takes over in between raises the epoch, which ends this server.
+    if let Ok(Some(ServerLock::Postgres { session: Some(again), .. })) = try_acquire(location).await {
+        tracing::info!("this server has its lock again");
+        *session = Some(again);
+    }
+}
+
 /// The lock, if nobody has it.
 pub(super) async fn try_acquire(location: &Location) -> Result<Option<ServerLock>, OpenError> {
     match location {
         Location::Postgres(url) => {
             let mut conn = connect_postgres(url).await?;
-            let row = sqlx::query("select pg_try_advisory_lock($1)")
-                .bind(ADVISORY_KEY)
-                .fetch_one(&mut conn)
-                .await?;
+            let lock = sqlx::query("select pg_try_advisory_lock($1)").bind(ADVISORY_KEY);
+            let row = in_time(ANSWER_WITHIN, lock.fetch_one(&mut conn)).await?;
             let held: bool = row.try_get(0)?;
-            Ok(held.then(|| ServerLock::Postgres(Box::new(conn))))
+            let location = location.clone();
+            Ok(held.then(|| ServerLock::Postgres { location, session: Some(Box::new(conn)) }))
         }
         Location::Embedded(directory) => Ok(lock_directory(directory)?.map(ServerLock::Embedded)),
     }

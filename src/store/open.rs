@@ -1,17 +1,24 @@
 //! Opening a store: connections, migrations, and the refusal of a store that would not keep its word.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::Connection;
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::sqlite::{
     SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
 };
+use tokio::time::Instant;
 
+use super::connections::Renewed;
+use super::line::{Line, Writer, in_time};
+use super::pool::{is_local, pooled};
 use super::private;
-use super::sql::{Db, is_unavailable};
+use super::probe::Way;
+use super::promises::{self, not_durable};
+use super::sql::{Db, Pools, SqlError, is_unavailable};
 use super::transfer::{has_moved, is_half};
 
 static POSTGRES_MIGRATIONS: Migrator = sqlx::migrate!("migrations/postgres");
@@ -27,22 +34,39 @@ pub fn embedded_file(directory: &Path) -> PathBuf {
 }
 
 /// How long a connection waits for another's lock.
-const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
+pub(super) const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
 
 /// A batch touches a page or two per vehicle. In the 2 MB that SQLite keeps by itself they have no room, are written
 /// before their commit and read again; and with a checkpoint every 4 MB each batch is written twice. Kibibytes when
 /// negative; pages.
-const SQLITE_WRITER: [(&str, &str); 2] = [("cache_size", "-65536"), ("wal_autocheckpoint", "8192")];
+/// What the log leaves behind of its size once it is begun anew, in bytes, is given back to the disk.
+const SQLITE_WRITER: [(&str, &str); 3] =
+    [("cache_size", "-65536"), ("wal_autocheckpoint", "8192"), ("journal_size_limit", "67108864")];
+
+/// How long a statement of a long list may run (PostgreSQL), at most.
+const LIST_WITHIN: Duration = Duration::from_secs(3);
+/// Of so many connections one is for long lists.
+const ONE_FOR_LISTS_OF: u32 = 4;
 
 /// How long a first answer of PostgreSQL may take.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
 /// How long a request waits for a connection.
-const ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a statement waits for a lock that somebody else has, at most.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
 /// PostgreSQL ends a transaction of ours that does nothing for so long: this process hangs, and what it has
 /// locked is needed by its successor.
 const IDLE_PATIENCE: Duration = Duration::from_secs(10);
+/// The track writer's does nothing between two statements, and all live data needs what it has locked.
+const WRITER_IDLE_PATIENCE: Duration = Duration::from_secs(3);
+/// A machine that vanished must not keep the lock of its server, nor what its transaction has locked: PostgreSQL ends
+/// its connections within half a minute.
+const ALIVE: [(&str, &str); 4] = [
+    ("tcp_keepalives_idle", "10"),
+    ("tcp_keepalives_interval", "5"),
+    ("tcp_keepalives_count", "3"),
+    ("tcp_user_timeout", "25000"),
+];
 
 /// Where the data is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,9 +99,7 @@ pub enum OpenError {
     #[error("the data directory {0} cannot be written (another one: --data-dir)")]
     Directory(PathBuf, #[source] std::io::Error),
     /// The database would acknowledge what it has not stored.
-    #[error(
-        "PostgreSQL runs with {0} = off: an acknowledgement would not mean stored. Turn it on (postgresql.conf)"
-    )]
+    #[error("{} (postgresql.conf)", not_durable(.0))]
     NotDurable(&'static str),
     /// A transfer into this database was begun and has not gone through.
     #[error("a transfer into this database has not gone through: run `waypost transfer` again")]
@@ -99,9 +121,9 @@ impl OpenError {
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Database(error) | Self::Postgres(_, error) | Self::Embedded(_, error) => {
-                is_unavailable(error)
-            }
+            // Running, it may have been dropped for a restore; at the start its name is wrong.
+            Self::Postgres(_, error) => is_unavailable(error) && !is_no_database(error),
+            Self::Database(error) | Self::Embedded(_, error) => is_unavailable(error),
             Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
                 is_unavailable(error)
             }
@@ -129,6 +151,11 @@ impl Options {
     }
 }
 
+/// Connections for long lists, beside the others.
+fn places_for_lists(options: &Options) -> u32 {
+    (options.connections / ONE_FOR_LISTS_OF).max(1)
+}
+
 /// Opens the store and brings its tables up to date; several processes may start at once.
 /// Refuses a store that a transfer has moved away, or not moved in yet.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
@@ -138,7 +165,7 @@ pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
         return Err(OpenError::Moved { mark, told });
     }
     let db = open(options).await?;
-    if let Db::Postgres(pool) = &db
+    if let Pools::Postgres { pool, .. } = &db.pools
         && is_half(pool).await?
     {
         return Err(OpenError::HalfTransferred);
@@ -155,44 +182,44 @@ pub async fn open(options: &Options) -> Result<Db, OpenError> {
     }
 }
 
-/// Connections for the track writer alone, so that no request waits for a batch nor a batch for
-/// requests. They are made by the thread that first uses them. SQLite has its one writer.
-pub fn for_writer(db: &Db, options: &Options) -> Result<Db, OpenError> {
-    match (db, &options.location) {
-        (Db::Postgres(_), Location::Postgres(url)) => {
-            let pool = PgPoolOptions::new()
-                .max_connections(1)
-                .acquire_timeout(Duration::from_secs(5))
-                .connect_lazy_with(postgres(url, options)?);
-            Ok(Db::Postgres(pool))
+/// A connection for the track writer alone, so that no request waits for a batch nor a batch for
+/// requests. It is made by the thread that first uses it. SQLite has its one writer.
+pub fn for_writer(db: &Db, options: &Options) -> Result<Writer, OpenError> {
+    match &options.location {
+        Location::Postgres(url) => {
+            let idle = [("idle_in_transaction_session_timeout", millis(WRITER_IDLE_PATIENCE))];
+            Ok(Writer::Line(Line::new(postgres(url, options)?.options(idle))))
         }
-        _ => Ok(db.clone()),
+        Location::Embedded(_) => Ok(Writer::Shared(db.clone())),
     }
 }
 
 /// A connection of its own to look whether the store answers: it waits for no request, and no request for it.
-pub fn for_probe(options: &Options) -> Result<Db, OpenError> {
+pub(super) fn for_probe(options: &Options) -> Result<Way, OpenError> {
     Ok(match &options.location {
-        Location::Postgres(url) => {
-            let pool = PgPoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_PATIENCE);
-            Db::Postgres(pool.connect_lazy_with(postgres(url, options)?))
-        }
+        Location::Postgres(url) => Way::Postgres(Line::new(postgres(url, options)?)),
         Location::Embedded(directory) => {
             let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_PATIENCE);
             let readers = pool.connect_lazy_with(sqlite(directory).create_if_missing(false).read_only(true));
-            Db::Sqlite { writer: readers.clone(), readers }
+            let (writer, lists) = (readers.clone(), readers.clone());
+            Way::Sqlite(Db::new(Pools::Sqlite { writer, readers, lists }, Arc::default()))
         }
     })
 }
 
+fn millis(time: Duration) -> String {
+    time.as_millis().to_string()
+}
+
 fn postgres(url: &str, options: &Options) -> Result<PgConnectOptions, OpenError> {
-    let millis = |time: Duration| time.as_millis().to_string();
     let statement = options.statement_timeout;
-    Ok(parse(url)?.application_name("waypost").options([
+    Ok(parse(url)?.application_name("waypost").options(ALIVE).options([
         ("statement_timeout", millis(statement)),
         ("lock_timeout", millis(statement.min(LOCK_PATIENCE))),
         ("idle_in_transaction_session_timeout", millis(IDLE_PATIENCE)),
         ("timezone", "UTC".to_owned()),
+        // A list that reads much would take the cores from the writer.
+        ("max_parallel_workers_per_gather", "0".to_owned()),
     ]))
 }
 
@@ -212,34 +239,38 @@ pub(super) fn place(url: &str) -> Result<String, OpenError> {
     Ok(format!("{}:{}/{name}", options.get_host(), options.get_port()))
 }
 
-/// A connection outside any pool. Its error is the server's own word; a pool's is that time is over.
+/// A connection outside any pool, which may do nothing for as long as it lives. Its error is the server's own word; a
+/// pool's is that time is over.
 pub(super) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
-    // A machine that vanished must not keep the lock of its server: its connection ends within half a minute.
-    let alive =
-        [("tcp_keepalives_idle", "10"), ("tcp_keepalives_interval", "5"), ("tcp_keepalives_count", "3")];
-    let options = parse(url)?.options(alive);
+    let options = parse(url)?.options(ALIVE).options([("idle_session_timeout", "0")]);
     let place = format!("{}:{}", options.get_host(), options.get_port());
-    let connecting = PgConnection::connect_with(&options);
-    let connected = tokio::time::timeout(CONNECT_PATIENCE, connecting).await;
-    let connected = connected.unwrap_or_else(|_| Err(sqlx::Error::Io(std::io::ErrorKind::TimedOut.into())));
+    let connected = in_time(CONNECT_PATIENCE, PgConnection::connect_with(&options)).await;
     connected.map_err(|error| OpenError::Postgres(place, error))
 }
 
 async fn open_postgres(url: &str, options: &Options) -> Result<Db, OpenError> {
-    connect_postgres(url).await?.close().await?;
-    let pool = PgPoolOptions::new()
-        .max_connections(options.connections)
-        .acquire_timeout(ACQUIRE_PATIENCE)
-        .connect_with(postgres(url, options)?)
-        .await?;
-    let db = Db::Postgres(pool);
-    for setting in ["fsync", "full_page_writes", "synchronous_commit"] {
-        let value: String = db.read().sql("select current_setting($1)").bind(setting).scalar().await?;
-        if value == "off" {
-            return Err(OpenError::NotDurable(setting));
-        }
+    let mut session = connect_postgres(url).await?;
+    if let Some(setting) = promises::broken_at_start(&mut session).await? {
+        return Err(OpenError::NotDurable(setting));
     }
-    Ok(db)
+    let host = parse(url)?.get_host().to_owned();
+    if !is_local(&host) && !promises::is_encrypted(&mut session).await? {
+        tracing::warn!(
+            host,
+            "PostgreSQL is spoken to in clear over a network; use sslmode=verify-full in its URL"
+        );
+    }
+    session.close().await?;
+    let renewed: Renewed = Arc::default();
+    let pool = pooled(options.connections, &renewed).connect_with(postgres(url, options)?).await?;
+    let time = millis(options.statement_timeout.min(LIST_WITHIN));
+    let listing = postgres(url, options)?.options([("statement_timeout", time)]);
+    let lists = pooled(places_for_lists(options), &renewed).connect_lazy_with(listing);
+    Ok(Db::new(Pools::Postgres { pool, lists }, renewed))
+}
+
+fn is_no_database(error: &SqlError) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "3D000")
 }
 
 fn sqlite(directory: &Path) -> SqliteConnectOptions {
@@ -249,6 +280,8 @@ fn sqlite(directory: &Path) -> SqliteConnectOptions {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
+        // What sorts and what a transaction undoes needs no file of its own, and so no descriptor when none is left.
+        .pragma("temp_store", "memory")
         .busy_timeout(SQLITE_PATIENCE)
 }
 
@@ -260,7 +293,8 @@ async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenErro
     let writer = connect_sqlite(&writing, 1).await.map_err(failed)?;
     let read_only = connect.create_if_missing(false).read_only(true);
     let readers = connect_sqlite(&read_only, options.connections).await.map_err(failed)?;
-    Ok(Db::Sqlite { writer, readers })
+    let lists = connect_sqlite(&read_only, places_for_lists(options)).await.map_err(failed)?;
+    Ok(Db::new(Pools::Sqlite { writer, readers, lists }, Arc::default()))
 }
 
 /// SQLite gives the files beside the database (`-wal`, `-shm`) the permissions that the database has.
@@ -276,7 +310,7 @@ fn keep_private(directory: &Path) -> std::io::Result<()> {
 /// A pool with one connection open. At the first start the switch to WAL takes a lock for which SQLite
 /// does not wait its own timeout: with several starts at once, all but one try again.
 async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
-    let end = tokio::time::Instant::now() + SQLITE_PATIENCE;
+    let end = Instant::now() + SQLITE_PATIENCE;
     loop {
         let pool = SqlitePoolOptions::new()
             .max_connections(connections)
@@ -285,7 +319,7 @@ async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Res
             // would take the connection for one inside a transaction for ever.
             .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
         match pool.connect_with(connect.clone()).await {
-            Err(error) if is_busy(&error) && tokio::time::Instant::now() < end => {
+            Err(error) if is_busy(&error) && Instant::now() < end => {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
             opened => return opened,
@@ -301,8 +335,8 @@ fn is_busy(error: &sqlx::Error) -> bool {
 
 /// Brings the tables up to date, under a lock: PostgreSQL's advisory one, or SQLite's write lock.
 pub async fn migrate(db: &Db) -> Result<(), OpenError> {
-    match db {
-        Db::Postgres(pool) => {
+    match &db.pools {
+        Pools::Postgres { pool, .. } => {
             let mut conn = pool.acquire().await?;
             for patience in ["set statement_timeout = 0", "set lock_timeout = 0"] {
                 sqlx::query(patience).execute(&mut *conn).await?;
@@ -311,7 +345,7 @@ pub async fn migrate(db: &Db) -> Result<(), OpenError> {
             conn.detach(); // its timeouts are not the pool's
             migrated?;
         }
-        Db::Sqlite { writer, .. } => {
+        Pools::Sqlite { writer, .. } => {
             let mut tx = writer.begin_with("BEGIN IMMEDIATE").await?;
             SQLITE_MIGRATIONS.run(&mut *tx).await?;
             tx.commit().await?;

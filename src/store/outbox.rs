@@ -188,6 +188,6 @@ pub async fn forget_given_up(db: &Db, before: Time) -> Result<()> {
 }
 
 /// How many letters wait, and how many were given up.
-pub async fn counts(db: &Db) -> Result<(i64, i64)> {
-    db.read().sql("select count(*) - count(given_up_at), count(given_up_at) from mail_outbox").one().await
+pub async fn counts(on: On<'_>) -> Result<(i64, i64)> {
+    on.sql("select count(*) - count(given_up_at), count(given_up_at) from mail_outbox").one().await
 }

@@ -7,7 +7,7 @@ use sqlx::postgres::PgPool;
 use sqlx::{AssertSqlSafe, Row};
 use waypost_actors::model::Timestamp;
 
-use super::sql::{Db, Result, is_unavailable};
+use super::sql::{Db, Pools, Result, is_unavailable};
 
 const WEEK_SECONDS: i64 = 7 * 86_400;
 /// 1970-01-05 was a Monday.
@@ -26,7 +26,7 @@ pub(super) fn week_of(at: Timestamp) -> i64 {
 /// Makes the partitions of the week before `now`, its own and the next ones; those that exist are
 /// left alone. Nothing to do on SQLite.
 pub async fn make_partitions(db: &Db, now: Timestamp) -> Result<()> {
-    let Db::Postgres(pool) = db else { return Ok(()) };
+    let Pools::Postgres { pool, .. } = &db.pools else { return Ok(()) };
     let this_week = week_of(now);
     for table in TABLES {
         make_partitions_of(pool, table, this_week - 1..=this_week + WEEKS_AHEAD).await?;
@@ -76,7 +76,7 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
 /// Drops the weeks of a table that end before `before` and hold nothing but what vehicles do not keep; answers how
 /// many. One that cannot be locked at once is left for another time. Nothing to do on SQLite.
 pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<u64> {
-    let Db::Postgres(pool) = db else { return Ok(0) };
+    let Pools::Postgres { pool, .. } = &db.pools else { return Ok(0) };
     let past = "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid \
         where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]{8}$' order by 1";
     let names: Vec<String> = sqlx::query_scalar(past).bind(table).fetch_all(pool).await?;

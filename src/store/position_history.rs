@@ -47,7 +47,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<Vec<StoredPosition>> {
     let stmt = db
-        .read()
+        .lists()
         .sql(SELECT_FIXES)
         .push(" join vehicle v on v.id = p.vehicle_id where v.organization_id = ")
         .push_bind(Uuid::from(scope.organization_id()))

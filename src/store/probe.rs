@@ -1,11 +1,29 @@
 //! A look whether the store answers, over a connection of its own: it waits for no request, and no request for it.
+//! And whether it is still this server's, and still what an acknowledgement rests on.
 
+use std::cmp::Ordering;
+
+use super::line::Line;
 use super::open::{OpenError, Options, for_probe};
-use super::sql::{Db, Result};
+use super::promises::{self, Promises, Sight};
+use super::sql::{Db, On, SqlError};
 use super::{outbox, refused_fix};
 
-/// The connection.
-pub struct Probe(Db);
+const EPOCH: &str = "select epoch from writer where name = 'main'";
+
+/// The connection, and what it looks for.
+pub struct Probe {
+    way: Way,
+    db: Db,
+    epoch: i64,
+    promises: Promises,
+    was_read_only: bool,
+}
+
+pub(super) enum Way {
+    Postgres(Line),
+    Sqlite(Db),
+}
 
 /// What waits in the store for somebody to look into.
 #[derive(Clone, Copy, Debug, Default)]
@@ -18,21 +36,88 @@ pub struct Kept {
     pub refused_fixes: i64,
 }
 
+/// What is wrong with the store.
+#[derive(Debug, thiserror::Error)]
+pub enum Trouble {
+    /// It does not answer as it should.
+    #[error("the database cannot be used: {0}")]
+    Away(#[from] SqlError),
+    /// It would lose what it says it has stored.
+    #[error("{}", promises::not_durable(.0))]
+    NotDurable(&'static str),
+    /// It takes no writes.
+    #[error("the database is read-only")]
+    ReadOnly,
+    /// Another server writes to it: this one must end.
+    #[error("another server has taken over the store")]
+    TakenOver,
+    /// It is not what this server began with: an earlier state was put in its place. This one must end.
+    #[error("the database was put back to an earlier state under the running server")]
+    PutBack,
+}
+
 impl Probe {
-    /// A probe of a store that was opened with these options; connects when it looks.
-    pub fn new(options: &Options) -> std::result::Result<Self, OpenError> {
-        for_probe(options).map(Self)
+    /// A probe for the server of this epoch, of a store that was opened with these options; connects when it looks,
+    /// and notes which promises the database does not keep.
+    pub fn new(options: &Options, db: &Db, epoch: i64, promises: Promises) -> Result<Self, OpenError> {
+        Ok(Self { way: for_probe(options)?, db: db.clone(), epoch, promises, was_read_only: false })
     }
 
-    /// Asks something small.
-    pub async fn look(&self) -> Result<()> {
-        let _epoch: i64 = self.0.read().sql("select epoch from writer where name = 'main'").scalar().await?;
-        Ok(())
+    /// Looks; and counts what waits, if it is to.
+    pub async fn look(&mut self, counts: bool) -> Result<Option<Kept>, Trouble> {
+        let (sight, kept) = match &self.way {
+            Way::Postgres(line) => {
+                let mut session = line.take("select 1").await?;
+                let sight = promises::look(&mut session).await?;
+                let kept = match counts {
+                    true => Some(Kept::of(
+                        outbox::counts(On::PgConn(&mut session)).await?,
+                        refused_fix::count(On::PgConn(&mut session)).await?,
+                    )),
+                    false => None,
+                };
+                // What it was given at its start would hold as long as it does.
+                if !sight.is_read_only {
+                    line.keep(session);
+                }
+                (sight, kept)
+            }
+            Way::Sqlite(db) => {
+                let epoch: Option<(i64,)> = db.read().sql(EPOCH).optional().await?;
+                let kept = match counts {
+                    true => {
+                        Some(Kept::of(outbox::counts(db.read()).await?, refused_fix::count(db.read()).await?))
+                    }
+                    false => None,
+                };
+                (Sight { epoch: epoch.map(|(epoch,)| epoch), ..Sight::default() }, kept)
+            }
+        };
+        self.judge(&sight)?;
+        Ok(kept)
     }
 
-    /// Counts what waits.
-    pub async fn count(&self) -> Result<Kept> {
-        let (letters_waiting, letters_given_up) = outbox::counts(&self.0).await?;
-        Ok(Kept { letters_waiting, letters_given_up, refused_fixes: refused_fix::count(&self.0).await? })
+    fn judge(&mut self, sight: &Sight) -> Result<(), Trouble> {
+        match sight.epoch.map(|epoch| epoch.cmp(&self.epoch)) {
+            Some(Ordering::Equal) => {}
+            Some(Ordering::Greater) => return Err(Trouble::TakenOver),
+            Some(Ordering::Less) | None => return Err(Trouble::PutBack),
+        }
+        self.promises.note(sight.broken);
+        if self.was_read_only && !sight.is_read_only {
+            self.db.renew();
+        }
+        self.was_read_only = sight.is_read_only;
+        match sight.broken {
+            Some(setting) => Err(Trouble::NotDurable(setting)),
+            None if sight.is_read_only => Err(Trouble::ReadOnly),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Kept {
+    const fn of((letters_waiting, letters_given_up): (i64, i64), refused_fixes: i64) -> Self {
+        Self { letters_waiting, letters_given_up, refused_fixes }
     }
 }

@@ -15,7 +15,7 @@ use super::checkpoint::{insert_checkpoints, replace_checkpoints};
 use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
 use super::rows::Insert;
-use super::sql::{On, Result, Stmt, Tx};
+use super::sql::{Connection, On, Result, Stmt, Tx};
 use super::time::Time;
 use super::visit_row::{insert_visits, undo_visits};
 
@@ -173,9 +173,11 @@ async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Re
     let early = Time(after.plus_seconds(-LAG_SECONDS));
     let stmt = part(tx.on(), vehicle, correction).push(" and e.occurred_at > ").push_bind(early);
     let mut rows: Vec<EventRow> = stmt.all().await?;
-    let lagging = match tx {
-        Tx::Postgres(_) => " and e.confirmed_at - e.occurred_at > interval '1 hour' and e.occurred_at <= ",
-        Tx::Sqlite(_) => " and e.confirmed_at - e.occurred_at > 3600000000 and e.occurred_at <= ",
+    let lagging = match tx.connection() {
+        Connection::Postgres(_) => {
+            " and e.confirmed_at - e.occurred_at > interval '1 hour' and e.occurred_at <= "
+        }
+        Connection::Sqlite(_) => " and e.confirmed_at - e.occurred_at > 3600000000 and e.occurred_at <= ",
     };
     let stmt = part(tx.on(), vehicle, correction).push(lagging).push_bind(early);
     rows.extend(stmt.all().await?);

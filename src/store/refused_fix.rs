@@ -3,7 +3,7 @@
 use sqlx::types::Json;
 use waypost_actors::ports::{RefusedFix, StoreError};
 
-use super::sql::{Db, Result, SqlError, is_never_taken};
+use super::sql::{Db, On, Result, SqlError, is_never_taken};
 use super::time::Time;
 
 /// Keeps a refused fix; one that is kept already stays as it is.
@@ -28,8 +28,8 @@ pub(super) async fn insert(db: &Db, refused: &RefusedFix) -> Result<()> {
 }
 
 /// How many are kept.
-pub async fn count(db: &Db) -> Result<i64> {
-    db.read().sql("select count(*) from refused_fix").scalar().await
+pub async fn count(on: On<'_>) -> Result<i64> {
+    on.sql("select count(*) from refused_fix").scalar().await
 }
 
 /// What an error of the store means for the live core.

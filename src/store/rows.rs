@@ -3,12 +3,12 @@
 //! The one place where batch inserts differ by engine. A table's columns are given once, each as a
 //! whole; the text around them is shared.
 
-use sqlx::postgres::PgArguments;
+use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::sqlite::SqliteArguments;
-use sqlx::{Arguments as _, AssertSqlSafe, Postgres, Transaction};
+use sqlx::{Arguments as _, AssertSqlSafe};
 use uuid::Uuid;
 
-use super::sql::{Record, Result, Tx};
+use super::sql::{Connection, Record, Result, Tx};
 use super::time::Time;
 
 /// Rows of one SQLite statement: any number is cut into these, so that few texts are prepared, once. Its
@@ -146,19 +146,18 @@ impl Insert<'_> {
     /// Inserts the rows; answers how many were touched.
     pub async fn run(self, tx: &mut Tx) -> Result<u64> {
         let mut touched = 0;
-        match tx {
-            Tx::Postgres(tx) if self.rows() > 0 => {
-                let (text, args) = self.unnest()?;
-                touched =
-                    sqlx::query_with(AssertSqlSafe(text), args).execute(&mut **tx).await?.rows_affected();
-            }
-            Tx::Postgres(_) => {}
-            Tx::Sqlite(tx) => {
+        match tx.connection() {
+            Connection::Sqlite(tx) => {
                 for (text, args) in self.values()? {
                     let query = sqlx::query_with(AssertSqlSafe(text), args);
-                    touched += query.execute(&mut **tx).await?.rows_affected();
+                    touched += query.execute(&mut *tx).await?.rows_affected();
                 }
             }
+            Connection::Postgres(tx) if self.rows() > 0 => {
+                let (text, args) = self.unnest()?;
+                touched = sqlx::query_with(AssertSqlSafe(text), args).execute(tx).await?.rows_affected();
+            }
+            Connection::Postgres(_) => {}
         }
         Ok(touched)
     }
@@ -166,21 +165,21 @@ impl Insert<'_> {
     /// Inserts the rows; answers what `returning` says of those that were touched.
     pub async fn returning<T: Record>(self, tx: &mut Tx) -> Result<Vec<T>> {
         let mut found = Vec::new();
-        match tx {
-            Tx::Postgres(tx) if self.rows() > 0 => {
-                let (text, args) = self.unnest()?;
-                for row in sqlx::query_with(AssertSqlSafe(text), args).fetch_all(&mut **tx).await? {
-                    found.push(T::from_row(&row)?);
-                }
-            }
-            Tx::Postgres(_) => {}
-            Tx::Sqlite(tx) => {
+        match tx.connection() {
+            Connection::Sqlite(tx) => {
                 for (text, args) in self.values()? {
-                    for row in sqlx::query_with(AssertSqlSafe(text), args).fetch_all(&mut **tx).await? {
+                    for row in sqlx::query_with(AssertSqlSafe(text), args).fetch_all(&mut *tx).await? {
                         found.push(T::from_row(&row)?);
                     }
                 }
             }
+            Connection::Postgres(tx) if self.rows() > 0 => {
+                let (text, args) = self.unnest()?;
+                for row in sqlx::query_with(AssertSqlSafe(text), args).fetch_all(tx).await? {
+                    found.push(T::from_row(&row)?);
+                }
+            }
+            Connection::Postgres(_) => {}
         }
         Ok(found)
     }
@@ -225,10 +224,10 @@ pub(super) struct Update<'a> {
 
 impl Update<'_> {
     /// Changes the rows; answers how many there were.
-    pub(super) async fn run(&self, tx: &mut Transaction<'static, Postgres>) -> Result<u64> {
+    pub(super) async fn run(&self, tx: &mut PgConnection) -> Result<u64> {
         let (rows, args) = unnest(self.columns)?;
         let text = format!("{} from {rows} {}", self.change, self.named);
-        Ok(sqlx::query_with(AssertSqlSafe(text), args).execute(&mut **tx).await?.rows_affected())
+        Ok(sqlx::query_with(AssertSqlSafe(text), args).execute(tx).await?.rows_affected())
     }
 }
 

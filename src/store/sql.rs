@@ -1,6 +1,6 @@
 //! One SQL text, two engines: the mechanism every query goes through.
 //!
-//! Owns the choice between PostgreSQL and SQLite; no other module knows that there are two,
+//! Owns, with `connections`, the choice between PostgreSQL and SQLite; no other module knows that there are two,
 //! but for the few statements that truly differ ([`Db::engine`]). Knows no table.
 //!
 //! Rules for the texts (each from a probe that failed): integers are `bigint` and `i64`, floats `f64`;
@@ -14,8 +14,12 @@ use futures_util::{StreamExt, TryStreamExt};
 use sqlx::error::BoxDynError;
 use sqlx::postgres::{PgArguments, PgConnection, PgPool, PgRow};
 use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
-use sqlx::{Arguments, AssertSqlSafe, Encode, FromRow, Postgres, SqlSafeStr, Sqlite, Transaction, Type};
+use sqlx::{Arguments, AssertSqlSafe, Encode, FromRow, Postgres, SqlSafeStr, Sqlite, Type};
 use tokio::task::spawn_blocking;
+
+pub(super) use super::connections::Connection;
+pub use super::connections::{Db, Engine, Pools, Tx};
+pub use super::sql_error::{is_conflict, is_never_taken, is_taken_over, is_unavailable};
 
 /// Rows that are read together beside what goes on.
 const ROWS_TOGETHER: usize = 1_000;
@@ -40,38 +44,6 @@ pub trait Record:
 impl<T> Record for T where
     T: for<'r> FromRow<'r, PgRow> + for<'r> FromRow<'r, SqliteRow> + Send + Unpin + 'static
 {
-}
-
-/// Which engine a store runs on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Engine {
-    /// A PostgreSQL server.
-    Postgres,
-    /// The embedded store.
-    Sqlite,
-}
-
-/// A store's connections.
-#[derive(Clone)]
-pub enum Db {
-    /// A pool on a PostgreSQL server.
-    Postgres(PgPool),
-    /// SQLite: exactly one writer, several readers that cannot write.
-    Sqlite {
-        /// The one write connection.
-        writer: SqlitePool,
-        /// Read-only connections.
-        readers: SqlitePool,
-    },
-}
-
-/// An open transaction; dropped without [`Tx::commit`] it rolls back. Inside one, run everything
-/// on [`Tx::on`]: a second write handle would wait for itself on SQLite.
-pub enum Tx {
-    /// On PostgreSQL.
-    Postgres(Transaction<'static, Postgres>),
-    /// On SQLite, begun immediate.
-    Sqlite(Transaction<'static, Sqlite>),
 }
 
 /// Where a statement runs: a pool, or the connection of an open transaction.
@@ -109,127 +81,6 @@ impl Row {
             Self::Pg(row) => T::from_row(row),
             Self::Lite(row) => T::from_row(row),
         }
-    }
-}
-
-impl Db {
-    /// Which engine this is.
-    #[must_use]
-    pub const fn engine(&self) -> Engine {
-        match self {
-            Self::Postgres(_) => Engine::Postgres,
-            Self::Sqlite { .. } => Engine::Sqlite,
-        }
-    }
-
-    /// For statements that only read.
-    #[must_use]
-    pub fn read(&self) -> On<'_> {
-        match self {
-            Self::Postgres(pool) => On::PgPool(pool),
-            Self::Sqlite { readers, .. } => On::LitePool(readers),
-        }
-    }
-
-    /// For a single statement that writes.
-    #[must_use]
-    pub fn write(&self) -> On<'_> {
-        match self {
-            Self::Postgres(pool) => On::PgPool(pool),
-            Self::Sqlite { writer, .. } => On::LitePool(writer),
-        }
-    }
-
-    /// Opens a transaction that may write.
-    pub async fn begin(&self) -> Result<Tx> {
-        Ok(match self {
-            Self::Postgres(pool) => Tx::Postgres(pool.begin().await?),
-            Self::Sqlite { writer, .. } => Tx::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
-        })
-    }
-
-    /// Opens a transaction that only reads, all of it as of one moment.
-    pub async fn begin_snapshot(&self) -> Result<Tx> {
-        Ok(match self {
-            Self::Postgres(pool) => {
-                Tx::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
-            }
-            Self::Sqlite { readers, .. } => Tx::Sqlite(readers.begin().await?),
-        })
-    }
-
-    /// Closes every connection and waits for those in use.
-    pub async fn close(&self) {
-        match self {
-            Self::Postgres(pool) => pool.close().await,
-            Self::Sqlite { writer, readers } => {
-                readers.close().await;
-                writer.close().await;
-            }
-        }
-    }
-}
-
-impl Tx {
-    /// Where this transaction's statements run.
-    pub fn on(&mut self) -> On<'_> {
-        match self {
-            Self::Postgres(tx) => On::PgConn(tx),
-            Self::Sqlite(tx) => On::LiteConn(tx),
-        }
-    }
-
-    /// Makes the transaction's writes durable.
-    pub async fn commit(self) -> Result<()> {
-        match self {
-            Self::Postgres(tx) => tx.commit().await,
-            Self::Sqlite(tx) => tx.commit().await,
-        }
-    }
-}
-
-/// Whether a statement failed because a unique key was taken.
-#[must_use]
-pub fn is_conflict(error: &sqlx::Error) -> bool {
-    error.as_database_error().is_some_and(|e| e.is_unique_violation())
-}
-
-/// Whether an error says that the store is away or too slow, rather than that we asked nonsense.
-#[must_use]
-pub fn is_unavailable(error: &SqlError) -> bool {
-    match error {
-        SqlError::PoolTimedOut
-        | SqlError::PoolClosed
-        | SqlError::Io(_)
-        | SqlError::Tls(_)
-        | SqlError::WorkerCrashed => true,
-        // 57xxx: cancelled by the timeout or shutting down; 53xxx: out of resources; 08xxx: connection;
-        // 40xxx: serialization; 55P03: a lock waited for too long; 25P03: idle in a transaction for too
-        // long; 5, 6, 13: SQLite busy, locked, or without room on the disk.
-        SqlError::Database(error) => error.code().is_some_and(|code| {
-            ["57", "53", "08", "40", "55P03", "25P03"]
-                .iter()
-                .any(|class| code.len() == 5 && code.starts_with(class))
-                || matches!(code.as_ref(), "5" | "6" | "13")
-        }),
-        _ => false,
-    }
-}
-
-/// Whether an error says that a value can never be stored, whenever it is tried. Then nothing of its
-/// transaction is.
-#[must_use]
-pub fn is_never_taken(error: &SqlError) -> bool {
-    match error {
-        SqlError::Encode(_) => true,
-        // 22xxx: data; 23xxx: constraints; 54xxx: limits. SQLite: too big, constraint, mismatch, range.
-        SqlError::Database(error) => error.code().is_some_and(|code| {
-            if code.len() == 5 {
-                return ["22", "23", "54"].iter().any(|class| code.starts_with(class));
-            }
-            code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 18..=20 | 25))
-        }),
-        _ => false,
     }
 }
 
@@ -342,7 +193,13 @@ impl<'c> Stmt<'c> {
 
     async fn row(mut self) -> Result<Option<Row>> {
         self.check()?;
-        dispatch!(self, |query, conn| Ok(query.fetch_optional(conn).await?.map(Row::from)))
+        dispatch!(self, |query, conn| {
+            // To the end: a statement outside a transaction commits there, on SQLite, and may fail to.
+            let mut rows = query.fetch(conn);
+            let first = rows.try_next().await?;
+            while rows.try_next().await?.is_some() {}
+            Ok(first.map(Row::from))
+        })
     }
 
     fn rows(mut self) -> BoxStream<'c, Result<Row>> {

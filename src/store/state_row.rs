@@ -11,7 +11,7 @@ use waypost_actors::tracking::{Mark, VehicleState};
 
 use super::event_row::unknown;
 use super::rows::{Column, Insert, Update};
-use super::sql::{Result, Tx};
+use super::sql::{Connection, Result, Tx};
 use super::time::Time;
 
 /// A state as its column holds it: JSON, in a text that no engine takes apart.
@@ -98,7 +98,7 @@ async fn put_plain(tx: &mut Tx, states: &[Newest<'_>]) -> Result<()> {
         return Ok(());
     }
     let columns = plain_columns(states)?;
-    let new = if let Tx::Postgres(tx) = tx {
+    let new = if let Connection::Postgres(tx) = tx.connection() {
         let there = Update { change: PLAIN_CHANGE, columns: &columns, named: PLAIN_NAMED }.run(tx).await?;
         if there == states.len() as u64 {
             return Ok(());

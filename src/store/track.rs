@@ -4,6 +4,7 @@
 //! is run per fix. What is written for which part of a batch is said in the files of the rows.
 
 use std::collections::{HashMap, HashSet};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
@@ -20,19 +21,25 @@ use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS};
 use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
 use super::fuel_records::store_fuel;
+use super::line::{Writer, in_time};
 use super::position_row::{Fresh, store_positions, store_quarantines};
+use super::promises::{Promises, not_durable};
 use super::records::store_timelines;
 use super::refused_fix;
 use super::seeds::{read_fences, read_unsettled, read_vehicles};
 use super::slice::read_slice;
-use super::sql::{Db, Result, Tx, is_conflict};
+use super::sql::{Db, Engine, On, Result, Tx, is_conflict, is_never_taken};
 use super::state_row::{StateText, store_states};
+
+/// How long the pool may take for what the live core asks of it.
+const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 
 /// The store of live data, as the one writer of this epoch.
 pub struct Track {
     db: Db,
-    writer: Db,
+    writer: Writer,
     epoch: i64,
+    promises: Promises,
 }
 
 /// What a batch begins with.
@@ -48,11 +55,29 @@ struct Taken {
 
 impl Track {
     /// Takes over the live tables: from now on no server of an earlier epoch can commit. Batches go
-    /// through connections of their own (`writer`).
-    pub async fn take_over(db: Db, writer: Db) -> Result<Self> {
+    /// through a connection of their own (`writer`).
+    pub async fn take_over(db: Db, writer: impl Into<Writer>) -> Result<Self> {
+        let mut tx = db.begin().await?;
+        if db.engine() == Engine::Postgres {
+            // Waits for changes that have seen the present epoch in force and are about to commit.
+            tx.on().sql("select epoch from writer where name = 'main'").push(" for update").run().await?;
+        }
         let take = "update writer set epoch = epoch + 1 where name = 'main' returning epoch";
-        let epoch = db.write().sql(take).scalar().await?;
-        Ok(Self { db, writer, epoch })
+        let epoch = tx.on().sql(take).scalar().await?;
+        tx.commit().await?;
+        Ok(Self { db, writer: writer.into(), epoch, promises: Promises::default() })
+    }
+
+    /// The number of this server's time as the writer.
+    #[must_use]
+    pub const fn epoch(&self) -> i64 {
+        self.epoch
+    }
+
+    /// What is noted here as broken by the database keeps this from committing anything.
+    #[must_use]
+    pub fn promises(&self) -> Promises {
+        self.promises.clone()
     }
 
     /// `None` when this writer is not the one any more.
@@ -65,28 +90,46 @@ impl Track {
     }
 
     async fn commit_batch(&self, batch: &Batch, fresh: Fresh) -> Result<Option<Vec<Committed>>> {
-        let writes = &batch.writes;
         let mut tx = self.writer.begin().await?;
+        match self.write(&mut tx, &batch.writes, fresh).await {
+            Ok(Some(committed)) => {
+                tx.commit().await?;
+                Ok(Some(committed))
+            }
+            // The connection is sound: the database took the row, or the epoch, for what it is.
+            Ok(None) => tx.rollback().await.map(|()| None),
+            Err(error) if is_conflict(&error) || is_never_taken(&error) => {
+                tx.rollback().await?;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn write(
+        &self,
+        tx: &mut Tx,
+        writes: &[VehicleWrite],
+        fresh: Fresh,
+    ) -> Result<Option<Vec<Committed>>> {
         let records = |write: &VehicleWrite| write.effects.events.len() + write.effects.fuel_events.len();
         let expected: usize = writes.iter().map(records).sum();
         let Some(Taken { first, anybody_drove, anybody_is_dirty }) =
-            self.take_numbers(&mut tx, expected as i64).await?
+            self.take_numbers(tx, expected as i64).await?
         else {
             return Ok(None);
         };
-        let stored = store_positions(&mut tx, writes, fresh).await?;
-        store_quarantines(&mut tx, writes).await?;
+        let stored = store_positions(tx, writes, fresh).await?;
+        store_quarantines(tx, writes).await?;
         let dirty: HashSet<VehicleId> =
-            store_states(&mut tx, writes, &stored.late, anybody_is_dirty).await?.into_iter().collect();
+            store_states(tx, writes, &stored.late, anybody_is_dirty).await?.into_iter().collect();
         let mut next = first;
-        let drivers =
-            if anybody_drove { Drivers::of_batch(&mut tx, writes).await? } else { Drivers::default() };
-        let told = store_timelines(&mut tx, writes, &drivers, &mut next).await?;
-        let fuel = store_fuel(&mut tx, writes, &drivers, &mut next).await?;
+        let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
+        let told = store_timelines(tx, writes, &drivers, &mut next).await?;
+        let fuel = store_fuel(tx, writes, &drivers, &mut next).await?;
         if next != first + expected as i64 {
-            self.put_next_number(&mut tx, next).await?;
+            self.put_next_number(tx, next).await?;
         }
-        tx.commit().await?;
         let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
         let answers = is_dirty.zip(stored.counts).zip(told.into_iter().zip(fuel));
         let committed =
@@ -110,31 +153,35 @@ impl Track {
 
     /// The number of the next event, if this is still the writer. Touches the row, so that it waits
     /// for a transaction that may still be on its way.
-    async fn is_writer(&self) -> Result<Option<i64>> {
+    async fn is_writer(&self, tx: &mut Tx) -> Result<Option<i64>> {
         let touch =
             "update writer set epoch = epoch where name = 'main' and epoch = $1 returning next_sequence";
-        let next: Option<(i64,)> = self.writer.write().sql(touch).bind(self.epoch).optional().await?;
+        let next: Option<(i64,)> = tx.on().sql(touch).bind(self.epoch).optional().await?;
         Ok(next.map(|(next,)| next))
     }
 
     async fn read_seeds(&self) -> Result<Seeds> {
         let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
+        let mut tx = self.writer.begin().await?;
+        let next_sequence = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
+        tx.commit().await?;
         Ok(Seeds {
             vehicles,
             fences,
             unsettled: read_unsettled(&self.db).await?,
             uncalibrated: calibration::read_unsettled(&self.db).await?,
-            next_sequence: self.is_writer().await?.ok_or(sqlx::Error::RowNotFound)?,
+            next_sequence,
         })
     }
 
+    /// Over the writer's own connection: those of the pool may have gone silent with the one that failed.
     async fn read_back(&self, vehicles: &[VehicleId], sequence: i64) -> Result<Option<Reread>> {
-        let Some(next_sequence) = self.is_writer().await? else { return Ok(None) };
+        let mut tx = self.writer.begin().await?;
+        let Some(next_sequence) = self.is_writer(&mut tx).await? else { return Ok(None) };
         let mut reread = Reread { next_sequence, ..Reread::default() };
         for some in vehicles.chunks(500) {
-            let rows: Vec<(Uuid, StateText, bool)> = self
-                .db
-                .read()
+            let rows: Vec<(Uuid, StateText, bool)> = tx
+                .on()
                 .sql("select vehicle_id, state, dirty_from is not null from vehicle_state where vehicle_id in (")
                 .push_each(some, |stmt, id| stmt.push_bind(id.0))
                 .push(")")
@@ -147,9 +194,15 @@ impl Track {
             reread.states.extend(some.iter().map(|id| (*id, stored.remove(&id.0).unwrap_or_default())));
         }
         let limit = (next_sequence - sequence).max(0);
-        reread.events = read_events(&self.db, Audience::Everyone, sequence, limit).await?;
-        reread.fuel_events = read_fuel_events(&self.db, Audience::Everyone, sequence, limit).await?;
+        reread.events = read_events(tx.on(), Audience::Everyone, sequence, limit).await?;
+        reread.fuel_events = read_fuel_events(tx.on(), Audience::Everyone, sequence, limit).await?;
+        tx.commit().await?;
         Ok(Some(reread))
+    }
+
+    /// What the database would not keep is not acknowledged.
+    fn require_promises(&self) -> std::result::Result<(), StoreError> {
+        self.promises.broken().map_or(Ok(()), |setting| Err(StoreError::Away(not_durable(setting))))
     }
 
     async fn settled(&self, fence: GeofenceId, version: i64) -> Result<()> {
@@ -160,8 +213,8 @@ impl Track {
 }
 
 /// Events of an audience by number, `from` included.
-async fn read_events(db: &Db, audience: Audience, from: i64, limit: i64) -> Result<Vec<Event>> {
-    let mut stmt = db.read().sql(SELECT_EVENTS).push(" where e.sequence >= ").push_bind(from);
+async fn read_events(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<Event>> {
+    let mut stmt = on.sql(SELECT_EVENTS).push(" where e.sequence >= ").push_bind(from);
     if let Audience::Organization(organization) = audience {
         stmt = stmt.push(" and e.organization_id = ").push_bind(organization.0);
     }
@@ -170,8 +223,8 @@ async fn read_events(db: &Db, audience: Audience, from: i64, limit: i64) -> Resu
 }
 
 /// Refuels and drains, likewise.
-async fn read_fuel_events(db: &Db, audience: Audience, from: i64, limit: i64) -> Result<Vec<FuelRecord>> {
-    let mut stmt = db.read().sql(SELECT_FUEL_EVENTS).push(" where f.sequence >= ").push_bind(from);
+async fn read_fuel_events(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<FuelRecord>> {
+    let mut stmt = on.sql(SELECT_FUEL_EVENTS).push(" where f.sequence >= ").push_bind(from);
     if let Audience::Organization(organization) = audience {
         stmt = stmt.push(" and f.organization_id = ").push_bind(organization.0);
     }
@@ -181,6 +234,12 @@ async fn read_fuel_events(db: &Db, audience: Audience, from: i64, limit: i64) ->
 
 fn away(error: sqlx::Error) -> StoreError {
     StoreError::Away(error.to_string())
+}
+
+/// What is asked over the pool's connections, of which one may go silent with the question. PostgreSQL itself ends what
+/// takes longer.
+async fn asked<T>(answer: impl Future<Output = Result<T>>) -> std::result::Result<T, StoreError> {
+    in_time(ANSWER_WITHIN, answer).await.map_err(away)
 }
 
 impl TrackStore for Track {
@@ -193,13 +252,14 @@ impl TrackStore for Track {
         batch: &'a Batch,
     ) -> BoxFuture<'a, std::result::Result<Vec<Committed>, StoreError>> {
         Box::pin(async move {
+            self.require_promises()?;
             let committed = self.commit_whole(batch).await.map_err(|error| refused_fix::told(&error))?;
             committed.ok_or(StoreError::TakenOver)
         })
     }
 
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, std::result::Result<Option<Slice>, StoreError>> {
-        Box::pin(async move { read_slice(&self.db, vehicle).await.map_err(away) })
+        Box::pin(asked(read_slice(&self.db, vehicle)))
     }
 
     fn reread<'a>(
@@ -208,6 +268,7 @@ impl TrackStore for Track {
         sequence: i64,
     ) -> BoxFuture<'a, std::result::Result<Reread, StoreError>> {
         Box::pin(async move {
+            self.require_promises()?;
             self.read_back(vehicles, sequence).await.map_err(away)?.ok_or(StoreError::TakenOver)
         })
     }
@@ -217,7 +278,8 @@ impl TrackStore for Track {
         refused: &'a RefusedFix,
     ) -> BoxFuture<'a, std::result::Result<(), StoreError>> {
         Box::pin(async move {
-            refused_fix::insert(&self.db, refused).await.map_err(|error| refused_fix::told(&error))
+            let kept = in_time(ANSWER_WITHIN, refused_fix::insert(&self.db, refused));
+            kept.await.map_err(|error| refused_fix::told(&error))
         })
     }
 
@@ -226,7 +288,7 @@ impl TrackStore for Track {
         fence: GeofenceId,
         version: i64,
     ) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
-        Box::pin(async move { self.settled(fence, version).await.map_err(away) })
+        Box::pin(asked(self.settled(fence, version)))
     }
 
     fn mark_calibrated(
@@ -234,7 +296,7 @@ impl TrackStore for Track {
         vehicle: VehicleId,
         version: i64,
     ) -> BoxFuture<'_, std::result::Result<(), StoreError>> {
-        Box::pin(async move { calibration::settle(&self.db, vehicle, version).await.map_err(away) })
+        Box::pin(asked(calibration::settle(&self.db, vehicle, version)))
     }
 }
 
@@ -245,7 +307,7 @@ impl EventLog for Track {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<Event>, StoreError>> {
-        Box::pin(async move { read_events(&self.db, audience, sequence, limit).await.map_err(away) })
+        Box::pin(asked(read_events(self.db.read(), audience, sequence, limit)))
     }
 
     fn fuel_events_from(
@@ -254,6 +316,6 @@ impl EventLog for Track {
         sequence: i64,
         limit: i64,
     ) -> BoxFuture<'_, std::result::Result<Vec<FuelRecord>, StoreError>> {
-        Box::pin(async move { read_fuel_events(&self.db, audience, sequence, limit).await.map_err(away) })
+        Box::pin(asked(read_fuel_events(self.db.read(), audience, sequence, limit)))
     }
 }

@@ -138,7 +138,7 @@ pub async fn list(
     limit: i64,
     now: Timestamp,
 ) -> Result<Vec<Visit>> {
-    let stmt = db.read().sql(SELECT).push_bind(Uuid::from(scope.organization_id()));
+    let stmt = db.lists().sql(SELECT).push_bind(Uuid::from(scope.organization_id()));
     let mut stmt = narrowed(stmt, filter, now, db);
     if let Some((at, id)) = after {
         let beyond = match order {
@@ -201,7 +201,7 @@ pub async fn inside_at(
     limit: i64,
 ) -> Result<Vec<WasInside>> {
     let mut stmt = db
-        .read()
+        .lists()
         .sql(
             "select v.vehicle_id, v.entered_at, e.cause, e.latitude, e.longitude from visit v \
              join geofence_event e on e.id = v.entry_event_id where v.geofence_id = ",
@@ -241,7 +241,7 @@ pub async fn places_at(
         return Ok(HashMap::new());
     }
     let rows: Vec<(Uuid, Time, f64, f64)> = db
-        .read()
+        .lists()
         .sql(
             "select p.vehicle_id, p.recorded_at, p.latitude, p.longitude from vehicle v \
              join position p on p.vehicle_id = v.id and p.quarantine is null and p.recorded_at = \

@@ -77,7 +77,7 @@ fn a_letter_that_is_refused_for_good_is_given_up() {
         app.post("/v1/system-users", "", sign_up("third@example.org")).await.ok(201);
         app.link("third@example.org", 1).await;
         assert!(app.mail.all("never@example.org").is_empty());
-        assert_eq!(outbox::counts(&app.context.db).await.unwrap().1, 1);
+        assert_eq!(outbox::counts(app.context.db.read()).await.unwrap().1, 1);
         app
     });
 }

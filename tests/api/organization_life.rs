@@ -31,7 +31,7 @@ async fn requests_as(app: &App, token: &str, query: &str) -> Vec<Value> {
 /// Waits until every letter that was asked for is sent, or found to be without reason.
 async fn post_is_done(app: &App) {
     let done = async {
-        while waypost::store::outbox::counts(&app.context.db).await.unwrap() != (0, 0) {
+        while waypost::store::outbox::counts(app.context.db.read()).await.unwrap() != (0, 0) {
             tokio::task::yield_now().await;
         }
     };

@@ -8,6 +8,7 @@
 #![expect(clippy::unwrap_used, reason = "tests")]
 
 mod api;
+mod backup;
 mod book;
 mod cache;
 mod crowd;
@@ -15,6 +16,7 @@ mod database;
 mod disk;
 mod dispatcher;
 mod drill;
+mod edits;
 mod figures;
 mod forged;
 mod ground;

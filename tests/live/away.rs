@@ -46,14 +46,14 @@ async fn says_that_it_waits(port: u16) {
 }
 
 /// A server that is being built; once it serves, it does so until it is told to stop.
-struct Coming {
+pub(crate) struct Coming {
     port: u16,
     stop: oneshot::Sender<()>,
     ended: tokio::task::JoinHandle<Ended>,
 }
 
 impl Coming {
-    fn build(mut settings: Settings) -> Self {
+    pub(crate) fn build(mut settings: Settings) -> Self {
         let port = port_for_restarts();
         settings.listen = format!("127.0.0.1:{port}").parse().unwrap();
         let (stop, asked) = oneshot::channel::<()>();
@@ -67,14 +67,25 @@ impl Coming {
         Self { port, stop, ended }
     }
 
-    async fn ready(&self) {
-        eventually(DEADLINE, || async {
-            get(self.port, "/readyz").await.is_some_and(|(status, _)| status == 200)
-        })
-        .await;
+    pub(crate) async fn is_ready(&self) -> bool {
+        get(self.port, "/readyz").await.is_some_and(|(status, _)| status == 200)
     }
 
-    async fn stop(self) {
+    pub(crate) async fn ready(&self) {
+        eventually(DEADLINE, || self.is_ready()).await;
+    }
+
+    /// Waits until it waits for another server.
+    pub(crate) async fn waits(&self) {
+        eventually(DEADLINE, || async { not_ready(self.port).await.contains("another server") }).await;
+    }
+
+    /// Waits until it ends by itself; answers why.
+    pub(crate) async fn ended(self) -> Ended {
+        timeout(DEADLINE, self.ended).await.expect("it ends").unwrap()
+    }
+
+    pub(crate) async fn stop(self) {
         self.stop.send(()).unwrap();
         assert_eq!(timeout(DEADLINE, self.ended).await.expect("it stops").unwrap(), Ended::Asked);
     }

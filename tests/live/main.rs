@@ -32,3 +32,4 @@ mod tank;
 mod tracker;
 mod transfer;
 mod wire;
+mod writer;

@@ -37,13 +37,13 @@ async fn a_poison_fix_is_named_to_its_tracker_and_costs_nobody_else_anything(sto
     others.report(items(1, 3, START + 1)).await;
     assert_eq!(others.hear("ack").await["stored"], 3);
     assert_eq!(stored_positions(&store).await, 8 + 3);
-    assert_eq!(refused_fix::count(&store.db).await.unwrap(), 1);
+    assert_eq!(refused_fix::count(store.db.read()).await.unwrap(), 1);
     let meters = server.context.live.meters().clone();
     assert_eq!((meters.failed_commits.get(), meters.refused_by_store.get()), (0, 1));
 
     // It comes again: it is named again, and kept once.
     let said = server.post("/v1/positions", &poisoned.token, json!({ "items": reported })).await.ok(200);
     assert_eq!((&said["duplicates"], &said["rejected"][0]["code"]), (&json!(8), &json!("quarantined")));
-    assert_eq!(refused_fix::count(&store.db).await.unwrap(), 1);
+    assert_eq!(refused_fix::count(store.db.read()).await.unwrap(), 1);
     server.stop().await;
 }

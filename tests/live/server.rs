@@ -158,6 +158,12 @@ impl Server {
         assert_eq!(ended, Ended::Asked);
     }
 
+    /// Waits until the server ends by itself; answers why.
+    pub(crate) async fn ended(self) -> Ended {
+        let (_stop, running) = self.running.take().expect("it runs");
+        timeout(DEADLINE, running).await.expect("the server ends").unwrap()
+    }
+
     /// Moves the server's clock.
     pub(crate) fn pass(&self, seconds: i64) {
         self.ahead_micros.fetch_add(seconds * 1_000_000, Ordering::Relaxed);

@@ -14,7 +14,7 @@ use waypost::cli::simulate;
 use waypost::clock::Clock;
 use waypost::config::Settings;
 use waypost::store::open::{Location, Options, open};
-use waypost::store::sql::{Db, Engine};
+use waypost::store::sql::{Db, Engine, Pools};
 use waypost_test_support::{TestStore, eventually, run};
 
 use crate::answers::{Filled, answers};
@@ -258,7 +258,7 @@ fn killed_in_the_middle_nothing_is_there_and_it_can_be_done_again() {
         let filled = moving.fill(&store).await;
         let tables = embedded_tables(moving.directory.path()).await;
         let target = open(&moving.target).await.unwrap();
-        let Db::Postgres(pool) = &target else { panic!("the test runs on PostgreSQL") };
+        let Pools::Postgres { pool, .. } = &target.pools else { panic!("the test runs on PostgreSQL") };
         waypost::store::open::migrate(&target).await.unwrap();
         // At the beginning, in the middle, and at the last table.
         for table in ["account", "position", "visit"] {

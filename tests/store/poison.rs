@@ -39,7 +39,7 @@ async fn a_refused_fix_is_kept_once(store: TestStore) {
         let refused = RefusedFix { vehicle_id: VEHICLE, fix: fix(10), reason: reason.to_owned() };
         track.quarantine(&refused).await.expect("kept");
     }
-    assert_eq!(refused_fix::count(&store.db).await.expect("counted"), 1);
+    assert_eq!(refused_fix::count(store.db.read()).await.expect("counted"), 1);
     let read = store.db.read().sql("select reason from refused_fix").scalar::<String>().await;
     assert_eq!(read.expect("read"), "first");
 }

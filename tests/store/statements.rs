@@ -5,17 +5,11 @@ use std::path::{Path, PathBuf};
 
 use sqlx::{AssertSqlSafe, Column, Either, Executor, SqlSafeStr, Statement};
 use syn::visit::Visit;
-use waypost::store::sql::Db;
+use waypost::store::sql::{Db, Pools};
 use waypost_test_support::{Engine, TestStore, postgres, run};
 
 /// Folders below `src/store` whose statements are for one engine only.
 const ONE_ENGINE: [&str; 2] = ["postgres", "sqlite"];
-/// Files with statements for one engine only, for a reason each.
-const ONE_ENGINE_FILES: [&str; 1] = [
-    // asks PostgreSQL for its durability settings
-    "open.rs",
-];
-
 /// A text as found in the code.
 #[derive(Debug, PartialEq)]
 struct Found {
@@ -76,9 +70,9 @@ fn shapes(engine: Engine, texts: &[String]) -> Vec<Result<Shape, String>> {
 
 async fn shape(db: &Db, text: &str) -> Result<Shape, String> {
     let text = AssertSqlSafe(text.to_owned()).into_sql_str();
-    match db {
-        Db::Postgres(pool) => pool.prepare(text).await.map(|statement| shape_of(&statement)),
-        Db::Sqlite { writer, .. } => writer.prepare(text).await.map(|statement| shape_of(&statement)),
+    match &db.pools {
+        Pools::Postgres { pool, .. } => pool.prepare(text).await.map(|statement| shape_of(&statement)),
+        Pools::Sqlite { writer, .. } => writer.prepare(text).await.map(|statement| shape_of(&statement)),
     }
     .map_err(|error| error.to_string())
 }
@@ -99,7 +93,7 @@ fn shared_files(folder: &Path) -> Vec<PathBuf> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         if path.is_dir() && !ONE_ENGINE.contains(&name.as_str()) {
             files.extend(shared_files(&path));
-        } else if name.ends_with(".rs") && !ONE_ENGINE_FILES.contains(&name.as_str()) {
+        } else if name.ends_with(".rs") {
             files.push(path);
         }
     }

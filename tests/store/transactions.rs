@@ -4,7 +4,11 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use uuid::Uuid;
-use waypost::store::sql::{self, On, is_conflict};
+use waypost::store::open::Location;
+use waypost::store::sql::{self, On, Pools, is_conflict};
+use waypost::store::track::Track;
+use waypost::store::wal::give_back_from;
+use waypost_actors::ports::TrackStore;
 use waypost_test_support::{Engine, TestStore, eventually, for_each_engine};
 
 for_each_engine!(
@@ -16,12 +20,97 @@ for_each_engine!(
     a_value_that_cannot_be_sent_is_an_error_and_not_a_null,
     simultaneous_writers_lose_no_update,
     a_stream_left_early_leaves_nothing_locked,
+    what_a_server_of_an_earlier_epoch_changes_is_refused,
+    what_fails_at_its_end_is_an_error_and_not_its_first_row,
+    a_log_that_is_read_all_the_time_is_given_back,
 );
 
 async fn add_key(on: On<'_>, kid: &str) -> sql::Result<u64> {
     let insert = on.sql("insert into signing_key (kid, secret, created_at) values ($1, $2, $3)");
     let now = waypost::store::time::Time(waypost_actors::model::Timestamp::from_micros(0));
     insert.bind(kid.to_owned()).bind(vec![0_u8, 255]).bind(now).run().await
+}
+
+async fn what_a_server_of_an_earlier_epoch_changes_is_refused(store: TestStore) {
+    let first = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
+    let db = store.db.clone().of_epoch(first.epoch());
+    let mut tx = db.begin().await.expect("begun");
+    add_key(tx.on(), "in time").await.expect("written");
+    // Neither waits for the other.
+    let next = async {
+        match store.engine() {
+            Engine::Postgres => first.reread(&[], 1).await.map(|_| ()),
+            Engine::Sqlite => Ok(()),
+        }
+    };
+    next.await.expect("a batch goes on beside an edit");
+    tx.commit().await.expect("committed");
+    let mut tx = db.begin().await.expect("begun");
+    add_key(tx.on(), "late").await.expect("written");
+    let tx = match store.engine() {
+        Engine::Postgres => Some(tx),
+        Engine::Sqlite => None,
+    };
+    Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
+    let tx = match tx {
+        Some(tx) => tx,
+        None => {
+            let mut tx = db.begin().await.expect("begun");
+            add_key(tx.on(), "late").await.expect("written");
+            tx
+        }
+    };
+    let refused = tx.commit().await.expect_err("another server has taken over");
+    assert!(sql::is_taken_over(&refused) && sql::is_unavailable(&refused), "{refused}");
+    assert_eq!(count(&store).await, 1);
+    add_key(store.db.write(), "other").await.expect("the connection is free again");
+}
+
+/// A statement that answers a row and then cannot be made durable.
+async fn what_fails_at_its_end_is_an_error_and_not_its_first_row(store: TestStore) {
+    let Pools::Sqlite { writer, .. } = &store.db.pools else { return };
+    // One connection: what is said here holds for the next statement.
+    sqlx::query("pragma defer_foreign_keys = on").execute(writer).await.expect("set");
+    let orphan = store
+        .db
+        .write()
+        .sql("insert into installation (id, tracker_id, vehicle_id) values ($1, $2, $3) returning id");
+    let orphan = orphan.bind(Uuid::now_v7()).bind(Uuid::now_v7()).bind(Uuid::now_v7());
+    let written = orphan.optional::<(Uuid,)>().await;
+    assert!(written.is_err(), "a row was answered that is not stored: {written:?}");
+}
+
+/// Readers follow one another without a pause, as corrections do.
+async fn a_log_that_is_read_all_the_time_is_given_back(store: TestStore) {
+    let Location::Embedded(folder) = &store.options.location else { return };
+    let length = || std::fs::metadata(folder.join("waypost.sqlite-wal")).map_or(0, |found| found.len());
+    let mut reading = store.db.begin_snapshot().await.expect("begun");
+    let count_keys = "select count(*) from signing_key";
+    assert_eq!(reading.on().sql(count_keys).scalar::<i64>().await.expect("read"), 0);
+    let size = |bytes: u64| bytes + 1_000_000;
+    let before = length();
+    let mut written = 0;
+    while length() < size(before) {
+        for _ in 0..100 {
+            written += 1;
+            add_key(store.db.write(), &format!("{written}")).await.expect("written");
+        }
+    }
+    assert!(!give_back_from(&store.db, size(0)).await.expect("tried"), "somebody reads from it");
+    let give_back = eventually(Duration::from_secs(10), async || {
+        give_back_from(&store.db, size(0)).await.expect("tried")
+    });
+    let readers = async {
+        loop {
+            let mut next = store.db.begin_snapshot().await.expect("begun");
+            next.on().sql(count_keys).scalar::<i64>().await.expect("read");
+            reading = next;
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! { () = give_back => {}, () = readers => {} }
+    assert_eq!(length(), 0);
+    add_key(store.db.write(), "more").await.expect("the writer goes on");
 }
 
 async fn count(store: &TestStore) -> i64 {

@@ -5,7 +5,7 @@ use std::path::Path;
 use sqlx::migrate::Migrator;
 use uuid::Uuid;
 use waypost::store::open::{migrate, open};
-use waypost::store::sql::Db;
+use waypost::store::sql::{Db, Pools};
 use waypost::store::time::Time;
 use waypost_actors::tracking::Mark;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
@@ -19,9 +19,9 @@ async fn migrate_to(db: &Db, last: i64) {
     let engine = if db.engine() == Engine::Sqlite { "sqlite" } else { "postgres" };
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations").join(engine);
     let migrator = Migrator::new(folder).await.expect("the migrations are read");
-    match db {
-        Db::Postgres(pool) => migrator.run_to(last, pool).await.expect("migrated"),
-        Db::Sqlite { writer, .. } => migrator.run_to(last, writer).await.expect("migrated"),
+    match &db.pools {
+        Pools::Postgres { pool, .. } => migrator.run_to(last, pool).await.expect("migrated"),
+        Pools::Sqlite { writer, .. } => migrator.run_to(last, writer).await.expect("migrated"),
     }
 }
 

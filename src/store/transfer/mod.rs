@@ -21,7 +21,7 @@ use waypost_actors::model::Timestamp;
 use super::lock::{lock_directory, try_acquire};
 use super::open::{self, Location, OpenError, Options, migrate, open, open_and_migrate};
 use super::partitions::make_partitions_of;
-use super::sql::{Db, On, SqlError};
+use super::sql::{Db, On, Pools, SqlError};
 use binary::Writer;
 pub(super) use marks::{has_moved, is_half};
 use schema::Table;
@@ -113,8 +113,8 @@ pub async fn transfer(
     };
     let from = open_and_migrate(&Options::new(Location::Embedded(directory.to_owned()))).await?;
     let target = open(&Options::new(to)).await?;
-    let moved = match (&from, &target) {
-        (Db::Sqlite { .. }, Db::Postgres(pool)) => {
+    let moved = match (&from.pools, &target.pools) {
+        (Pools::Sqlite { .. }, Pools::Postgres { pool, .. }) => {
             prepare(&target, pool, &place).await?;
             move_all(&from, pool, &mut told).await
         }

@@ -164,6 +164,12 @@ impl Program {
         resident_bytes(self.process.id()).unwrap_or_default()
     }
 
+    /// How many files and sockets it has open.
+    #[must_use]
+    pub fn descriptors(&self) -> usize {
+        fs::read_dir(format!("/proc/{}/fd", self.process.id())).map_or(0, Iterator::count)
+    }
+
     /// The most memory it ever had, bytes.
     #[must_use]
     pub fn most_resident_bytes(&self) -> u64 {

@@ -1,0 +1,226 @@
+//! A store's connections, and the transactions on them.
+//!
+//! Owns the choice of an engine, and the rule that a server which was taken over commits nothing any more.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sqlx::postgres::{PgConnection, PgPool};
+use sqlx::sqlite::{SqliteConnection, SqlitePool};
+use sqlx::{Postgres, Sqlite, Transaction};
+use tokio::time::Instant;
+
+use super::line::LineTx;
+use super::sql::{On, Result, SqlError};
+use super::sql_error::TakenOver;
+
+/// Which engine a store runs on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// A PostgreSQL server.
+    Postgres,
+    /// The embedded store.
+    Sqlite,
+}
+
+/// Since when no connection is used any more that was made before.
+pub(super) type Renewed = Arc<Mutex<Option<Instant>>>;
+
+/// A store's connections.
+#[derive(Clone)]
+pub struct Db {
+    /// Where they lead.
+    pub pools: Pools,
+    /// The writer's epoch that every transaction must find in force when it commits.
+    epoch: Option<i64>,
+    /// Connections made before then are not used any more.
+    renewed: Renewed,
+}
+
+/// The connections of one engine.
+#[derive(Clone)]
+pub enum Pools {
+    /// Pools on a PostgreSQL server.
+    Postgres {
+        /// For all but those below.
+        pool: PgPool,
+        /// For long lists.
+        lists: PgPool,
+    },
+    /// SQLite: exactly one writer, several readers that cannot write.
+    Sqlite {
+        /// The one write connection.
+        writer: SqlitePool,
+        /// Read-only connections.
+        readers: SqlitePool,
+        /// Likewise, for long lists.
+        lists: SqlitePool,
+    },
+}
+
+/// An open transaction; dropped without [`Tx::commit`] it rolls back. Inside one, run everything
+/// on [`Tx::on`]: a second write handle would wait for itself on SQLite.
+pub struct Tx {
+    pub(super) held: Held,
+    epoch: Option<i64>,
+}
+
+/// The connection of a transaction.
+pub(super) enum Held {
+    /// One of PostgreSQL's pool.
+    Postgres(Transaction<'static, Postgres>),
+    /// The track writer's own.
+    Line(LineTx),
+    /// On SQLite, begun immediate.
+    Sqlite(Transaction<'static, Sqlite>),
+}
+
+/// The connection of an open transaction, by its engine.
+pub(super) enum Connection<'c> {
+    Postgres(&'c mut PgConnection),
+    Sqlite(&'c mut SqliteConnection),
+}
+
+impl Db {
+    pub(super) fn new(pools: Pools, renewed: Renewed) -> Self {
+        Self { pools, epoch: None, renewed }
+    }
+
+    /// Which engine this is.
+    #[must_use]
+    pub const fn engine(&self) -> Engine {
+        match &self.pools {
+            Pools::Postgres { .. } => Engine::Postgres,
+            Pools::Sqlite { .. } => Engine::Sqlite,
+        }
+    }
+
+    /// The same connections for the server of this epoch: once another one has taken over, none of its transactions
+    /// commits, and it gets [`is_taken_over`].
+    #[must_use]
+    pub fn of_epoch(self, epoch: i64) -> Self {
+        Self { epoch: Some(epoch), ..self }
+    }
+
+    /// From now on no connection is used that was made before: what a session was given at its start holds as long
+    /// as it does (read-only, say).
+    pub(super) fn renew(&self) {
+        *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// For statements that only read.
+    #[must_use]
+    pub fn read(&self) -> On<'_> {
+        match &self.pools {
+            Pools::Postgres { pool, .. } => On::PgPool(pool),
+            Pools::Sqlite { readers, .. } => On::LitePool(readers),
+        }
+    }
+
+    /// For lists over tables that grow with time: they may take long, so they have few places, and their own.
+    #[must_use]
+    pub fn lists(&self) -> On<'_> {
+        match &self.pools {
+            Pools::Postgres { lists, .. } => On::PgPool(lists),
+            Pools::Sqlite { lists, .. } => On::LitePool(lists),
+        }
+    }
+
+    /// For a single statement that writes.
+    #[must_use]
+    pub fn write(&self) -> On<'_> {
+        match &self.pools {
+            Pools::Postgres { pool, .. } => On::PgPool(pool),
+            Pools::Sqlite { writer, .. } => On::LitePool(writer),
+        }
+    }
+
+    /// Opens a transaction that may write.
+    pub async fn begin(&self) -> Result<Tx> {
+        let held = match &self.pools {
+            Pools::Postgres { pool, .. } => Held::Postgres(pool.begin().await?),
+            Pools::Sqlite { writer, .. } => Held::Sqlite(writer.begin_with("BEGIN IMMEDIATE").await?),
+        };
+        Ok(Tx { held, epoch: self.epoch })
+    }
+
+    /// Opens a transaction that only reads, all of it as of one moment.
+    pub async fn begin_snapshot(&self) -> Result<Tx> {
+        Ok(Tx::unfenced(match &self.pools {
+            Pools::Postgres { pool, .. } => {
+                Held::Postgres(pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+            }
+            Pools::Sqlite { readers, .. } => Held::Sqlite(readers.begin().await?),
+        }))
+    }
+
+    /// Closes every connection and waits for those in use.
+    pub async fn close(&self) {
+        match &self.pools {
+            Pools::Postgres { pool, lists } => {
+                tokio::join!(lists.close(), pool.close());
+            }
+            Pools::Sqlite { writer, readers, lists } => {
+                tokio::join!(lists.close(), readers.close());
+                writer.close().await;
+            }
+        }
+    }
+}
+
+impl Tx {
+    /// A transaction that looks for the writer's epoch itself, or writes nothing.
+    pub(super) const fn unfenced(held: Held) -> Self {
+        Self { held, epoch: None }
+    }
+
+    /// Where this transaction's statements run.
+    pub fn on(&mut self) -> On<'_> {
+        match self.connection() {
+            Connection::Postgres(conn) => On::PgConn(conn),
+            Connection::Sqlite(conn) => On::LiteConn(conn),
+        }
+    }
+
+    /// The same, for the few statements that differ by engine.
+    pub(super) fn connection(&mut self) -> Connection<'_> {
+        match &mut self.held {
+            Held::Postgres(tx) => Connection::Postgres(tx),
+            Held::Line(tx) => Connection::Postgres(tx.connection()),
+            Held::Sqlite(tx) => Connection::Sqlite(tx),
+        }
+    }
+
+    /// Makes the transaction's writes durable. Refused, and nothing is written, if another server has taken over
+    /// ([`is_taken_over`]).
+    pub async fn commit(mut self) -> Result<()> {
+        if let Some(epoch) = self.epoch {
+            self.require_epoch(epoch).await?;
+        }
+        match self.held {
+            Held::Postgres(tx) => tx.commit().await,
+            Held::Line(tx) => tx.end("commit").await,
+            Held::Sqlite(tx) => tx.commit().await,
+        }
+    }
+
+    /// Undoes the transaction's writes. A transaction of the track writer that is dropped instead costs its
+    /// connection.
+    pub async fn rollback(self) -> Result<()> {
+        match self.held {
+            Held::Postgres(tx) => tx.rollback().await,
+            Held::Line(tx) => tx.end("rollback").await,
+            Held::Sqlite(tx) => tx.rollback().await,
+        }
+    }
+
+    /// A server that takes over reads what is stored once it has raised the epoch; so whatever it is to know is
+    /// committed before that, or not at all. On PostgreSQL the row is held for it, in the one way that keeps neither
+    /// a batch waiting nor waits for one: who raises the epoch takes the row for update, batches do not.
+    async fn require_epoch(&mut self, epoch: i64) -> Result<()> {
+        let hold = if matches!(self.held, Held::Sqlite(_)) { "" } else { " for key share" };
+        let look =
+            self.on().sql("select epoch from writer where name = 'main' and epoch = ").push_bind(epoch);
+        let found: Option<(i64,)> = look.push(hold).optional().await?;
+        found.map(|_| ()).ok_or_else(|| SqlError::Configuration(Box::new(TakenOver)))
+    }
+}

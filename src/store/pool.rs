@@ -1,0 +1,61 @@
+//! Pools on PostgreSQL that neither wait for a connection gone silent nor go on with one of before.
+
+use std::net::IpAddr;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use sqlx::Connection;
+use sqlx::postgres::{PgConnection, PgPoolOptions};
+
+use super::connections::Renewed;
+use super::line::in_time;
+use super::open::ACQUIRE_PATIENCE;
+use super::promises;
+use super::sql::SqlError;
+
+/// How long a connection of the pool may take to show that it is sound, before it is used and after. Without a bound
+/// one that went silent would keep its place in the pool for as long as TCP believes in it.
+const SOUND_WITHIN: Duration = Duration::from_secs(1);
+
+/// A pool of PostgreSQL's, whose connections are asked whether they are sound; those made before `renewed` go.
+pub(super) fn pooled(connections: u32, renewed: &Renewed) -> PgPoolOptions {
+    let renewed = Arc::clone(renewed);
+    PgPoolOptions::new()
+        .max_connections(connections)
+        .acquire_timeout(ACQUIRE_PATIENCE)
+        .after_connect(|session, _| Box::pin(promises::pin(session)))
+        .test_before_acquire(false)
+        .before_acquire(move |session, found| {
+            let since = *renewed.lock().unwrap_or_else(PoisonError::into_inner);
+            let is_of_before = since.is_some_and(|since| found.age > since.elapsed());
+            Box::pin(async move { if is_of_before { Ok(false) } else { is_sound(session).await } })
+        })
+        .after_release(|session, _| Box::pin(is_sound(session)))
+}
+
+/// Whether what is said to a host stays on this machine.
+pub(super) fn is_local(host: &str) -> bool {
+    let is_socket = host.starts_with('/');
+    let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    is_socket || host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+}
+
+/// An error closes a session at once; the pool's own question has no end.
+async fn is_sound(session: &mut PgConnection) -> Result<bool, SqlError> {
+    in_time(SOUND_WITHIN, session.ping()).await.map(|()| true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_leaves_this_machine_is_told_from_what_does_not() {
+        for host in ["localhost", "127.0.0.1", "127.1.2.3", "::1", "[::1]", "/run/postgresql"] {
+            assert!(is_local(host), "{host}");
+        }
+        for host in ["10.0.0.1", "db.example.org", "localhost.example.org", "2001:db8::1"] {
+            assert!(!is_local(host), "{host}");
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! What an error of the store means to whoever asked.
+
+use super::sql::SqlError;
+
+/// Another server writes to the store: this one may not any more.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("another server has taken over the store")]
+pub(super) struct TakenOver;
+
+/// Whether a transaction was refused since another server has taken over. Nothing of it is stored.
+#[must_use]
+pub fn is_taken_over(error: &SqlError) -> bool {
+    matches!(error, SqlError::Configuration(why) if why.is::<TakenOver>())
+}
+
+/// Whether a statement failed because a unique key was taken.
+#[must_use]
+pub fn is_conflict(error: &SqlError) -> bool {
+    error.as_database_error().is_some_and(|e| e.is_unique_violation())
+}
+
+/// Whether an error says that the store is away or too slow, rather than that we asked nonsense.
+#[must_use]
+pub fn is_unavailable(error: &SqlError) -> bool {
+    match error {
+        SqlError::PoolTimedOut
+        | SqlError::PoolClosed
+        | SqlError::Io(_)
+        | SqlError::Tls(_)
+        // A connection that was cut in the middle of an answer.
+        | SqlError::Protocol(_)
+        | SqlError::WorkerCrashed => true,
+        SqlError::Configuration(_) => is_taken_over(error),
+        // 57xxx: cancelled by the timeout or shutting down; 53xxx: out of resources; 08xxx: connection;
+        // 40xxx: serialization; 3D000: no such database; 55P03: a lock waited for too long; 25006: read-only;
+        // 25P03: idle in a transaction for too long.
+        SqlError::Database(error) => error.code().is_some_and(|code| {
+            if code.len() == 5 {
+                let classes = ["57", "53", "08", "40", "3D000", "55P03", "25006", "25P03"];
+                return classes.iter().any(|class| code.starts_with(class));
+            }
+            // Of SQLite, in any of its extended forms: busy, locked, an error of the disk, no room on it, a file that
+            // cannot be opened.
+            code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14))
+        }),
+        _ => false,
+    }
+}
+
+/// Whether an error says that a value can never be stored, whenever it is tried. Then nothing of its
+/// transaction is.
+#[must_use]
+pub fn is_never_taken(error: &SqlError) -> bool {
+    match error {
+        SqlError::Encode(_) => true,
+        // 22xxx: data; 23xxx: constraints; 54xxx: limits. SQLite: too big, constraint, mismatch, range.
+        SqlError::Database(error) => error.code().is_some_and(|code| {
+            if code.len() == 5 {
+                return ["22", "23", "54"].iter().any(|class| code.starts_with(class));
+            }
+            code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 18..=20 | 25))
+        }),
+        _ => false,
+    }
+}
