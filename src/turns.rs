@@ -6,12 +6,23 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Mutex as Gate, OwnedMutexGuard};
+use tokio::sync::{Mutex as Gate, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
+/// How many may have or wait for the turn of one thing.
+const MOST_OF_ONE: usize = 8;
+/// And a turn of anything.
+const MOST: usize = 64;
+
 /// The turns that are taken or waited for.
-#[derive(Clone, Default)]
-pub struct Turns(Arc<Mutex<HashMap<Uuid, Arc<Gate<()>>>>>);
+#[derive(Clone)]
+pub struct Turns {
+    gates: Arc<Mutex<HashMap<Uuid, Arc<Gate<()>>>>>,
+    places: Arc<Semaphore>,
+}
+
+/// A place in the lines, until dropped.
+pub struct Place(#[expect(dead_code, reason = "is there until it is dropped")] OwnedSemaphorePermit);
 
 /// A turn, until dropped.
 pub struct Turn {
@@ -20,11 +31,30 @@ pub struct Turn {
     gate: Option<OwnedMutexGuard<()>>,
 }
 
+impl Default for Turns {
+    fn default() -> Self {
+        Self { gates: Arc::default(), places: Arc::new(Semaphore::new(MOST)) }
+    }
+}
+
 impl Turns {
+    /// A place in the lines for what concerns these things; none if too many have one already. Taken before what is
+    /// then to be done in turn, so that the lines are bounded.
+    #[must_use]
+    pub fn place(&self, things: impl IntoIterator<Item = Uuid>) -> Option<Place> {
+        let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        // The map has one too.
+        let is_full = |thing| gates.get(&thing).is_some_and(|gate| Arc::strong_count(gate) > MOST_OF_ONE);
+        if things.into_iter().any(is_full) {
+            return None;
+        }
+        Arc::clone(&self.places).try_acquire_owned().ok().map(Place)
+    }
+
     /// Waits for the turn of a thing, in the order of asking.
     pub async fn take(&self, thing: Uuid) -> Turn {
         let gate = {
-            let mut gates = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(gates.entry(thing).or_default())
         };
         Turn { turns: self.clone(), thing, gate: Some(gate.lock_owned().await) }
@@ -33,7 +63,7 @@ impl Turns {
 
 impl Drop for Turn {
     fn drop(&mut self) {
-        let mut gates = self.turns.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gates = self.turns.gates.lock().unwrap_or_else(PoisonError::into_inner);
         self.gate = None;
         // Whoever waits holds the gate too; the last one leaves nothing behind.
         if gates.get(&self.thing).is_some_and(|gate| Arc::strong_count(gate) == 1) {
@@ -58,7 +88,24 @@ mod tests {
         drop(first);
         assert!(second.as_mut().now_or_never().is_some());
         drop(second);
-        assert!(turns.0.lock().unwrap().is_empty());
+        assert!(turns.gates.lock().unwrap().is_empty());
+    }
+
+    #[actix_rt::test]
+    async fn lines_are_bounded_and_who_leaves_gives_his_place_back() {
+        let (turns, thing, other) = (Turns::default(), Uuid::from_u128(1), Uuid::from_u128(2));
+        let first = turns.take(thing).await;
+        let mut waiting: Vec<_> = (1..MOST_OF_ONE).map(|_| Box::pin(turns.take(thing))).collect();
+        for turn in &mut waiting {
+            assert!(turn.as_mut().now_or_never().is_none());
+        }
+        assert!(turns.place([other, thing]).is_none(), "so many wait for one thing");
+        waiting.pop();
+        let places: Vec<_> = std::iter::from_fn(|| turns.place([thing])).collect();
+        assert_eq!(places.len(), MOST);
+        assert!(turns.place([other]).is_none(), "so many wait in all");
+        drop((first, waiting, places));
+        assert!(turns.place([other]).is_some());
     }
 
     #[actix_rt::test]
@@ -69,6 +116,6 @@ mod tests {
         assert!(second.as_mut().now_or_never().is_none());
         drop(second);
         drop(first);
-        assert!(turns.0.lock().unwrap().is_empty());
+        assert!(turns.gates.lock().unwrap().is_empty());
     }
 }

@@ -23,6 +23,11 @@ pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView
 use crate::watch::{Interest, Watch};
 use settle::Owed;
 
+/// A change is answered within so long: whoever makes it waits for its records, not for a line of other work.
+const LONGEST_EDIT: Duration = Duration::from_secs(2);
+/// One that takes effect in the past waits for the corrections it brings about, too.
+const LONGEST_EDIT_OF_THE_PAST: Duration = Duration::from_secs(15);
+
 /// Why the live core did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LiveError {
@@ -200,7 +205,8 @@ impl Live {
     /// calibration is dated back has its past put right; returns once that is committed or well on its way, and goes on by itself after [`LiveError::Unavailable`].
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let live = self.clone();
-        self.see_through(async move { live.put_and_settle(vehicle).await }).await
+        let limit = LONGEST_EDIT_OF_THE_PAST;
+        self.see_through_for(limit, async move { live.put_and_settle(vehicle).await }).await
     }
 
     /// Takes a vehicle out of service for ever, from an instant on (its deletion's): its stays end with
@@ -208,7 +214,7 @@ impl Live {
     /// [`LiveError::Unavailable`].
     pub async fn remove_vehicle(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
         let live = self.clone();
-        self.see_through(async move { live.remove_for_sure(vehicle, at).await }).await
+        self.see_through_for(LONGEST_EDIT, async move { live.remove_for_sure(vehicle, at).await }).await
     }
 
     /// Puts a fence's new versions in force; `fence.versions` holds those alone. Call after they are
@@ -218,12 +224,17 @@ impl Live {
     /// of the past by a version dated back. One dated ahead is settled when it takes effect.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         let live = self.clone();
-        self.see_through(async move {
+        let from =
+            fence.versions.iter().map(|version| version.effective_from.unwrap_or(Timestamp::FIRST)).min();
+        let patience = from.map_or(Duration::ZERO, |from| self.patience(from));
+        let is_recent = from.is_none_or(|from| self.is_recent(from));
+        let limit = if is_recent { LONGEST_EDIT } else { LONGEST_EDIT_OF_THE_PAST };
+        self.see_through_for(limit, async move {
             let versions: Vec<i64> = fence.versions.iter().map(|version| version.version).collect();
             let timeline = live.core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
             let mut outcome = Ok(());
             for version in versions {
-                outcome = outcome.and(live.settle_in_time(Arc::clone(&timeline), version).await);
+                outcome = outcome.and(live.settle_in_time(Arc::clone(&timeline), version, patience).await);
             }
             outcome
         })
@@ -295,12 +306,13 @@ impl Live {
         result.await.unwrap_or(Err(LiveError::Stopped))
     }
 
-    /// The same, but its caller waits no longer than this; then it is well on its way.
+    /// The same, but its caller waits no longer than this; then it is well on its way, unless the store is away.
     async fn see_through_for<F>(&self, limit: Duration, change: F) -> Result<(), LiveError>
     where
         F: Future<Output = Result<(), LiveError>> + Send + 'static,
     {
-        tokio::time::timeout(limit, self.see_through(change)).await.unwrap_or(Ok(()))
+        let late = || if self.is_available() { Ok(()) } else { Err(LiveError::Unavailable) };
+        tokio::time::timeout(limit, self.see_through(change)).await.unwrap_or_else(|_| late())
     }
 
     /// Tries a change again until the store takes it. Waits between attempts: what hinders it may

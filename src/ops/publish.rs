@@ -48,7 +48,7 @@ enum Stored {
     Geofence(Fence),
 }
 
-/// Commits a change of a thing and tells the live core. After an error of the commit nobody knows
+/// Commits a change of a thing and tells the live core, unless too many changes are on their way to it. After an error of the commit nobody knows
 /// whether it happened: the caller is told so, and the core gets what is stored once that can be read.
 pub(super) async fn commit(context: &Context, tx: Tx, scope: OrgScope, thing: Thing) -> Result<(), OpError> {
     commit_all(context, tx, scope, vec![thing]).await
@@ -61,6 +61,7 @@ pub(super) async fn commit_all(
     scope: OrgScope,
     things: Vec<Thing>,
 ) -> Result<(), OpError> {
+    let place = context.turns.place(things.iter().map(|thing| thing.id())).ok_or(OpError::Busy)?;
     let context = context.clone();
     let (done, result) = oneshot::channel();
     tokio::spawn(async move {
@@ -85,6 +86,7 @@ pub(super) async fn commit_all(
             }
         }
         answer(Ok(()));
+        drop(place);
     });
     result.await.unwrap_or_else(|_| Err(OpError::Internal("a change was not seen through".to_owned())))
 }

@@ -82,7 +82,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
     keep_service(&mut tx, &scope, &vehicle).await?;
     if is_calibrated {
-        keep_calibration(&mut tx, &scope, &vehicle).await?;
+        keep_calibration(&mut tx, &scope, &vehicle, false).await?;
     }
     let created = Created { vehicle, tracker };
     subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
@@ -205,7 +205,7 @@ pub async fn update_vehicle(
     conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
     keep_service(&mut tx, &scope, &vehicle).await?;
     if is_calibrated {
-        keep_calibration(&mut tx, &scope, &vehicle).await?;
+        keep_calibration(&mut tx, &scope, &vehicle, true).await?;
     }
     subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
@@ -226,10 +226,15 @@ async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Resul
 }
 
 /// Makes a vehicle's tank and sensor a new version of its calibration.
-async fn keep_calibration(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
+async fn keep_calibration(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    vehicle: &Vehicle,
+    has_past: bool,
+) -> Result<(), OpError> {
     let VehicleFuel { tank_capacity_liters, sensor, effective_from, .. } = vehicle.said.fuel.clone();
     let new = NewCalibration { effective_from: effective_from.flatten(), tank_capacity_liters, sensor };
-    Ok(calibration::add(tx.on(), scope, vehicle.id, &new, vehicle.updated_at.into()).await?)
+    Ok(calibration::add(tx.on(), scope, vehicle.id, &new, vehicle.updated_at.into(), has_past).await?)
 }
 
 /// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.

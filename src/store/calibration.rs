@@ -40,13 +40,15 @@ impl From<Row> for Calibration {
 const SELECT: &str = "select c.vehicle_id, c.version, c.effective_from, c.tank_capacity_liters, c.sensor \
     from fuel_calibration c join vehicle v on v.id = c.vehicle_id";
 
-/// Adds a version to a vehicle's, which the caller holds. The past it changes is still to be settled.
+/// Adds a version to a vehicle's, which the caller holds. The past it changes is still to be settled; a new vehicle
+/// has none.
 pub async fn add(
     on: On<'_>,
     scope: &OrgScope,
     vehicle: VehicleId,
     new: &NewCalibration,
     now: Time,
+    has_past: bool,
 ) -> Result<()> {
     on.sql(
         "insert into fuel_calibration (vehicle_id, version, effective_from, tank_capacity_liters, sensor, \
@@ -60,7 +62,7 @@ pub async fn add(
     .bind(new.tank_capacity_liters)
     .bind(new.sensor.as_ref().map(Json))
     .bind(now)
-    .bind(false)
+    .bind(!has_past)
     .run()
     .await?;
     Ok(())

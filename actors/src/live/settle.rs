@@ -18,8 +18,12 @@ use crate::ports::Seeds;
 
 /// Vehicles asked at once to settle a fence.
 const SETTLE_TOGETHER: usize = 256;
-/// A change waits so long for the corrections it brought about; then they follow by themselves.
+/// A change of the past waits so long for the corrections it brought about; then they follow by themselves.
 const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
+/// A change of now concerns what came while it was made: a moment's work, but behind whatever else is to be corrected.
+const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
+/// What took effect no longer ago is of now, in seconds.
+const RECENT_SECONDS: f64 = 10.0;
 /// A version dated ahead looks at the server's clock at least so often.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
@@ -49,6 +53,8 @@ impl Owed {
 
 impl Live {
     /// Settles what is owed from before the start, or begins to.
+    ///
+    /// Corrections follow by themselves, and so do calibrations: they change the past alone.
     pub(super) async fn settle_owed(&self, owed: Owed) {
         for (organization, fence, version) in owed.fences {
             if let Err(error) = self.settle_published(organization, fence, version).await {
@@ -56,13 +62,8 @@ impl Live {
             }
         }
         for (vehicle, from) in owed.out {
-            if let Err(error) = self.settle_vehicle(vehicle, from, None).await {
+            if let Err(error) = self.settle_vehicle(vehicle, from, None, Duration::ZERO).await {
                 tracing::error!(vehicle.id = %vehicle, %error, "a vehicle could not be put out of service yet");
-            }
-        }
-        for (vehicle, version, from) in owed.calibrations {
-            if let Err(error) = self.settle_vehicle(vehicle, from, Some(version)).await {
-                tracing::error!(vehicle.id = %vehicle, %error, "a calibration could not be settled yet");
             }
         }
         for (vehicle, from) in owed.removed {
@@ -70,6 +71,20 @@ impl Live {
             if let Err(error) = self.remove_vehicle(vehicle, from).await {
                 tracing::error!(vehicle.id = %vehicle, %error, "the stays of a removed vehicle could not be ended yet");
             }
+        }
+        let live = self.clone();
+        self.core.spawn(async move { live.settle_calibrations(owed.calibrations).await });
+    }
+
+    async fn settle_calibrations(&self, owed: Vec<(VehicleId, i64, Timestamp)>) {
+        for some in owed.chunks(SETTLE_TOGETHER) {
+            let settled = some.iter().map(|(vehicle, version, from)| async move {
+                let settled = self.settle_vehicle(*vehicle, *from, Some(*version), Duration::ZERO).await;
+                if let Err(error) = settled {
+                    tracing::error!(vehicle.id = %vehicle, %error, "a calibration could not be settled yet");
+                }
+            });
+            join_all(settled).await;
         }
     }
 
@@ -81,27 +96,39 @@ impl Live {
     ) -> Result<(), LiveError> {
         let timeline = self.core.registry.send(Published(organization, fence)).await;
         match timeline.map_err(|_| LiveError::Stopped)? {
-            Some(timeline) => self.settle_in_time(timeline, version).await,
+            Some(timeline) => self.settle_in_time(timeline, version, Duration::ZERO).await,
             None => Ok(()),
         }
     }
 
-    /// Settles a published version now, or when it takes effect, or later if it cannot be now.
+    /// How long a change from this instant on waits for the corrections it brings about.
+    pub(super) fn patience(&self, from: Timestamp) -> Duration {
+        if self.is_recent(from) { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
+    }
+
+    pub(super) fn is_recent(&self, from: Timestamp) -> bool {
+        self.now().seconds_since(from) < RECENT_SECONDS
+    }
+
+    /// Settles a published version now, or when it takes effect, or later if it cannot be now; waits at most so long
+    /// for corrections.
     pub(super) async fn settle_in_time(
         &self,
         timeline: Arc<FenceTimeline>,
         version: i64,
+        patience: Duration,
     ) -> Result<(), LiveError> {
         match effective_from(&timeline, version).filter(|from| *from > self.now()) {
             Some(from) => {
                 let live = self.clone();
                 self.core.spawn(async move {
                     live.sleep_until(from).await;
-                    live.settle_for_sure(timeline, version).await.ok(); // or it goes on by itself
+                    // Or it goes on by itself.
+                    live.settle_for_sure(timeline, version, Duration::ZERO).await.ok();
                 });
                 Ok(())
             }
-            None => self.settle_for_sure(timeline, version).await,
+            None => self.settle_for_sure(timeline, version, patience).await,
         }
     }
 
@@ -116,19 +143,29 @@ impl Live {
         }
     }
 
-    async fn settle_for_sure(&self, timeline: Arc<FenceTimeline>, version: i64) -> Result<(), LiveError> {
-        let settled = self.settle(&timeline, version).await;
+    async fn settle_for_sure(
+        &self,
+        timeline: Arc<FenceTimeline>,
+        version: i64,
+        patience: Duration,
+    ) -> Result<(), LiveError> {
+        let settled = self.settle(&timeline, version, patience).await;
         if settled == Err(LiveError::Unavailable) {
             self.again(move |live| {
                 let timeline = Arc::clone(&timeline);
-                async move { live.settle(&timeline, version).await }
+                async move { live.settle(&timeline, version, Duration::ZERO).await }
             });
         }
         settled
     }
 
     /// Settles a published version against every vehicle it touches, those without a running actor too.
-    async fn settle(&self, timeline: &Arc<FenceTimeline>, version: i64) -> Result<(), LiveError> {
+    async fn settle(
+        &self,
+        timeline: &Arc<FenceTimeline>,
+        version: i64,
+        patience: Duration,
+    ) -> Result<(), LiveError> {
         // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
         // is handed to the writer, and then in the newest committed states.
         self.core.lanes().pass().await;
@@ -152,7 +189,7 @@ impl Live {
         // What corrections owe is in the store, too.
         let settled = self.core.store.mark_settled(timeline.id, version).await;
         settled.map_err(|_| LiveError::Unavailable)?;
-        self.wait_for_corrections(dirty).await;
+        self.wait_for_corrections(dirty, patience).await;
         Ok(())
     }
 
@@ -165,10 +202,10 @@ impl Live {
         self.desk().ask(vehicle, move |part| Settle { from, retire, part }).await
     }
 
-    async fn wait_for_corrections(&self, dirty: Vec<VehicleId>) {
-        if !dirty.is_empty() {
+    async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
+        if !dirty.is_empty() && !patience.is_zero() {
             let clean = self.core.corrections.send(Await(dirty));
-            tokio::time::timeout(WAIT_FOR_CORRECTIONS, clean).await.ok();
+            tokio::time::timeout(patience, clean).await.ok();
         }
     }
 
@@ -184,7 +221,10 @@ impl Live {
         let calibration = now.calibration_differs_from(&before);
         let version = now.calibrations.iter().map(|known| known.version).max();
         match service.into_iter().chain(calibration).min() {
-            Some(from) => self.settle_vehicle(id, from, version.filter(|_| calibration.is_some())).await,
+            Some(from) => {
+                let version = version.filter(|_| calibration.is_some());
+                self.settle_vehicle(id, from, version, self.patience(from)).await
+            }
             None => Ok(()),
         }
     }
@@ -195,6 +235,7 @@ impl Live {
         vehicle: VehicleId,
         from: Timestamp,
         calibrated: Option<i64>,
+        patience: Duration,
     ) -> Result<(), LiveError> {
         let settled = self.ask_vehicle(vehicle, from, calibrated).await;
         if matches!(settled, Err(LiveError::Unavailable)) {
@@ -203,7 +244,7 @@ impl Live {
             );
         }
         if settled?.is_dirty {
-            self.wait_for_corrections(vec![vehicle]).await;
+            self.wait_for_corrections(vec![vehicle], patience).await;
         }
         Ok(())
     }
@@ -247,7 +288,7 @@ impl Live {
             live.core.corrections.send(Await(vec![vehicle])).await.ok();
             live.forget(vehicle).await
         };
-        self.see_through_for(WAIT_FOR_CORRECTIONS, forgotten).await
+        self.see_through_for(WAIT_FOR_RECENT, forgotten).await
     }
 
     async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
