@@ -92,7 +92,6 @@ fn compute_path(
 }
 
 fn timeline((outline, number): (&crate::world::Outline, u128)) -> Result<Arc<FenceTimeline>> {
-    let rules = Rules { exit_margin_meters: 0.0, infer_passages: false, ..Rules::default() };
     let version = FenceVersion {
         version: 1,
         effective_from: None,
@@ -100,7 +99,7 @@ fn timeline((outline, number): (&crate::world::Outline, u128)) -> Result<Arc<Fen
         active: true,
         deleted: false,
         shape: serde_json::from_value(outline.to_json())?,
-        rules,
+        rules: Rules::EXACT,
     };
     Ok(Arc::new(FenceTimeline::prepare(&Fence {
         id: GeofenceId(uuid::Uuid::from_u128(number)),

@@ -13,6 +13,7 @@ pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
     let min_inside_seconds = or_off(rules.change("minInsideSeconds", number(0.0..=86_400.0)), 0.0);
     let min_outside_seconds = or_off(rules.change("minOutsideSeconds", number(0.0..=86_400.0)), 0.0);
     let infer_passages = or_off(rules.change("inferPassages", flag), false);
+    let hold_while_standing = or_off(rules.change("holdWhileStanding", flag), false);
     // Off would be "for ever"; a year is.
     let max_gap_seconds = or_off(rules.change("maxGapSeconds", number(0.0..=YEAR_SECONDS)), YEAR_SECONDS);
     let dwell_after_seconds = rules.optional("dwellAfterSeconds", number(1.0..=YEAR_SECONDS));
@@ -22,6 +23,7 @@ pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
         min_inside_seconds: min_inside_seconds?,
         min_outside_seconds: min_outside_seconds?,
         infer_passages: infer_passages?,
+        hold_while_standing: hold_while_standing?,
         max_gap_seconds: max_gap_seconds?,
         dwell_after_seconds,
         speed_limit_kmh,

@@ -84,7 +84,7 @@ fn rules_come_from_the_organization_at_creation_only() {
         body["rules"] = json!({ "minInsideSeconds": 9, "dwellAfterSeconds": null });
         let made = make(&app, &org, body).await;
         let rules = json!({ "exitMarginMeters": 5.0, "minInsideSeconds": 9.0, "minOutsideSeconds": 0.0,
-            "inferPassages": false, "maxGapSeconds": 600.0, "dwellAfterSeconds": null, "speedLimitKmh": null });
+            "inferPassages": false, "holdWhileStanding": true, "maxGapSeconds": 600.0, "dwellAfterSeconds": null, "speedLimitKmh": null });
         assert_eq!(made["rules"], rules);
         let later = json!({ "settings": { "geofenceDefaults": { "exitMarginMeters": 50 } } });
         app.put(&path, &org.org_admin, later).await.ok(200);
@@ -100,10 +100,13 @@ fn a_bad_geofence_is_pointed_at() {
         let org = app.org("fenced").await;
         let post = async |body: Value| app.post("/v1/geofences", &org.dispatcher, body).await;
         let said =
-            post(json!({ "color": "red", "rules": { "inferPassages": 1 }, "shape": { "type": "blob" } }))
+            post(json!({ "color": "red", "rules": { "inferPassages": 1, "holdWhileStanding": 0 }, "shape": { "type": "blob" } }))
                 .await;
         said.problem(422, "validationFailed");
-        assert_eq!(said.pointers(), ["/name", "/color", "/shape/type", "/rules/inferPassages"]);
+        assert_eq!(
+            said.pointers(),
+            ["/name", "/color", "/shape/type", "/rules/inferPassages", "/rules/holdWhileStanding"]
+        );
         let mut body = circle("tiny");
         body["shape"]["radiusMeters"] = json!(9.9);
         let said = post(body).await;

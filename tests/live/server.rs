@@ -284,7 +284,7 @@ impl Fleet<'_> {
     /// A circle around [`INSIDE`] in force for all times, by the exact rules; its id.
     pub(crate) async fn fence(&self, name: &str) -> String {
         let body = json!({
-            "name": name, "effectiveFrom": null, "rules": { "exitMarginMeters": 0, "inferPassages": false },
+            "name": name, "effectiveFrom": null, "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
             "shape": { "type": "circle", "radiusMeters": 500.0,
                 "center": { "latitude": INSIDE, "longitude": -97.74 } },
         });

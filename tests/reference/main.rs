@@ -6,6 +6,7 @@
 
 mod data;
 mod moves;
+mod real;
 mod replay;
 mod visits;
 
@@ -38,7 +39,9 @@ fn both(data: &Data) -> [Figures; 2] {
 }
 
 fn assert_jitter_is_gone([exact, default]: &[Figures; 2]) {
-    assert_eq!((exact.uncovered, default.uncovered), (0, 0), "{exact}\n{default}");
+    assert_eq!(exact.uncovered, 0, "{exact}");
+    // What single fixes of a vehicle that stands say is not believed.
+    assert!(default.uncovered * 10_000 <= default.inside, "{default}");
     assert!(default.jitter * 20 <= exact.jitter, "{exact}\n{default}");
 }
 
@@ -56,10 +59,35 @@ fn every_reference_event_and_none_more() {
 }
 
 #[test]
-fn default_rules_take_the_jitter_out_and_lose_no_fix_inside() {
+fn default_rules_take_the_jitter_out_and_lose_next_to_no_fix_inside() {
     let figures = both(&bundled());
     assert!(figures[0].jitter > 100 && figures[0].inside > 100_000, "{}", figures[0]);
     assert_jitter_is_gone(&figures);
+}
+
+/// Whatever is held back while vehicles stand, real visits are found, at the same instants: all but one in 5,000, of those that
+/// come beyond the margin while they stand.
+fn assert_real_visits_are_found(data: &Data) -> usize {
+    let real = real::real(&replay(data, Rules::EXACT, NO_LIMITS));
+    let found = |infer_passages, hold_while_standing| {
+        let rules = Rules { infer_passages, hold_while_standing, ..Rules::default() };
+        real::all(&replay(data, rules, NO_LIMITS))
+    };
+    let held = found(false, true);
+    let lost: Vec<_> = real.iter().filter(|visit| !held.contains(*visit)).collect();
+    assert!(lost.len() * 5_000 <= real.len(), "{} of {}: {lost:#?}", lost.len(), real.len());
+    // A chord beside a visit makes one longer visit of both, with the rule as without it.
+    let (held, believed) = (found(true, true), found(true, false));
+    let lost: Vec<_> =
+        real.iter().filter(|visit| believed.contains(*visit) && !held.contains(*visit)).collect();
+    assert!(lost.len() * 5_000 <= real.len(), "{} of {}: {lost:#?}", lost.len(), real.len());
+    real.len()
+}
+
+#[test]
+fn every_real_visit_is_found_while_noise_is_held_back() {
+    let real = assert_real_visits_are_found(&bundled());
+    assert!(real > 20_000, "{real}");
 }
 
 #[test]
@@ -75,4 +103,5 @@ fn a_whole_data_set() {
     let figures = both(&data);
     println!("exact:   {}\ndefault: {}", figures[0], figures[1]);
     assert_jitter_is_gone(&figures);
+    println!("{} real visits: all found with default rules", assert_real_visits_are_found(&data));
 }

@@ -12,7 +12,7 @@ use waypost_test_support::{Engine, TestStore, for_each_engine};
 
 use crate::fleet::{at, mark};
 
-for_each_engine!(late_data_begins_with_what_was_tracked_before,);
+for_each_engine!(late_data_begins_with_what_was_tracked_before, rules_of_before_hold_while_standing,);
 
 /// Brings an empty store up to a migration.
 async fn migrate_to(db: &Db, last: i64) {
@@ -84,4 +84,44 @@ async fn late_data_begins_with_what_was_tracked_before(store: TestStore) {
     assert!(spans[1].1 > Time(at(0)), "since the migration: what was tracked until then stands");
     assert_eq!(spans[1].1.0.as_micros() % 1000, 0);
     db.close().await;
+}
+
+async fn rules_of_before_hold_while_standing(store: TestStore) {
+    use sqlx::types::Json;
+    use waypost_actors::model::Rules;
+
+    let db = open(&store.empty().await).await.expect("opened");
+    migrate_to(&db, 15).await;
+    let before = serde_json::json!({ "exitMarginMeters": 5.0, "minInsideSeconds": 0.0, "minOutsideSeconds": 0.0,
+        "inferPassages": false, "maxGapSeconds": 600.0, "dwellAfterSeconds": null, "speedLimitKmh": null });
+    let organization = "insert into organization (id, name, search_key, slug, contact_email, status, settings, \
+        subscription, created_at, updated_at) values ($1, 'O', $2, $2, $2, 'active', $3, $3, $4, $4)";
+    let settings =
+        [serde_json::json!({ "geofenceDefaults": before, "units": "metric" }), serde_json::json!({})];
+    for (number, settings) in (1..).zip(settings) {
+        let stmt = db.write().sql(organization).bind(Uuid::from_u128(number)).bind(number.to_string());
+        stmt.bind(Json(settings)).bind(Time(at(0))).run().await.expect("organization");
+    }
+    let fence = "insert into geofence (id, organization_id, name, search_key, enabled, shape, rules, west, south, \
+        east, north, area_square_meters, version, created_at, updated_at) values ($1, $1, 'F', 'f', $2, $3, $4, \
+        0.0, 0.0, 1.0, 1.0, 1.0, 1, $5, $5)";
+    let stmt = db.write().sql(fence).bind(Uuid::from_u128(1)).bind(true).bind(Json(serde_json::json!({})));
+    stmt.bind(Json(before.clone())).bind(Time(at(0))).run().await.expect("fence");
+    let version = "insert into geofence_version (geofence_id, version, changed_at, active, deleted, shape, rules, \
+        settled) values ($1, 1, $2, $3, $4, $5, $6, $3)";
+    let stmt = db.write().sql(version).bind(Uuid::from_u128(1)).bind(Time(at(0))).bind(true).bind(false);
+    stmt.bind(Json(serde_json::json!({}))).bind(Json(before)).run().await.expect("version");
+    migrate(&db).await.expect("migrated");
+
+    for table in ["select rules from geofence", "select rules from geofence_version"] {
+        let (Json(said),): (Json<serde_json::Value>,) = db.read().sql(table).one().await.expect("read");
+        assert_eq!(said["holdWhileStanding"], serde_json::json!(true), "{table}");
+        let rules: Rules = serde_json::from_value(said).expect("rules");
+        assert_eq!((rules.exit_margin_meters, rules.hold_while_standing), (5.0, true));
+    }
+    let settings: Vec<(Json<serde_json::Value>,)> =
+        db.read().sql("select settings from organization order by search_key").all().await.expect("read");
+    assert_eq!(settings[0].0["geofenceDefaults"]["holdWhileStanding"], serde_json::json!(true));
+    assert_eq!(settings[0].0["units"], serde_json::json!("metric"));
+    assert_eq!(settings[1].0.0, serde_json::json!({}));
 }

@@ -70,6 +70,7 @@ export const manage = {
     dwell: "Dwell event after, seconds",
     speedLimit: "Speed limit inside",
     infer: "Infer passages between two positions",
+    holdStanding: "A vehicle that stands neither enters nor leaves",
     remove: (name: string) => `Delete ${name}?`,
     removeText: "Vehicles inside leave it now. Its past events stay.",
     removed: (name: string) => `${name} is deleted.`,

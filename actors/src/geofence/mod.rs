@@ -27,6 +27,7 @@ mod timeline;
 mod validate;
 
 pub use boxes::GeoBox;
+pub(crate) use place::{canonical_degrees, eastward_degrees};
 pub use place::{geodesic_meters, haversine_meters, interpolate, leg_meters};
 pub use set::{FenceSet, Near};
 pub use shape::Shape;

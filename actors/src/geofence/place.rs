@@ -79,7 +79,7 @@ pub(super) fn meters_per_degree(latitude: f64) -> (f64, f64) {
 }
 
 /// Degrees to go east from one longitude to another, the shorter way round: -180 to 180.
-pub(super) fn eastward_degrees(from: f64, to: f64) -> f64 {
+pub(crate) fn eastward_degrees(from: f64, to: f64) -> f64 {
     let east = to - from;
     if east > 180.0 {
         (to - 360.0) - from
@@ -91,7 +91,7 @@ pub(super) fn eastward_degrees(from: f64, to: f64) -> f64 {
 }
 
 /// A longitude at most one turn away as [-180, 180).
-pub(super) fn canonical_degrees(longitude: f64) -> f64 {
+pub(crate) fn canonical_degrees(longitude: f64) -> f64 {
     if longitude >= 180.0 {
         longitude - 360.0
     } else if longitude < -180.0 {

@@ -70,6 +70,9 @@ pub struct Rules {
     pub min_outside_seconds: f64,
     /// Whether a segment through the fence with both its fixes outside makes an entry and an exit.
     pub infer_passages: bool,
+    /// Whether a vehicle that stands neither enters nor leaves: its single fixes are not believed against
+    /// the place where it stands.
+    pub hold_while_standing: bool,
     /// Over a longer silence than this, nothing is interpolated or inferred. Seconds.
     #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 31536000))]
     pub max_gap_seconds: f64,
@@ -88,6 +91,7 @@ impl Default for Rules {
             min_inside_seconds: 0.0,
             min_outside_seconds: 0.0,
             infer_passages: true,
+            hold_while_standing: true,
             max_gap_seconds: 600.0,
             dwell_after_seconds: None,
             speed_limit_kmh: None,
@@ -96,12 +100,13 @@ impl Default for Rules {
 }
 
 impl Rules {
-    /// The plain rule: inside is inside, outside is outside, nothing inferred.
+    /// The plain rule: inside is inside, outside is outside, nothing inferred or held back.
     pub const EXACT: Self = Self {
         exit_margin_meters: 0.0,
         min_inside_seconds: 0.0,
         min_outside_seconds: 0.0,
         infer_passages: false,
+        hold_while_standing: false,
         max_gap_seconds: 600.0,
         dwell_after_seconds: None,
         speed_limit_kmh: None,

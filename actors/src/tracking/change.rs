@@ -7,6 +7,7 @@ use super::Context;
 use super::effects::{Effects, Mark};
 use super::identity::Anchor;
 use super::judge::{Step, holds};
+use super::standstill::Stance;
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Cause, Fix, Origin, Timestamp};
@@ -101,7 +102,7 @@ fn go_out(state: &mut VehicleState, at: Timestamp, context: &Context<'_>, effect
         let Some(fence) = context.fences.get(stay.geofence_id) else { continue };
         let Some(version) = fence.versions().iter().find(|v| v.version == stay.version) else { continue };
         let anchor = Anchor::Visit(stay.visit_id);
-        let mut step = Step { fence, version, context, effects };
+        let mut step = Step { fence, version, stance: Stance::FREE, context, effects };
         step.record_exit(stay, &stay.tally, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
     }
     made_at(at, first, effects);
@@ -120,7 +121,7 @@ fn change(
 ) {
     let Some(last) = state.last else { return };
     let first = effects.events.len();
-    let mut step = Step { fence, version, context, effects };
+    let mut step = Step { fence, version, stance: Stance::FREE, context, effects };
     let held = state.stays.iter().position(|stay| stay.geofence_id == fence.id);
     match held {
         Some(index) if state.stays[index].version == version.version => {}

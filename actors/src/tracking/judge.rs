@@ -7,13 +7,15 @@ use smallvec::SmallVec;
 use super::Context;
 use super::analytics::{Piece, Tally};
 use super::change::{self, settle};
+use super::crossing::{Which, at_fix, crossing};
 use super::effects::{Effects, VisitRow};
 use super::fuel;
 use super::identity::{Anchor, event_id, visit_id};
 use super::motion::Leg;
 use super::passage::{Followed, infer_passages, is_plausible};
+use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
-use crate::geofence::{FenceTimeline, Near, PreparedVersion, interpolate};
+use crate::geofence::{FenceTimeline, Near, PreparedVersion};
 use crate::model::{
     Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, Origin, Place, Timestamp,
     VehicleId,
@@ -28,6 +30,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     change::advance(state, fix.recorded_at, context, effects);
     let before = state.last;
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
+    let stance = standstill::follow(&mut state.standstill, before.as_ref(), &fix, max_speed_kmh);
     let way = before.map(|before| (before, state.trail.leg(&before, &fix, max_speed_kmh)));
     let infers_passages = context.fences.infers_passages();
     let held: Vec<GeofenceId> = match infers_passages {
@@ -39,12 +42,12 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     // What is recorded must not depend on how the snapshot came about.
     around.sort_unstable_by_key(|near| near.fence.id);
     if let Some((before, leg)) = &way {
-        leave_or_stay(state, &around, (before, leg), &fix, context, effects);
+        leave_or_stay(state, &around, (before, leg), &fix, stance, (context, effects));
         if infers_passages {
-            infer_passages(state, &held, (before, leg), &fix, context, effects);
+            infer_passages(state, &held, (before, leg), &fix, stance, (context, effects));
         }
     }
-    enter(state, &around, way.as_ref(), &fix, first_event, (context, effects));
+    enter(state, &around, way.as_ref(), &fix, (stance, first_event), (context, effects));
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     fuel::take(state, way.as_ref(), &fix, context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
@@ -75,8 +78,8 @@ fn leave_or_stay(
     around: &[Near<'_>],
     (before, leg): (&Fix, &Leg),
     fix: &Fix,
-    context: &Context<'_>,
-    effects: &mut Effects,
+    stance: Stance,
+    (context, effects): (&Context<'_>, &mut Effects),
 ) {
     let mut stays = std::mem::take(&mut state.stays);
     stays.retain_mut(|stay| {
@@ -85,7 +88,7 @@ fn leave_or_stay(
         let Some(fence) = fence else { return true };
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
         let is_inside = near.is_some_and(|near| near.is_in(version));
-        let mut step = Step { fence, version, context, effects };
+        let mut step = Step { fence, version, stance, context, effects };
         // In force since before the newest entry, and made later: until the correction it brought about
         // is done, it is in force from here on.
         let changed_at = state.newest_entry;
@@ -103,7 +106,7 @@ fn enter(
     around: &[Near<'_>],
     way: Option<&(Fix, Leg)>,
     fix: &Fix,
-    first_event: usize,
+    (stance, first_event): (Stance, usize),
     (context, effects): (&Context<'_>, &mut Effects),
 ) {
     let known = state.stays.len();
@@ -117,7 +120,7 @@ fn enter(
         let records = effects.events[first_event..].iter().filter(|event| event.geofence_id == fence.id);
         let left_at = records.map(|event| event.occurred_at).max();
         let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
-        let mut step = Step { fence, version, context, effects };
+        let mut step = Step { fence, version, stance, context, effects };
         state.stays.push(step.begin_stay(way, fix, not_before));
     }
 }
@@ -126,6 +129,8 @@ fn enter(
 pub(super) struct Step<'a> {
     pub(super) fence: &'a FenceTimeline,
     pub(super) version: &'a PreparedVersion,
+    /// How far the fix is believed.
+    pub(super) stance: Stance,
     pub(super) context: &'a Context<'a>,
     pub(super) effects: &'a mut Effects,
 }
@@ -143,7 +148,7 @@ impl Step<'_> {
             stay.tally.travel(leg, Piece::from_entry(&crossing, fix), &self.version.rules);
         }
         self.count(&mut stay, fix);
-        if self.version.rules.min_inside_seconds > 0.0 {
+        if self.version.rules.min_inside_seconds > 0.0 || !self.believes_entry() {
             stay.phase = Phase::Entering(Box::new(candidate));
         } else {
             self.record_entry(&stay, &candidate);
@@ -182,19 +187,26 @@ impl Step<'_> {
         stay.tally.travel(leg, whole, rules);
         self.count(stay, fix);
         if is_inside {
+            if self.left_meanwhile(stay, before) {
+                return false;
+            }
             self.inside(stay, fix);
             return true;
         }
-        if !stay.is_open() {
-            return false; // a broken candidate leaves nothing behind
+        if let Phase::Entering(candidate) = &stay.phase {
+            if !self.entered_meanwhile(candidate, before) {
+                return false; // a broken candidate leaves nothing behind
+            }
+            self.record_entry(stay, candidate);
         }
         if !matches!(stay.phase, Phase::Leaving { .. }) {
             let crossing = self.exit_crossing(stay, before, fix);
             let left = Piece::since(before, stay.entered_at, (crossing.at, crossing.place));
             at_exit.travel(leg, left, rules);
             let (candidate, tally) = (Box::new(Candidate { crossing, fix: *fix }), Box::new(at_exit));
-            stay.phase = Phase::Leaving { candidate, since: None, chord: None, tally };
-        } else if is_plausible(before, fix, self.context) {
+            let is_held = self.stands();
+            stay.phase = Phase::Leaving { candidate, since: None, chord: None, is_held, tally };
+        } else if !self.stands() && is_plausible(before, fix, self.context) {
             // Both fixes are outside: a way back through the fence breaks the exit that was waiting.
             let held = Followed::held(stay.clone(), at_exit, before);
             let Some(goes_on) = self.pass_through(Some(held), (before, leg), fix) else { return false };
@@ -207,7 +219,7 @@ impl Step<'_> {
         match std::mem::replace(&mut stay.phase, Phase::Inside) {
             Phase::Entering(candidate) => {
                 let waited = fix.recorded_at.seconds_since(candidate.fix.recorded_at);
-                if waited < self.version.rules.min_inside_seconds {
+                if waited < self.version.rules.min_inside_seconds || !self.believes_entry() {
                     stay.phase = Phase::Entering(candidate);
                     return;
                 }
@@ -335,53 +347,6 @@ impl Step<'_> {
     pub(super) const fn vehicle(&self) -> VehicleId {
         self.context.vehicle.id
     }
-}
-
-/// Which of several crossings counts: the last into a fence, the first out of it.
-#[derive(Clone, Copy)]
-enum Which {
-    First,
-    Last,
-}
-
-/// Where the way between two fixes crosses the boundary, interpolated in time but not before an
-/// instant; at the later fix itself across too long a gap. `None` when the way does not cross.
-fn crossing(
-    version: &PreparedVersion,
-    before: &Fix,
-    fix: &Fix,
-    which: Which,
-    not_before: Option<Timestamp>,
-) -> Option<Crossing> {
-    let seconds = fix.recorded_at.seconds_since(before.recorded_at);
-    let shares = version.shape.crossings(before.place, fix.place);
-    let share = match which {
-        Which::First => shares.first(),
-        Which::Last => shares.last(),
-    }?;
-    if seconds > version.rules.max_gap_seconds {
-        return Some(at_fix(fix, seconds));
-    }
-    let crossing = between(before, fix, *share);
-    Some(match not_before.filter(|earliest| crossing.at < *earliest) {
-        Some(at) => Crossing { at, ..between(before, fix, at.seconds_since(before.recorded_at) / seconds) },
-        None => crossing,
-    })
-}
-
-/// A point of the way between two fixes. It happened between them: half their distance in time
-/// either way.
-pub(super) fn between(before: &Fix, fix: &Fix, share: f64) -> Crossing {
-    let seconds = fix.recorded_at.seconds_since(before.recorded_at);
-    Crossing {
-        at: before.recorded_at.plus_seconds(seconds * share),
-        place: interpolate(before.place, fix.place, share),
-        uncertainty_seconds: seconds / 2.0,
-    }
-}
-
-fn at_fix(fix: &Fix, uncertainty_seconds: f64) -> Crossing {
-    Crossing { at: fix.recorded_at, place: fix.place, uncertainty_seconds }
 }
 
 /// Whether a place is in a version that is in force.

@@ -2,7 +2,8 @@
 
 use super::identity::Anchor;
 use super::judge::Step;
-use super::state::{Phase, Stay};
+use super::standstill::Stance;
+use super::state::{Candidate, Phase, Stay};
 use crate::model::{Cause, Fix};
 
 /// An accuracy worse than this widens the exit margin no further. Metres.
@@ -12,17 +13,62 @@ impl Step<'_> {
     /// Judges a stay on its way out by a fix outside. Returns whether it goes on.
     pub(super) fn leave_or_wait(&mut self, stay: &mut Stay, fix: &Fix) -> bool {
         let beyond = self.is_beyond_margin(fix);
-        let Phase::Leaving { candidate, since, chord, tally } = &mut stay.phase else { return true };
+        let stands = self.stands();
+        let Phase::Leaving { since, is_held, .. } = &mut stay.phase else { return true };
         *since = beyond.then(|| since.unwrap_or(fix.recorded_at));
         let waited = since.map(|since| fix.recorded_at.seconds_since(since));
-        if waited.is_none_or(|seconds| seconds < self.version.rules.min_outside_seconds) {
+        if (stands && *is_held)
+            || waited.is_none_or(|seconds| seconds < self.version.rules.min_outside_seconds)
+        {
             return true;
         }
-        let (candidate, chord, tally) = (**candidate, *chord, **tally);
+        self.leave(stay);
+        false
+    }
+
+    fn leave(&mut self, stay: &Stay) {
+        let Phase::Leaving { candidate, chord, tally, .. } = &stay.phase else { return };
         let after = candidate.fix.recorded_at;
         let anchor = chord.map_or(Anchor::Fix(after), |chord| chord.anchor(after));
-        self.record_exit(stay, &tally, anchor, &candidate, Cause::Crossing, chord.is_some());
-        false
+        self.record_exit(stay, tally, anchor, candidate, Cause::Crossing, chord.is_some());
+    }
+
+    /// Whether a fix inside shows that the vehicle had left and is back: it was out for long enough, and that was
+    /// held back only until it was known that the vehicle did not stand.
+    pub(super) fn left_meanwhile(&mut self, stay: &Stay, last_outside: &Fix) -> bool {
+        let Phase::Leaving { since: Some(since), .. } = &stay.phase else { return false };
+        let outside_seconds = last_outside.recorded_at.seconds_since(*since);
+        let was_out = self.believes_held() && outside_seconds >= self.version.rules.min_outside_seconds;
+        if was_out {
+            self.leave(stay);
+        }
+        was_out
+    }
+
+    /// Whether a fix is not believed to have crossed the boundary, because the vehicle stands.
+    pub(super) const fn stands(&self) -> bool {
+        self.version.rules.hold_while_standing && matches!(self.stance, Stance::Stands { .. })
+    }
+
+    /// Whether a fix inside is believed: the vehicle does not stand, or it stands inside.
+    pub(super) fn believes_entry(&self) -> bool {
+        match self.stance {
+            Stance::Stands { middle } if self.version.rules.hold_while_standing => {
+                middle.is_some_and(|middle| self.version.shape.covers(middle))
+            }
+            _ => true,
+        }
+    }
+
+    /// Whether an entry that waited counts although the vehicle is out again: it was in for long enough, and
+    /// held back only until it was known that the vehicle did not stand.
+    pub(super) fn entered_meanwhile(&self, candidate: &Candidate, last_inside: &Fix) -> bool {
+        let inside_seconds = last_inside.recorded_at.seconds_since(candidate.fix.recorded_at);
+        self.believes_held() && inside_seconds >= self.version.rules.min_inside_seconds
+    }
+
+    fn believes_held(&self) -> bool {
+        self.version.rules.hold_while_standing && self.stance == (Stance::Moves { believes_held: true })
     }
 
     /// Whether a stay that is on its way out stays so under a new version, judged at the last fix.

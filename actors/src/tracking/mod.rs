@@ -8,6 +8,7 @@ mod accept;
 mod analytics;
 mod change;
 mod correction;
+mod crossing;
 mod diff;
 mod effects;
 mod fold;
@@ -17,6 +18,7 @@ mod judge;
 mod leaving;
 mod motion;
 mod passage;
+mod standstill;
 mod state;
 mod timeline;
 
@@ -28,6 +30,7 @@ pub use diff::{Difference, Record, compare, diff};
 pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
 pub use fold::Fold;
 pub use motion::Trail;
+pub use standstill::Standstill;
 pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState, Waypoint};
 pub use timeline::{apply, by_rank};
 

@@ -8,7 +8,7 @@ use crate::geofence::leg_meters;
 use crate::model::{Fix, Motion, Place, Timestamp};
 
 /// From this speed on a vehicle moves. km/h.
-const MOVING_KMH: f64 = 3.0;
+pub(super) const MOVING_KMH: f64 = 3.0;
 /// A way no longer than this may be noise, however good the fixes say they are. Metres.
 const LEAST_NOISE_METERS: f64 = 20.0;
 /// A longer way is no noise, however poor the fixes. Metres.

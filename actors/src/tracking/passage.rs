@@ -6,10 +6,12 @@
 
 use super::Context;
 use super::analytics::{Piece, Tally};
+use super::crossing::between;
 use super::effects::Effects;
 use super::identity::Anchor;
-use super::judge::{Step, between};
+use super::judge::Step;
 use super::motion::Leg;
+use super::standstill::Stance;
 use super::state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 use super::timeline::implied_speed_kmh;
 use crate::geofence::{Shape, haversine_meters, interpolate};
@@ -25,8 +27,8 @@ pub(super) fn infer_passages(
     held: &[GeofenceId],
     way: (&Fix, &Leg),
     fix: &Fix,
-    context: &Context<'_>,
-    effects: &mut Effects,
+    stance: Stance,
+    (context, effects): (&Context<'_>, &mut Effects),
 ) {
     let (before, _) = way;
     if !is_plausible(before, fix, context) {
@@ -38,7 +40,10 @@ pub(super) fn infer_passages(
         if held.contains(&fence.id) || !outside(before.place) || !outside(fix.place) {
             return;
         }
-        let mut step = Step { fence, version, context, effects };
+        let mut step = Step { fence, version, stance, context, effects };
+        if step.stands() {
+            return;
+        }
         let Some(mut stay) = step.pass_through(None, way, fix) else { return };
         if step.leave_or_wait(&mut stay, fix) {
             state.stays.push(stay);
@@ -114,7 +119,8 @@ impl Step<'_> {
                 let mut tally = Box::new(*tally);
                 tally.travel(leg, Piece::new(*from, (exit.at, exit.place)), &self.version.rules);
                 let candidate = Box::new(Candidate { crossing: exit, fix: *fix });
-                stay.phase = Phase::Leaving { candidate, since: None, chord: Some(chord), tally };
+                let chord = Some(chord);
+                stay.phase = Phase::Leaving { candidate, since: None, chord, is_held: false, tally };
                 left = Some(leave);
             }
         }

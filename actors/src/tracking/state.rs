@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analytics::Tally;
 use super::motion::Trail;
+use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
 use crate::geofence::FenceTimeline;
 use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
@@ -58,6 +59,9 @@ pub enum Phase {
         /// Where the vehicle left at the end of a chord, which one: no fix saw it inside.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chord: Option<Chord>,
+        /// Whether the vehicle stood when its fix crossed: then no fix confirms the exit while it stands.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        is_held: bool,
         /// The stay as it was when it left.
         #[serde(default)]
         tally: Box<Tally>,
@@ -144,6 +148,9 @@ pub struct VehicleState {
     /// Whether the vehicle moves.
     #[serde(default)]
     pub trail: Trail,
+    /// Where it stands, or may have come to stand; `None` while it reports that it moves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standstill: Option<Standstill>,
     /// Since when it is out of service: `last` is where it was then, and its next fix is a first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_since: Option<Timestamp>,
@@ -175,6 +182,7 @@ impl Default for VehicleState {
             newest_stored: Timestamp::MIN,
             stays: Vec::new(),
             trail: Trail::default(),
+            standstill: None,
             out_since: None,
             came_from: None,
             jumped_at: Timestamp::MIN,

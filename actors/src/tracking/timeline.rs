@@ -93,7 +93,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
     let (own, own_fuel) = (effects.events.len(), effects.fuel_events.len());
     if state.out_since.take().is_some() {
         (state.last, state.suspect) = (None, None);
-        state.trail = Trail::default();
+        (state.trail, state.standstill) = (Trail::default(), None);
     }
     let limit = context.vehicle.limits.max_speed_kmh;
     let plausible = |from: Option<Fix>| match (from, limit) {

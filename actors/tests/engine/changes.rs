@@ -83,7 +83,11 @@ fn an_exit_never_comes_before_the_change_that_made_the_entry() {
     let mut script = Script::with(vec![made(1, 15.0)]);
     // Last seen at 10 s where the fence is made at 15 s; out of it, by the way, at 12 s.
     script.drive(&[(10.0, 8.0), (20.0, 18.0)]);
-    assert_eq!(script.events(), ["entry@15", "exit@15"]);
+    // It was where it was last seen when the fence was made, and has been on its way out since.
+    assert_eq!(script.events(), ["entry@15", "exit@16"]);
+    let exit = &script.effects.events[1];
+    assert!((exit.location.longitude - 0.01).abs() < 1e-9, "{:?}", exit.location);
+    assert_eq!((exit.time_uncertainty_seconds, exit.analytics.unwrap().duration_seconds), (2.5, 1.0));
     assert_eq!(script.effects.events[0].cause, Cause::GeofenceCreated);
     adds_up(&script.effects.events);
 }
@@ -127,6 +131,44 @@ fn a_change_of_a_rule_does_not_push_out_who_jitters_within_the_margin() {
     // A smaller margin, though, is one it is beyond.
     script.drive(&[(40.0, 10.1)]).change(FenceVersion { rules: Rules::EXACT, ..made(3, 50.0) });
     assert_eq!(script.events(), ["entry@0", "exit@50"]);
+}
+
+#[test]
+fn a_change_of_a_rule_does_not_push_out_who_still_has_to_stay_out_for_longer() {
+    let rules = Rules { min_outside_seconds: 15.0, ..Rules::EXACT };
+    let mut script = Script::new(rules);
+    script.drive(&[(0.0, 5.0), (10.0, 15.0)]);
+    let named = Rules { speed_limit_kmh: Some(30.0), ..rules };
+    script.change(FenceVersion { rules: named, ..made(2, 20.0) });
+    assert_eq!(script.events(), ["entry@0"]);
+    script.drive(&[(25.0, 15.0)]);
+    assert_eq!(script.events(), ["entry@0", "exit@5"]);
+    // Without a waiting time it is out at once.
+    let mut script = Script::new(rules);
+    script.drive(&[(0.0, 5.0), (10.0, 15.0)]).change(FenceVersion { rules: Rules::EXACT, ..made(2, 20.0) });
+    assert_eq!(script.events(), ["entry@0", "exit@20"]);
+}
+
+#[test]
+fn nothing_passes_through_a_fence_while_it_changes() {
+    let passing = Rules { infer_passages: true, ..Rules::EXACT };
+    let dated = |number, from| FenceVersion { effective_from: from, ..version(number, passing) };
+    // The second version is in force on the whole way, but the first one took effect on it.
+    let mut script = Script::with(vec![dated(1, Some(at(10.0))), dated(2, None)]);
+    assert!(script.drive(&[(0.0, -5.0), (20.0, 15.0)]).events().is_empty());
+    let mut script = Script::with(vec![dated(1, Some(at(0.0))), dated(2, None)]);
+    assert_eq!(script.drive(&[(0.0, -5.0), (20.0, 15.0)]).events().len(), 2);
+}
+
+#[test]
+fn two_exits_come_in_the_order_of_their_instants() {
+    let mut script = Script::new(Rules::EXACT);
+    let wide = FenceVersion { shape: square(0.0, 0.0, 0.012), ..version(1, Rules::EXACT) };
+    let mut narrow = script.fences[0].clone();
+    (script.fences[0].versions, narrow.id.0) = (vec![wide], uuid::Uuid::from_u128(4));
+    script.fences.push(narrow);
+    script.drive(&[(0.0, 5.0), (10.0, 15.0)]);
+    assert_eq!(script.events()[2..], ["exit@5", "exit@7"]);
 }
 
 #[test]

@@ -42,17 +42,16 @@ pub(crate) fn any_rules() -> impl Strategy<Value = Rules> {
     let gap = prop_oneof![2 => Just(600.0), 1 => 20.0..900.0];
     let dwell = prop_oneof![1 => Just(None), 1 => (1_u8..120).prop_map(|seconds| Some(f64::from(seconds)))];
     let limit = prop_oneof![Just(None), Just(Some(40.0))];
-    let random = (margin, seconds(), seconds(), any::<bool>(), gap, dwell, limit).prop_map(
-        |(margin, min_inside_seconds, min_outside_seconds, infer_passages, max_gap_seconds, dwell, limit)| {
-            Rules {
-                exit_margin_meters: margin,
-                min_inside_seconds,
-                min_outside_seconds,
-                infer_passages,
-                max_gap_seconds,
-                dwell_after_seconds: dwell,
-                speed_limit_kmh: limit,
-            }
+    let random = (margin, (seconds(), seconds()), any::<[bool; 2]>(), gap, dwell, limit).prop_map(
+        |(margin, (min_inside_seconds, min_outside_seconds), flags, max_gap_seconds, dwell, limit)| Rules {
+            exit_margin_meters: margin,
+            min_inside_seconds,
+            min_outside_seconds,
+            infer_passages: flags[0],
+            hold_while_standing: flags[1],
+            max_gap_seconds,
+            dwell_after_seconds: dwell,
+            speed_limit_kmh: limit,
         },
     );
     prop_oneof![1 => Just(Rules::EXACT), 2 => Just(Rules::default()), 3 => random]

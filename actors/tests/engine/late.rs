@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use proptest::collection::vec;
 use proptest::prelude::*;
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
@@ -19,7 +18,7 @@ use crate::fences::{any_rules, fences};
 use crate::ledger::Ledger;
 use crate::properties::told;
 use crate::script::at;
-use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, drawn, schedule};
+use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, schedule, tracks};
 
 /// A vehicle, its fences, and what is stored of it.
 pub(crate) struct Life {
@@ -237,7 +236,7 @@ proptest! {
     #[test]
     fn what_holds_in_the_end_is_what_in_order_input_makes(
         fences in fences(any_rules()),
-        track in vec(drawn(), 1..50),
+        track in tracks(50),
         changes in changes(),
         together in 1_usize..6,
         keeps in 1_usize..12,
@@ -251,7 +250,7 @@ proptest! {
     #[test]
     fn any_permutation_of_a_track_makes_the_same_records(
         fences in fences(any_rules()),
-        track in vec(drawn(), 1..40),
+        track in tracks(40),
         seed in any::<u64>(),
         together in 1_usize..9,
     ) {

@@ -12,6 +12,7 @@ mod passages;
 mod properties;
 mod rules;
 mod script;
+mod standing;
 #[expect(dead_code, reason = "the detector's own tests use the rest")]
 #[path = "../fuel/tank.rs"]
 mod tank;

@@ -133,6 +133,28 @@ pub(crate) fn drawn() -> impl Strategy<Value = Drawn> {
     })
 }
 
+/// Drives and stops: at a stop each fix is off by up to a step or two, and mostly without a speed or with none.
+pub(crate) fn tracks(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
+    let drive = vec(drawn(), 1..8);
+    let quiet = prop_oneof![3 => Just(None), 3 => Just(Some(0.0)), 1 => Just(Some(30.0))];
+    let off = prop_oneof![5 => (-1..2, -1..2), 1 => (-3..4, -3..4)];
+    let stop = ((-70..70, -70..70), quiet, vec((drawn(), off, any::<bool>()), 3..14)).prop_map(
+        |((north, east), quiet, fixes)| {
+            let at = |(mut drawn, off, keeps): (Drawn, (i32, i32), bool)| {
+                drawn.after = drawn.after.min(240);
+                drawn.jump = Some((north + off.0, east + off.1));
+                if keeps {
+                    drawn.reports.iter_mut().for_each(|told| told.speed = quiet);
+                }
+                drawn
+            };
+            fixes.into_iter().map(at).collect()
+        },
+    );
+    vec(prop_oneof![drive, stop], 1..7)
+        .prop_map(move |phases: Vec<Vec<Drawn>>| phases.into_iter().flatten().take(most).collect())
+}
+
 pub(crate) fn changes() -> impl Strategy<Value = Vec<(u32, Step)>> {
     let dated = || {
         prop_oneof![

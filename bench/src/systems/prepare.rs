@@ -103,7 +103,7 @@ impl Prepare<'_> {
                     "name": format!("f{number}"),
                     "shape": outline.to_json(),
                     "effectiveFrom": null,
-                    "rules": { "exitMarginMeters": 0, "inferPassages": false },
+                    "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
                 })
             };
             let features = some.iter().zip(first..).map(body).map(Ok).collect();

@@ -94,7 +94,7 @@ fn fence_body(organization_id: &str, fence: &NamedShape, rules: RuleSet) -> Valu
         "effectiveFrom": null,
     });
     if rules == RuleSet::Exact {
-        body["rules"] = json!({ "exitMarginMeters": 0, "inferPassages": false });
+        body["rules"] = json!({ "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false });
     }
     body
 }

@@ -3569,6 +3569,12 @@ export interface components {
              */
             readonly exitMarginMeters: number;
             /**
+             * @description Whether a vehicle that stands neither enters nor leaves: its single fixes are not believed against
+             *     the place where it stands.
+             * @default true
+             */
+            readonly holdWhileStanding: boolean;
+            /**
              * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
              * @default true
              */
@@ -3613,6 +3619,12 @@ export interface components {
              * @default 20
              */
             readonly exitMarginMeters: number | null;
+            /**
+             * @description Whether a vehicle that stands neither enters nor leaves: its single fixes are not believed against
+             *     the place where it stands.
+             * @default true
+             */
+            readonly holdWhileStanding: boolean | null;
             /**
              * @description Whether a segment through the fence with both its fixes outside makes an entry and an exit.
              * @default true

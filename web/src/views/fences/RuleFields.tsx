@@ -13,6 +13,7 @@ export function RuleFields({ of }: { of: string }) {
       <Row><NumberField of={`${of}/minInsideSeconds`} label={words.minInside} required /><NumberField of={`${of}/minOutsideSeconds`} label={words.minOutside} required /></Row>
       <Row><NumberField of={`${of}/dwellAfterSeconds`} label={words.dwell} /><NumberField of={`${of}/maxGapSeconds`} label={words.maxGap} required /></Row>
       <CheckField of={`${of}/inferPassages`} label={words.infer} />
+      <CheckField of={`${of}/holdWhileStanding`} label={words.holdStanding} />
     </>
   );
 }
