@@ -193,13 +193,25 @@ pub trait TrackStore: Send + Sync + 'static {
     fn mark_calibrated(&self, vehicle: VehicleId, version: i64) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
+/// A vehicle's newest committed state.
+pub type Newest = (OrganizationId, VehicleId, Arc<VehicleState>);
+
 /// Newest vehicle states for readers outside the process. May lag and may fail: nothing rests on it.
 pub trait LiveCache: Send + Sync + 'static {
-    /// Puts the newest state of some vehicles.
+    /// Takes some vehicles out, then puts the newest state of others. `now`: the server's clock, by which a
+    /// reader tells two states of a vehicle apart.
     fn put<'a>(
         &'a self,
-        states: &'a [(OrganizationId, VehicleId, Arc<VehicleState>)],
+        removed: &'a [(OrganizationId, VehicleId)],
+        states: &'a [Newest],
+        now: Timestamp,
     ) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Puts the states of all vehicles there are, and drops what else their organizations have.
+    fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), String>>;
+
+    /// Whether it still has what it was filled with; one that was emptied has not.
+    fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>>;
 }
 
 /// The log of committed events, for watchers that resume.

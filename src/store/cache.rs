@@ -1,21 +1,27 @@
-//! Newest vehicle states in Redis, for readers outside the process. Nothing here is ever read back
-//! to rebuild the engine.
+//! Newest vehicle states in Redis, for readers outside the process (docs/redis.md). Nothing here is ever read
+//! back to rebuild the engine.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 use serde::Serialize;
-use waypost_actors::model::{Fix, GeofenceId, OrganizationId, VehicleId};
-use waypost_actors::ports::LiveCache;
+use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::ports::{LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
+use waypost_actors::view::LiveFuel;
 
 /// Why Redis cannot be used.
 pub use redis::RedisError as CacheError;
 
 /// An answer that takes longer does not come.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
+/// Of a server that stopped nothing is left after this time; a running one fills it anew more often. Seconds.
+const KEPT_SECONDS: i64 = 900;
+/// Vehicles in one command while it is filled.
+const CHUNK: usize = 500;
+/// There while what was filled is.
+const MARKER: &str = "waypost:live";
 
 /// The cache in Redis: one hash per organization, `waypost:live:<organization>`, a JSON member per
 /// vehicle.
@@ -27,8 +33,43 @@ pub struct RedisCache {
 #[serde(rename_all = "camelCase")]
 struct CachedVehicle<'a> {
     vehicle_id: VehicleId,
+    /// Milliseconds since 1970 at which it was put, by the server's clock: of two states the larger is the newer.
+    version: i64,
     position: Option<&'a Fix>,
-    geofence_ids: Vec<GeofenceId>,
+    motion: Motion,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fuel: Option<LiveFuel>,
+    geofences: Vec<CachedStay>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct CachedStay {
+    geofence_id: GeofenceId,
+    visit_id: VisitId,
+    entered_at: Timestamp,
+}
+
+fn key(organization: OrganizationId) -> String {
+    format!("{MARKER}:{organization}")
+}
+
+/// A member of an organization's hash: its name, and what is in it.
+fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, String) {
+    let stay = |stay: &waypost_actors::tracking::Stay| CachedStay {
+        geofence_id: stay.geofence_id,
+        visit_id: stay.visit_id,
+        entered_at: stay.entered_at,
+    };
+    let cached = CachedVehicle {
+        vehicle_id: vehicle,
+        version: now.as_millis(),
+        position: state.last.as_ref(),
+        motion: state.trail.motion,
+        fuel: LiveFuel::of(vehicle, state),
+        geofences: state.open_stays().map(stay).collect(),
+    };
+    (vehicle.to_string(), serde_json::to_string(&cached).unwrap_or_default())
 }
 
 impl RedisCache {
@@ -42,29 +83,68 @@ impl RedisCache {
         Ok(Self { connection: ConnectionManager::new_lazy_with_config(client, config)? })
     }
 
+    async fn run(&self, pipe: &redis::Pipeline) -> redis::RedisResult<()> {
+        pipe.query_async(&mut self.connection.clone()).await
+    }
+
     async fn write(
         &self,
-        states: &[(OrganizationId, VehicleId, Arc<VehicleState>)],
+        removed: &[(OrganizationId, VehicleId)],
+        states: &[Newest],
+        now: Timestamp,
     ) -> redis::RedisResult<()> {
         let mut pipe = redis::pipe();
-        for (organization, vehicle, state) in states {
-            let cached = CachedVehicle {
-                vehicle_id: *vehicle,
-                position: state.last.as_ref(),
-                geofence_ids: state.open_stays().map(|stay| stay.geofence_id).collect(),
-            };
-            let text = serde_json::to_string(&cached).unwrap_or_default();
-            pipe.hset(format!("waypost:live:{organization}"), vehicle.to_string(), text).ignore();
+        for (organization, vehicle) in removed {
+            pipe.hdel(key(*organization), vehicle.to_string()).ignore();
         }
-        pipe.query_async(&mut self.connection.clone()).await
+        for (organization, vehicle, state) in states {
+            let (name, text) = member(*vehicle, state, now);
+            pipe.hset(key(*organization), name, text).ignore();
+            pipe.expire(key(*organization), KEPT_SECONDS).ignore();
+        }
+        self.run(&pipe).await
+    }
+
+    /// Each organization's hash is made beside the old one and takes its place whole.
+    async fn replace(&self, states: &[Newest], now: Timestamp) -> redis::RedisResult<()> {
+        let mut states: Vec<&Newest> = states.iter().collect();
+        states.sort_unstable_by_key(|(organization, vehicle, _)| (*organization, *vehicle));
+        for of_one in states.chunk_by(|a, b| a.0 == b.0) {
+            let key = key(of_one[0].0);
+            let next = format!("{key}:next");
+            self.run(redis::pipe().del(&next).ignore()).await?;
+            for chunk in of_one.chunks(CHUNK) {
+                let members: Vec<_> =
+                    chunk.iter().map(|(_, vehicle, state)| member(*vehicle, state, now)).collect();
+                self.run(redis::pipe().hset_multiple(&next, &members).ignore()).await?;
+            }
+            let mut pipe = redis::pipe();
+            pipe.expire(&next, KEPT_SECONDS).ignore().rename(&next, &key).ignore();
+            self.run(&pipe).await?;
+        }
+        self.run(redis::pipe().set_ex(MARKER, 1, KEPT_SECONDS.unsigned_abs()).ignore()).await
     }
 }
 
 impl LiveCache for RedisCache {
     fn put<'a>(
         &'a self,
-        states: &'a [(OrganizationId, VehicleId, Arc<VehicleState>)],
+        removed: &'a [(OrganizationId, VehicleId)],
+        states: &'a [Newest],
+        now: Timestamp,
     ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.write(states).await.map_err(|error| error.to_string()) })
+        Box::pin(async move { self.write(removed, states, now).await.map_err(|error| error.to_string()) })
+    }
+
+    fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move { self.replace(states, now).await.map_err(|error| error.to_string()) })
+    }
+
+    fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>> {
+        let exists = async move {
+            let mut connection = self.connection.clone();
+            redis::cmd("EXISTS").arg(MARKER).query_async(&mut connection).await
+        };
+        Box::pin(async move { exists.await.map_err(|error: redis::RedisError| error.to_string()) })
     }
 }

@@ -3,38 +3,96 @@
 use std::sync::Arc;
 
 use redis::AsyncCommands;
+use redis::aio::MultiplexedConnection;
+use serde_json::Value;
 use uuid::Uuid;
 use waypost::store::cache::RedisCache;
 use waypost_actors::model::{Fix, OrganizationId, Place, Timestamp, VehicleId};
-use waypost_actors::ports::LiveCache;
+use waypost_actors::ports::{LiveCache, Newest};
 use waypost_actors::tracking::VehicleState;
 
-fn state(latitude: f64) -> Arc<VehicleState> {
-    let now = Timestamp::from_micros(1_767_225_600_000_000);
-    let last = Some(Fix::new(now, now, Place::new(latitude, 10.0)));
-    Arc::new(VehicleState { last, ..VehicleState::default() })
+fn org(number: u128) -> OrganizationId {
+    OrganizationId(Uuid::from_u128(number))
+}
+
+fn at(seconds: f64) -> Timestamp {
+    Timestamp::from_micros(1_767_225_600_000_000).plus_seconds(seconds)
+}
+
+fn newest(organization: u128, vehicle: u128, latitude: f64) -> Newest {
+    let last = Some(Fix::new(at(0.0), at(0.0), Place::new(latitude, 10.0)));
+    let state = VehicleState { last, ..VehicleState::default() };
+    (org(organization), VehicleId(Uuid::from_u128(vehicle)), Arc::new(state))
+}
+
+/// A cache of a Redis of its own (it is emptied), and a reader of it.
+fn with_redis(test: impl AsyncFnOnce(RedisCache, MultiplexedConnection)) {
+    let Some(redis) = waypost_test_support::PrivateRedis::own() else {
+        return println!("skipped: not installed");
+    };
+    let url = redis.url();
+    actix_rt::System::new().block_on(async {
+        let cache = RedisCache::open(&url).expect("the address is one");
+        let client = redis::Client::open(url).expect("the address is one");
+        let connection = client.get_multiplexed_async_connection().await.expect("connected");
+        test(cache, connection).await;
+    });
+}
+
+async fn read(connection: &mut MultiplexedConnection, organization: u128) -> Vec<Value> {
+    let key = format!("waypost:live:{}", org(organization));
+    let mut texts: Vec<(String, String)> = connection.hgetall(key).await.expect("read");
+    texts.sort();
+    texts.iter().map(|(_, text)| serde_json::from_str(text).expect("JSON")).collect()
 }
 
 #[test]
-fn the_newest_state_of_each_vehicle_is_there_for_others() {
-    let Some(redis) = waypost_test_support::redis() else {
-        println!("skipped: not installed");
-        return;
-    };
-    let url = redis.url();
-    let (organization, vehicle) = (OrganizationId(Uuid::from_u128(1)), VehicleId(Uuid::from_u128(2)));
-    actix_rt::System::new().block_on(async {
-        let cache = RedisCache::open(&url).expect("the address is one");
+fn the_newest_state_of_each_vehicle_is_there_for_others_until_it_is_removed() {
+    with_redis(async |cache, mut connection| {
         for latitude in [1.0, 2.0] {
-            cache.put(&[(organization, vehicle, state(latitude))]).await.expect("put");
+            let states = [newest(1, 2, latitude), newest(1, 3, 5.0)];
+            cache.put(&[], &states, at(latitude)).await.expect("put");
         }
-        let client = redis::Client::open(url).expect("the address is one");
-        let mut connection = client.get_multiplexed_async_connection().await.expect("connected");
-        let key = format!("waypost:live:{organization}");
-        let text: String = connection.hget(key, vehicle.to_string()).await.expect("read");
-        let cached: serde_json::Value = serde_json::from_str(&text).expect("JSON");
-        assert_eq!(cached["position"]["latitude"], 2.0);
-        assert_eq!(cached["vehicleId"], vehicle.to_string());
+        let cached = read(&mut connection, 1).await;
+        assert_eq!(cached.len(), 2);
+        assert_eq!(cached[0]["position"]["latitude"], 2.0);
+        assert_eq!(cached[0]["vehicleId"], Uuid::from_u128(2).to_string());
+        assert_eq!(
+            (&cached[0]["motion"], &cached[0]["geofences"]),
+            (&Value::from("unknown"), &Value::Array(vec![]))
+        );
+        assert_eq!(cached[0]["version"], at(2.0).as_millis());
+        let kept: i64 = connection.ttl(format!("waypost:live:{}", org(1))).await.expect("read");
+        assert!((1..=900).contains(&kept), "{kept}");
+        cache.put(&[(org(1), VehicleId(Uuid::from_u128(2)))], &[], at(3.0)).await.expect("removed");
+        let cached = read(&mut connection, 1).await;
+        assert_eq!(
+            (cached.len(), &cached[0]["vehicleId"]),
+            (1, &Value::from(Uuid::from_u128(3).to_string()))
+        );
+    });
+}
+
+#[test]
+fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
+    with_redis(async |cache, mut connection| {
+        assert!(!cache.is_filled().await.expect("answered"));
+        cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect("put");
+        assert!(!cache.is_filled().await.expect("answered"), "what is put alone is not everything");
+        // More than one command's worth, and without the vehicle of before.
+        let fleet: Vec<Newest> = (3..1_200).map(|number| newest(1, number, 2.0)).collect();
+        let all = [fleet, vec![newest(9, 1, 3.0)]].concat();
+        cache.fill(&all, at(1.0)).await.expect("filled");
+        assert!(cache.is_filled().await.expect("answered"));
+        assert_eq!((read(&mut connection, 1).await.len(), read(&mut connection, 9).await.len()), (1_197, 1));
+        let keys: Vec<String> = connection.keys("*").await.expect("read");
+        assert_eq!(keys.len(), 3, "{keys:?}");
+        for key in keys {
+            let kept: i64 = connection.ttl(&key).await.expect("read");
+            assert!((1..=900).contains(&kept), "{key}: {kept}");
+        }
+        let () = redis::cmd("FLUSHALL").query_async(&mut connection).await.expect("emptied");
+        assert!(!cache.is_filled().await.expect("answered"));
     });
 }
 
@@ -43,8 +101,8 @@ fn a_redis_that_is_away_is_an_error_and_no_hang() {
     actix_rt::System::new().block_on(async {
         // Nobody listens on port 1 of loopback.
         let cache = RedisCache::open("redis://127.0.0.1:1").expect("the address is one");
-        let vehicle = VehicleId(Uuid::from_u128(2));
-        let put = [(OrganizationId(Uuid::from_u128(1)), vehicle, state(1.0))];
-        cache.put(&put).await.expect_err("nobody is there");
+        cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
+        cache.fill(&[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
+        cache.is_filled().await.expect_err("nobody is there");
     });
 }

@@ -1,96 +1,179 @@
 //! Newest vehicle states on their way to readers outside the process. Coalesces, may lag, never
-//! blocks anybody.
+//! blocks anybody. Fills a cache that is new, was emptied, or was not filled for long.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
+use super::occupancy::{Everyone, Occupancy};
+use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};
-use crate::ports::LiveCache;
+use crate::ports::{LiveCache, Newest};
 use crate::tracking::VehicleState;
 
 /// Between two writes to the cache.
 const PUT_EVERY: Duration = Duration::from_millis(100);
 /// A cache that does not answer in this time is away.
 const PUT_TIMEOUT: Duration = Duration::from_millis(500);
+/// Between two looks at whether the cache was emptied, or is back.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// What nothing else took out goes when the cache is filled anew.
+const FILL_EVERY: Duration = Duration::from_secs(300);
+/// Filling takes some seconds for a hundred thousand vehicles.
+const FILL_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The way to the cache.
 pub(crate) struct Cache {
     cache: Arc<dyn LiveCache>,
+    occupancy: Addr<Occupancy>,
+    clock: Clock,
     newest: HashMap<VehicleId, (OrganizationId, Arc<VehicleState>)>,
-    putting: bool,
-    away: bool,
+    removed: HashSet<(OrganizationId, VehicleId)>,
+    is_busy: bool,
+    is_away: bool,
+    looked_at: Option<Instant>,
+    filled_at: Option<Instant>,
     meters: Meters,
 }
 
+/// How a turn ended.
+enum Done {
+    Put { removed: Vec<(OrganizationId, VehicleId)>, states: Vec<Newest>, took: Duration },
+    Filled(bool),
+    Looked { is_filled: bool },
+}
+
 impl Cache {
-    pub(crate) fn new(cache: Arc<dyn LiveCache>, meters: Meters) -> Self {
-        Self { cache, newest: HashMap::new(), putting: false, away: false, meters }
+    pub(crate) fn new(
+        cache: Arc<dyn LiveCache>,
+        occupancy: Addr<Occupancy>,
+        clock: Clock,
+        meters: Meters,
+    ) -> Self {
+        Self {
+            cache,
+            occupancy,
+            clock,
+            newest: HashMap::new(),
+            removed: HashSet::new(),
+            is_busy: false,
+            is_away: false,
+            looked_at: None,
+            filled_at: None,
+            meters,
+        }
+    }
+
+    /// One thing at a time: what is put may not be overtaken by an older filling.
+    fn turn(&mut self, ctx: &mut Context<Self>) {
+        if self.is_busy {
+            return;
+        }
+        let is_due = |at: Option<Instant>, every| at.is_none_or(|at: Instant| at.elapsed() >= every);
+        if is_due(self.looked_at, LOOK_EVERY) {
+            self.looked_at = Some(Instant::now());
+            self.look(ctx);
+        } else if self.is_away {
+            // Until it answers, it is only looked at.
+        } else if is_due(self.filled_at, FILL_EVERY) {
+            self.fill(ctx);
+        } else if !self.newest.is_empty() || !self.removed.is_empty() {
+            self.put(ctx);
+        }
+    }
+
+    fn look(&mut self, ctx: &mut Context<Self>) {
+        let cache = Arc::clone(&self.cache);
+        self.begin(ctx, async move {
+            let is_filled = in_time(PUT_TIMEOUT, cache.is_filled()).await;
+            let problem = is_filled.as_ref().err().cloned();
+            (Done::Looked { is_filled: is_filled.unwrap_or(true) }, problem)
+        });
+    }
+
+    fn fill(&mut self, ctx: &mut Context<Self>) {
+        // Committed, so they are among all.
+        self.newest.clear();
+        self.removed.clear();
+        let (cache, occupancy) = (Arc::clone(&self.cache), self.occupancy.clone());
+        let now = (self.clock)();
+        self.begin(ctx, async move {
+            let everyone = occupancy.send(Everyone).await.unwrap_or_default();
+            let filled = in_time(FILL_TIMEOUT, cache.fill(&everyone, now)).await;
+            (Done::Filled(filled.is_ok()), filled.err())
+        });
     }
 
     fn put(&mut self, ctx: &mut Context<Self>) {
-        if self.putting || self.newest.is_empty() {
-            return;
-        }
-        self.putting = true;
-        let cache = Arc::clone(&self.cache);
+        let (cache, now) = (Arc::clone(&self.cache), (self.clock)());
         let states: Vec<_> =
             self.newest.drain().map(|(vehicle, (org, state))| (org, vehicle, state)).collect();
+        let removed: Vec<_> = self.removed.drain().collect();
         let begun = Instant::now();
-        let put = async move {
-            let result = tokio::time::timeout(PUT_TIMEOUT, cache.put(&states)).await;
-            let problem = match result {
-                Ok(Ok(())) => None,
-                Ok(Err(problem)) => Some(problem),
-                Err(_) => Some("no answer in time".to_owned()),
-            };
-            (states, problem, begun.elapsed())
-        };
-        ctx.spawn(put.into_actor(self).map(|(states, problem, took), actor, _| {
-            if problem.is_none() {
-                actor.meters.cache.accept(states.len() as u64, took);
-            }
-            actor.put_done(states, problem);
-        }));
+        self.begin(ctx, async move {
+            let put = in_time(PUT_TIMEOUT, cache.put(&removed, &states, now)).await;
+            (Done::Put { removed, states, took: begun.elapsed() }, put.err())
+        });
     }
 
-    fn put_done(
+    fn begin(
         &mut self,
-        states: Vec<(OrganizationId, VehicleId, Arc<VehicleState>)>,
-        problem: Option<String>,
+        ctx: &mut Context<Self>,
+        turn: impl Future<Output = (Done, Option<String>)> + 'static,
     ) {
-        self.putting = false;
-        if let Some(problem) = &problem {
-            if !self.away {
+        self.is_busy = true;
+        ctx.spawn(turn.into_actor(self).map(|(done, problem), actor, _| actor.done(done, problem)));
+    }
+
+    fn done(&mut self, done: Done, problem: Option<String>) {
+        self.is_busy = false;
+        match done {
+            Done::Put { states, took, .. } if problem.is_none() => {
+                self.meters.cache.accept(states.len() as u64, took);
+            }
+            Done::Put { removed, states, .. } => self.keep(removed, states),
+            Done::Filled(is_filled) => self.filled_at = is_filled.then(Instant::now),
+            Done::Looked { is_filled } => self.filled_at = self.filled_at.filter(|_| is_filled),
+        }
+        match (&problem, self.is_away) {
+            (Some(problem), false) => {
                 tracing::warn!(problem, "the cache is away; live state is served from memory as always");
             }
-            // Kept until it is back, unless something newer came.
-            for (organization, vehicle, state) in states {
-                match self.newest.entry(vehicle) {
-                    Entry::Occupied(_) => self.meters.cache.refuse(1),
-                    Entry::Vacant(place) => {
-                        place.insert((organization, state));
-                    }
-                }
-            }
-        } else if self.away {
-            tracing::info!("the cache answers again");
+            (None, true) => tracing::info!("the cache answers again"),
+            _ => {}
         }
-        self.away = problem.is_some();
+        self.is_away = problem.is_some();
     }
+
+    /// Keeps what could not be put until the cache is back, unless something newer came.
+    fn keep(&mut self, removed: Vec<(OrganizationId, VehicleId)>, states: Vec<Newest>) {
+        for (organization, vehicle, state) in states {
+            match self.newest.entry(vehicle) {
+                Entry::Vacant(place) if !self.removed.contains(&(organization, vehicle)) => {
+                    place.insert((organization, state));
+                }
+                _ => self.meters.cache.refuse(1),
+            }
+        }
+        self.removed.extend(removed);
+    }
+}
+
+async fn in_time<T>(limit: Duration, answer: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    timeout(limit, answer).await.unwrap_or_else(|_| Err("no answer in time".to_owned()))
 }
 
 impl Actor for Cache {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Context<Self>) {
-        ctx.run_interval(PUT_EVERY, |actor, ctx| actor.put(ctx));
+        ctx.run_interval(PUT_EVERY, |actor, ctx| actor.turn(ctx));
     }
 }
 
@@ -98,7 +181,7 @@ impl Actor for Cache {
 /// newer one follows.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct CacheNewest(pub(crate) Vec<(OrganizationId, VehicleId, Arc<VehicleState>)>);
+pub(crate) struct CacheNewest(pub(crate) Vec<Newest>);
 
 impl Handler<CacheNewest> for Cache {
     type Result = ();
@@ -110,5 +193,21 @@ impl Handler<CacheNewest> for Cache {
                 self.meters.cache.refuse(1);
             }
         }
+    }
+}
+
+/// A vehicle that is not there any more. From the edge.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct CacheRemove(pub(crate) VehicleId, pub(crate) OrganizationId);
+
+impl Handler<CacheRemove> for Cache {
+    type Result = ();
+
+    fn handle(&mut self, CacheRemove(vehicle, organization): CacheRemove, _: &mut Context<Self>) {
+        if self.newest.remove(&vehicle).is_some() {
+            self.meters.cache.refuse(1);
+        }
+        self.removed.insert((organization, vehicle));
     }
 }

@@ -10,14 +10,12 @@ use super::occupancy::{self, CommittedVehicle, Occupancy};
 use super::patience::in_time;
 use super::persistence::PersistenceParts;
 use crate::meters::Invariant;
-use crate::model::{OrganizationId, VehicleId};
-use crate::ports::{Batch, Committed, StoreError, VehicleWrite};
-use crate::tracking::VehicleState;
+use crate::ports::{Batch, Committed, Newest, StoreError, VehicleWrite};
 
 /// How a commit ended.
 pub(super) enum Ended {
     Committed {
-        told: (i64, Newest),
+        told: (i64, Vec<Newest>),
         committed: Vec<Committed>,
         owed: Vec<Owed>,
         weight: usize,
@@ -59,9 +57,6 @@ pub(super) fn commit(
     }
 }
 
-/// What the cache is offered.
-pub(super) type Newest = Vec<(OrganizationId, VehicleId, Arc<VehicleState>)>;
-
 /// Tells what is committed, so that an answer after the acknowledgement shows it. Answers the number
 /// of the next event.
 async fn tell(
@@ -70,7 +65,7 @@ async fn tell(
     committed: &mut [Committed],
     next_sequence: i64,
     is_cached: bool,
-) -> (i64, Newest) {
+) -> (i64, Vec<Newest>) {
     let next_sequence =
         committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
     let (mut events, mut fuel_events) = (Vec::new(), Vec::new());

@@ -35,6 +35,7 @@ pub(crate) struct Core {
     pub(crate) corrections: Addr<Corrections>,
     pub(crate) registry: Addr<GeofenceRegistry>,
     pub(crate) occupancy: Addr<Occupancy>,
+    pub(crate) cache: Option<Addr<Cache>>,
     pub(crate) writer: Writer,
     pub(crate) taken_over: watch::Receiver<bool>,
     pub(crate) health: watch::Sender<Health>,
@@ -72,7 +73,8 @@ impl Core {
         let occupancy =
             Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
-        let cache = cache.map(|cache| Cache::new(cache, meters.clone()));
+        let cache =
+            cache.map(|cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone()));
         let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| cache));
         let (taken_over_sender, taken_over) = watch::channel(false);
         let health = watch::Sender::new(Health::Well);
@@ -83,7 +85,7 @@ impl Core {
             store: Arc::clone(&store),
             permits: permits.clone(),
             occupancy: occupancy.clone(),
-            cache,
+            cache: cache.clone(),
             corrections: corrections.clone(),
             config: config.clone(),
             taken_over: taken_over_sender,
@@ -131,6 +133,7 @@ impl Core {
             corrections,
             registry,
             occupancy,
+            cache,
             writer,
             taken_over,
             health,

@@ -13,7 +13,7 @@ use crate::fuel::FuelRecord;
 use crate::geofence::FenceTimeline;
 use crate::meters::Meters;
 use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
-use crate::ports::{Reread, VehicleSeed};
+use crate::ports::{Newest, Reread, VehicleSeed};
 use crate::tracking::{Stay, VehicleState};
 use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{CommittedEvent, VehicleUpdate};
@@ -344,27 +344,41 @@ impl Handler<Introduce> for Occupancy {
     }
 }
 
-/// Forgets a vehicle that was taken out of use. From the edge.
+/// The newest state of every vehicle that was ever anywhere. From the cache.
 #[derive(Message)]
-#[rtype(result = "()")]
+#[rtype(result = "Vec<Newest>")]
+pub(crate) struct Everyone;
+
+impl Handler<Everyone> for Occupancy {
+    type Result = Vec<Newest>;
+
+    fn handle(&mut self, Everyone: Everyone, _: &mut Context<Self>) -> Self::Result {
+        let was_anywhere = self.vehicles.iter().filter(|(_, known)| known.state.last.is_some());
+        was_anywhere.map(|(id, known)| (known.organization_id, *id, Arc::clone(&known.state))).collect()
+    }
+}
+
+/// Forgets a vehicle that was taken out of use; answers whose it was. From the edge.
+#[derive(Message)]
+#[rtype(result = "Option<OrganizationId>")]
 pub(crate) struct Forget(pub(crate) VehicleId);
 
 impl Handler<Forget> for Occupancy {
-    type Result = ();
+    type Result = Option<OrganizationId>;
 
-    fn handle(&mut self, Forget(vehicle): Forget, _: &mut Context<Self>) {
-        if let Some(known) = self.vehicles.remove(&vehicle) {
-            for stay in &known.state.stays {
-                self.leave(stay.geofence_id, vehicle);
-            }
-            if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
-                fleet.remove(&vehicle);
-            }
-            let mut board = self.sightings.board();
-            board.withdraw(vehicle);
-            let removed = Some((vehicle, known.organization_id));
-            self.watchers.tell(&Commit::of(&[], removed, self.next_sequence), &board);
+    fn handle(&mut self, Forget(vehicle): Forget, _: &mut Context<Self>) -> Self::Result {
+        let known = self.vehicles.remove(&vehicle)?;
+        for stay in &known.state.stays {
+            self.leave(stay.geofence_id, vehicle);
         }
+        if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
+            fleet.remove(&vehicle);
+        }
+        let mut board = self.sightings.board();
+        board.withdraw(vehicle);
+        let removed = Some((vehicle, known.organization_id));
+        self.watchers.tell(&Commit::of(&[], removed, self.next_sequence), &board);
+        Some(known.organization_id)
     }
 }
 

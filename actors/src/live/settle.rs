@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 
 use super::{Live, LiveError};
+use crate::actor::cache::CacheRemove;
 use crate::actor::corrections::Await;
 use crate::actor::directory::{ForgetVehicle, Known, PutVehicle};
 use crate::actor::occupancy::{Forget, Introduce, Touched};
@@ -293,7 +294,11 @@ impl Live {
 
     async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
         self.desk().directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)
+        let of = self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        if let (Some(cache), Some(organization)) = (&self.core.cache, of) {
+            cache.do_send(CacheRemove(vehicle, organization));
+        }
+        Ok(())
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod audit;
 mod backpressure;
+mod cached;
 mod client;
 mod commits;
 mod edits;
