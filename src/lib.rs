@@ -6,6 +6,7 @@ pub mod cli;
 pub mod client;
 pub mod clock;
 pub mod config;
+pub mod connections;
 pub mod context;
 pub mod demo;
 pub mod domain;

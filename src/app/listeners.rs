@@ -1,20 +1,24 @@
 //! The listeners: the server's own, the one of operators, and the room in which requests are told to come back while
 //! the server cannot serve yet.
 
+use std::future::ready;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_http::HttpService;
-use actix_service::map_config;
+use actix_http::error::DispatchError;
+use actix_http::{HttpService, Protocol};
+use actix_service::{ServiceFactoryExt, fn_service, map_config};
 use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer};
+use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::StartError;
 use crate::config::AdminListen;
+use crate::connections::{Connection, Connections};
 use crate::context::Context;
 use crate::http::{admin, edge, waiting};
 use crate::readiness::Readiness;
@@ -40,6 +44,9 @@ pub(super) fn serve(
 ) -> Result<Server, StartError> {
     let sockets = sockets.clone();
     let shared = context.clone();
+    let settings = &context.settings;
+    let is_behind_proxy = settings.client_address_header.is_some();
+    let connections = Connections::new((!is_behind_proxy).then_some(settings.waiting_connections));
     let mut server = Server::build().shutdown_timeout(SHUTDOWN_SECONDS).disable_signals();
     if let Some(workers) = workers {
         server = server.workers(workers.max(1));
@@ -50,16 +57,28 @@ pub(super) fn serve(
         // Called on each thread that serves: the vehicles of its connections live on it.
         shared.live.lend_thread();
         let application = || map_config(crate::application!(shared.clone()), |()| AppConfig::default());
-        HttpService::build()
+        let http = HttpService::build()
             .graceful_shutdown_signal(move || {
                 let stopping = stopping.clone();
                 async move { stopping.notified().await }
             })
             .client_request_timeout(REQUEST_WITHIN)
             .client_disconnect_timeout(HANG_UP_WITHIN)
+            .on_connect_ext(|connection: &Connection, requests| {
+                requests.insert(connection.peer());
+            })
             .upgrade(socket::switching(application(), sockets.clone()))
-            .finish(application())
-            .tcp()
+            .finish(application());
+        let connections = connections.clone();
+        let admitted = fn_service(move |stream: TcpStream| {
+            let admitted = connections.admit(stream).ok_or(DispatchError::DisconnectTimeout);
+            let with_protocol = |connection: Connection| {
+                let address = connection.address();
+                (connection, Protocol::Http1, address)
+            };
+            ready(admitted.map(with_protocol))
+        });
+        admitted.and_then(http)
     };
     Ok(server.listen("waypost", listener, served).map_err(StartError::Run)?.run())
 }

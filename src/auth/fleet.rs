@@ -90,7 +90,10 @@ impl Fleet {
             self.known.clear();
             self.as_of = count;
         }
-        let mut unknown: Vec<&str> = names.filter(|name| !self.known.contains_key(*name)).collect();
+        // No tracker has a control character in its name, and PostgreSQL takes no NUL: unknown without a look.
+        let may_be = |name: &&str| !name.chars().any(char::is_control);
+        let unknown = names.filter(|name| !self.known.contains_key(*name)).filter(may_be);
+        let mut unknown: Vec<&str> = unknown.collect();
         unknown.sort_unstable();
         unknown.dedup();
         if unknown.is_empty() {

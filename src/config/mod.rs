@@ -102,6 +102,7 @@ settings! {
     rate_limit: Option<Rate> = "12000/m", "Requests of one account, or of one address that is not signed in: 600/m, 5/s, or off";
     rate_limit_sign_in: Option<Rate> = "60/m", "Sign-ins, sign-ups and requests for mail from one address, searches by licence of one account, or off";
     rate_limit_ingest: Option<Rate> = "off", "Requests of one tracker, or off: its socket is slowed by acknowledgements anyway";
+    waiting_connections: usize = "256", "Connections of one address that may keep the server waiting for a request; one more, and the one that has waited longest is closed. Not counted behind a proxy (client_address_header), which must do so itself";
     client_address_header: Option<String> = "", "Header in which the reverse proxy in front names the client, such as X-Forwarded-For; its last address counts";
     batch_interval: Duration = "25ms", "Longest time a fix waits for others to share its commit";
 }
@@ -114,6 +115,12 @@ impl Settings {
             Some(url) => url.trim_end_matches('/').to_owned(),
             None => format!("http://{}", self.listen),
         }
+    }
+
+    /// Whether people reach the server by https, through a proxy.
+    #[must_use]
+    pub fn has_https(&self) -> bool {
+        self.public_url.as_ref().is_some_and(|url| url.starts_with("https://"))
     }
 
     /// Where the data is and how it is opened.

@@ -1,7 +1,13 @@
 //! "Did you mean …": the known name most like an unknown one.
 
+/// What is longer is no typo.
+const LONGEST_BYTES: usize = 64;
+
 /// The candidate most like `given`, if one is like it at all.
 pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
+    if given.len() > LONGEST_BYTES {
+        return None;
+    }
     let given = given.to_lowercase();
     candidates
         .into_iter()

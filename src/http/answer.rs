@@ -55,10 +55,6 @@ pub struct SliceOf<T> {
     pub pagination: CursorPagination,
 }
 
-/// Marks an answer with members that change without the resource: it is never told as unchanged.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AlwaysNew;
-
 /// 200 with a resource; `tagged` is the part of it that is not derived.
 pub fn ok(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
     with_etag(HttpResponse::Ok(), tagged).json(body)
@@ -66,9 +62,7 @@ pub fn ok(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
 
 /// 200 with a resource some of whose members change without it.
 pub fn with_derived(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
-    let mut answer = ok(tagged, body);
-    answer.extensions_mut().insert(AlwaysNew);
-    answer
+    HttpResponse::Ok().insert_header((header::ETAG, etag::shown(tagged, body))).json(body)
 }
 
 /// 201 with a resource and where it is.

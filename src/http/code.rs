@@ -83,6 +83,8 @@ codes! {
         "The path exists, but not for this method; the Allow header lists those that work.";
     NotAcceptable "notAcceptable" 406 "Nothing acceptable to send"
         "None of the encodings or media types that the client accepts can be sent; the detail names those that can.";
+    RequestTimeout "requestTimeout" 408 "The body came too slowly"
+        "A body must come at 4 KiB a second or more, on average, after a grace of ten seconds, and be whole within a minute. Send it again, over a better line or in smaller parts.";
     SlugTaken "slugTaken" 409 "The slug is taken"
         "Another organization has this slug.";
     EmailTaken "emailTaken" 409 "The e-mail address is taken"
@@ -128,9 +130,11 @@ codes! {
     PreconditionFailed "preconditionFailed" 412 "Changed in the meantime"
         "If-Match does not name the resource's present ETag: somebody changed it. Read it again and repeat.";
     PayloadTooLarge "payloadTooLarge" 413 "The body is too large"
-        "The body, unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB.";
+        "The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values.";
+    UriTooLong "uriTooLong" 414 "The address is too long"
+        "Path and query together may have 16 KiB. Name fewer things in one request.";
     UnsupportedMediaType "unsupportedMediaType" 415 "The body's media type is not supported"
-        "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd.";
+        "Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip; geofences and imports take br and zstd too.";
     ValidationFailed "validationFailed" 422 "The request has invalid members"
         "The body is JSON, but not what the route takes. errors[] lists every problem with a JSON pointer to it.";
     IdempotencyKeyReused "idempotencyKeyReused" 422 "The key belongs to another request"
@@ -148,7 +152,7 @@ codes! {
     Unavailable "unavailable" 503 "Temporarily not available"
         "The database or the live core cannot be reached, or the server is stopping. Repeat the request after Retry-After seconds.";
     Busy "busy" 503 "Too busy"
-        "Too many sign-ins are waiting to be checked, changes to take effect, or tickets of the live feed to be used. Nothing was done. Repeat the request after Retry-After seconds.";
+        "Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used. Nothing was done. Repeat the request after Retry-After seconds.";
 }
 
 impl Code {
@@ -177,7 +181,9 @@ impl Code {
             404 => Self::NotFound,
             405 => Self::MethodNotAllowed,
             406 => Self::NotAcceptable,
+            408 => Self::RequestTimeout,
             413 => Self::PayloadTooLarge,
+            414 => Self::UriTooLong,
             415 => Self::UnsupportedMediaType,
             503 => Self::Unavailable,
             400..=499 => Self::MalformedRequest,

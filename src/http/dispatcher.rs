@@ -58,8 +58,15 @@ struct File {
     is_compressed: bool,
 }
 
-/// The page.
+/// What a reporting app is told that was given the page's address.
+pub(super) const REPORTS_GO_ELSEWHERE: &str = "the page takes no parameters; positions are reported by POST /v1/positions or on the socket /v1/ws/tracker, with a \
+    tracker's token: see docs/tracking.md";
+
+/// The page. An app that reports to it must not take the page for a thank-you.
 pub async fn index(context: Shared, request: HttpRequest) -> Answer {
+    if !request.query_string().is_empty() {
+        return Err(Problem::new(Code::UnknownParameter).detail(REPORTS_GO_ELSEWHERE));
+    }
     page(&context, &request, "index.html".to_owned()).await
 }
 

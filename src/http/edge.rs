@@ -1,7 +1,9 @@
 //! The outermost layer around every request: its id, its log line, HEAD as GET, the security
 //! headers, and problem bodies for whatever is not a success.
 
-use actix_web::body::{BoxBody, MessageBody};
+use std::sync::Arc;
+
+use actix_web::body::{BodySize, BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::error::InternalError;
 use actix_web::http::header::{HeaderMap, HeaderName, HeaderValue};
@@ -11,20 +13,29 @@ use actix_web::web::Data;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use tracing::Instrument;
 
-use super::answer::AlwaysNew;
 use super::code::Code;
 use super::limit;
 use super::problem::Problem;
 use super::refusal::RETRY_SECONDS;
 use crate::clock;
+use crate::connections::Peer;
 use crate::context::Context;
-use crate::ops::origin;
+use crate::ops::{etag, origin};
 use crate::rate_limit::Standing;
 
 /// The header that carries a request's id, in and out.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// What an answer may load, when it is not a page with a policy of its own: nothing.
 const NOTHING: &str = "default-src 'none'; frame-ancestors 'none'";
+
+/// What no page of ours asks a browser for.
+const NO_PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
+/// A browser that was told keeps to https for a year.
+const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
+/// Path and query of a request at most: room for 200 ids as a filter, twice.
+const TARGET_BYTES: usize = 16 * 1024;
+/// Answers from this size on are compressed.
+const PACKED_FROM_BYTES: u64 = 1024;
 
 /// The id of a request, from its `X-Request-Id` or made; in its extensions and log lines.
 #[derive(Clone, Debug)]
@@ -37,21 +48,29 @@ pub async fn edge(
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     let id = request_id(request.headers());
     request.extensions_mut().insert(RequestId(id.clone()));
+    let _handled = request.request().conn_data::<Arc<Peer>>().map(Peer::handled);
     let method = request.method().clone();
     if method == Method::HEAD {
         // The server itself leaves the body out; handlers need not know.
         request.head_mut().method = Method::GET;
     }
     let path = request.path().to_owned(); // the request itself may not be held while it is routed
+    let is_too_long =
+        request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES);
+    let has_https = request.app_data::<Data<Context>>().is_some_and(|context| context.settings.has_https());
     let span = tracing::info_span!("request", request_id = %id);
     let client = request
         .app_data::<Data<Context>>()
         .map_or_else(String::new, |context| limit::address(context, &request));
     origin::of_request(id.clone(), client.clone(), async {
-        let answered = patiently(request, next).await;
-        let mut answered = settle(answered, &path, &id);
+        let answered = match is_too_long {
+            true => Ok(request.error_response(too_long())),
+            false => patiently(request, next).await,
+        };
+        let mut answered = settle(answered, &path, &id, has_https);
         let (status, path) = match &mut answered {
             Ok(response) => {
+                name_representation(response.headers_mut());
                 if not_modified(response) {
                     *response = without_body(response);
                 }
@@ -59,7 +78,7 @@ pub async fn edge(
                 if let Some(standing) = standing {
                     limit::tell(standing, response.headers_mut());
                 }
-                seal(response.headers_mut(), &id);
+                seal(response.headers_mut(), &id, has_https);
                 (response.status(), named(response.request()))
             }
             Err(error) => (error.as_response_error().status_code(), path),
@@ -103,6 +122,7 @@ fn settle(
     answered: Result<ServiceResponse<BoxBody>, Error>,
     path: &str,
     id: &str,
+    has_https: bool,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     match answered {
         Ok(response) => Ok(match refusal(&response) {
@@ -119,7 +139,7 @@ fn settle(
                 Problem::from_framework(response.status(), response.headers())
             });
             let mut answer = logged(&problem, problem.answer(path, id));
-            seal(answer.headers_mut(), id);
+            seal(answer.headers_mut(), id, has_https);
             Err(InternalError::from_response(problem, answer).into())
         }
     }
@@ -154,11 +174,51 @@ fn named(request: &HttpRequest) -> String {
     }
 }
 
-/// Whether the client has the resource as it is. Not where the answer has members that its ETag leaves out and
-/// that change by themselves.
+fn too_long() -> Problem {
+    Problem::new(Code::UriTooLong)
+        .detail(format!("path and query may have {} KiB together", TARGET_BYTES / 1024))
+}
+
+/// Tells one representation from the other, by what the client accepts: caches must not give one's to the other's.
+fn name_representation(headers: &mut HeaderMap) {
+    let is_named = headers.get_all(header::VARY).any(|value| {
+        value.to_str().is_ok_and(|value| value.to_ascii_lowercase().contains("accept-encoding"))
+    });
+    if !is_named {
+        headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
+    }
+    let Some(coding) = headers.get(header::CONTENT_ENCODING).and_then(|coding| coding.to_str().ok()) else {
+        return;
+    };
+    if coding == "identity" {
+        headers.remove(header::CONTENT_ENCODING);
+        return;
+    }
+    let tag = headers.get(header::ETAG).and_then(|tag| etag::with_part(tag.to_str().ok()?, coding));
+    if let Some(tag) = tag.and_then(|tag| HeaderValue::try_from(tag).ok()) {
+        headers.insert(header::ETAG, tag);
+    }
+}
+
+/// Leaves a small answer as it is: packed it would be larger.
+pub async fn small_as_it_is<B: MessageBody>(
+    request: ServiceRequest,
+    next: Next<B>,
+) -> Result<ServiceResponse<B>, Error> {
+    let mut answer = next.call(request).await?;
+    let is_small =
+        matches!(answer.response().body().size(), BodySize::Sized(bytes) if bytes < PACKED_FROM_BYTES);
+    if is_small && !answer.headers().contains_key(header::CONTENT_ENCODING) {
+        // The compressing layer keeps off what is encoded; the outermost takes the word off again.
+        answer.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("identity"));
+    }
+    Ok(answer)
+}
+
+/// Whether the client has the representation as it is.
 fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
     let is_read = response.request().method() == Method::GET && response.status() == StatusCode::OK;
-    if !is_read || response.response().extensions().get::<AlwaysNew>().is_some() {
+    if !is_read {
         return false;
     }
     let Some(tag) = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok()) else {
@@ -166,7 +226,7 @@ fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
     };
     let known = response.request().headers().get_all(header::IF_NONE_MATCH);
     let mut known = known.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(','));
-    known.any(|given| matches!(given.trim(), "*") || given.trim().trim_start_matches("W/") == tag)
+    known.any(|given| given.trim() == "*" || etag::is_same(given.trim(), tag))
 }
 
 /// 304 with the headers that tell about the resource: a browser puts them in place of those it has kept, so a page's
@@ -182,7 +242,10 @@ fn without_body(response: &ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody>
     ServiceResponse::new(response.request().clone(), answer.finish())
 }
 
-fn seal(headers: &mut HeaderMap, id: &str) {
+fn seal(headers: &mut HeaderMap, id: &str, has_https: bool) {
+    if has_https {
+        headers.insert(header::STRICT_TRANSPORT_SECURITY, HTTPS_ONLY);
+    }
     if let Ok(id) = HeaderValue::from_str(id) {
         headers.insert(REQUEST_ID, id);
     }
@@ -192,6 +255,8 @@ fn seal(headers: &mut HeaderMap, id: &str) {
         (header::CONTENT_SECURITY_POLICY, NOTHING),
         (header::CACHE_CONTROL, "no-store"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("permissions-policy"), NO_PERMISSIONS),
     ];
     for (name, value) in fixed {
         if !headers.contains_key(&name) {

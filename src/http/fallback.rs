@@ -10,6 +10,7 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer::Answer;
 use super::code::Code;
+use super::dispatcher::REPORTS_GO_ELSEWHERE;
 use super::problem::Problem;
 use super::routes::TABLE;
 use crate::domain::nearest::nearest;
@@ -63,7 +64,9 @@ pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
 
 /// The answer of the first path that matches and is meant.
 fn answer(request: &HttpRequest, meant: impl Fn(&ResourceDef) -> bool) -> Answer {
-    let found = PATHS.iter().find(|(path, _)| meant(path) && path.is_match(request.path()));
+    // Any word may be a file beside the page's, and hardly one is.
+    let is_file = |path: &ResourceDef| path.pattern() == Some("/{file}");
+    let found = PATHS.iter().find(|(path, _)| meant(path) && !is_file(path) && path.is_match(request.path()));
     let Some((_, methods)) = found else {
         return Err(no_such_path(request.path()));
     };
@@ -77,5 +80,6 @@ fn answer(request: &HttpRequest, meant: impl Fn(&ResourceDef) -> bool) -> Answer
     if request.method() == Method::OPTIONS {
         return Ok(HttpResponse::NoContent().insert_header((header::ALLOW, allow)).finish());
     }
-    Err(Problem::new(Code::MethodNotAllowed).header(header::ALLOW, allow))
+    let refused = Problem::new(Code::MethodNotAllowed).header(header::ALLOW, allow);
+    Err(if request.path() == "/" { refused.detail(REPORTS_GO_ELSEWHERE) } else { refused })
 }

@@ -12,6 +12,7 @@ use super::body::GeofenceBody;
 use super::geojson::{MEDIA_TYPE, from_feature, pointer_in_feature, to_feature};
 use super::problem::Problem;
 use super::query::{Query, flag, number, word};
+use super::receive::Turn;
 use super::request::{Matching, PathId, Shared, SignedCaller};
 use crate::context::Context;
 use crate::domain::geofence::{Geofence, GeofenceIn};
@@ -65,24 +66,36 @@ fn wants_geojson(request: &HttpRequest) -> bool {
     accepted.is_some_and(|accepted| accepted.contains(MEDIA_TYPE))
 }
 
-/// The members of a geofence, from either kind of body; problems go back in the client's terms.
-fn members(body: &GeofenceBody) -> Result<Value, Problem> {
-    if body.is_geojson {
-        from_feature(&body.json).map_err(|e| OpError::from(e).into())
-    } else {
-        Ok(body.json.clone())
+/// A geofence as a body says it, in the words of either kind.
+struct Said {
+    members: Value,
+    /// Of a Feature, whether it has a geometry.
+    feature: Option<bool>,
+    _turn: Option<Turn>,
+}
+
+impl Said {
+    fn of(body: GeofenceBody) -> Result<Self, Problem> {
+        let GeofenceBody { json, is_geojson, turn } = body;
+        if !is_geojson {
+            return Ok(Self { members: json, feature: None, _turn: turn });
+        }
+        let members = from_feature(json).map_err(OpError::from)?;
+        let feature = Some(members.get("shape").is_some());
+        Ok(Self { members, feature, _turn: turn })
     }
 }
 
-fn in_clients_terms(error: OpError, body: &GeofenceBody) -> Problem {
-    match error {
-        OpError::Invalid(mut errors) if body.is_geojson => {
+/// Problems go back in the client's terms.
+fn in_clients_terms(error: OpError, feature: Option<bool>) -> Problem {
+    match (error, feature) {
+        (OpError::Invalid(mut errors), Some(has_geometry)) => {
             for error in &mut errors {
-                error.pointer = pointer_in_feature(&error.pointer, &body.json);
+                error.pointer = pointer_in_feature(&error.pointer, has_geometry);
             }
             OpError::Invalid(errors).into()
         }
-        error => error.into(),
+        (error, _) => error.into(),
     }
 }
 
@@ -97,14 +110,13 @@ fn single(
     out: &GeofenceOut,
 ) -> HttpResponse {
     let as_feature = wants_geojson(request);
-    answer.insert_header((header::ETAG, etag::of(&out.geofence)));
+    let shown = out.shown(as_feature, true);
+    answer.insert_header((header::ETAG, etag::shown(&out.geofence, &shown)));
     answer.insert_header((header::VARY, "accept"));
     if as_feature {
         answer.content_type(MEDIA_TYPE);
     }
-    // How many are inside changes without the geofence.
-    answer.extensions_mut().insert(answer::AlwaysNew);
-    answer.json(out.shown(as_feature, true))
+    answer.json(shown)
 }
 
 /// List geofences. `Accept: application/geo+json` gives a FeatureCollection.
@@ -163,8 +175,9 @@ pub async fn create_geofence(
 ) -> Answer {
     let named = query.organization();
     query.finish()?;
-    let made = ops::create_geofence(&context, &caller, members(&body)?, named).await;
-    let out = with_count(&context, made.map_err(|error| in_clients_terms(error, &body))?).await?;
+    let Said { members, feature, _turn } = Said::of(body)?;
+    let made = ops::create_geofence(&context, &caller, members, named).await;
+    let out = with_count(&context, made.map_err(|error| in_clients_terms(error, feature))?).await?;
     let mut answer = HttpResponse::Created();
     answer.insert_header((header::LOCATION, format!("/v1/geofences/{}", out.geofence.id)));
     Ok(single(answer, &request, &out))
@@ -208,8 +221,9 @@ pub async fn update_geofence(
 ) -> Answer {
     let named = query.organization();
     query.finish()?;
-    let changed = ops::update_geofence(&context, &caller, named, id, &if_match, members(&body)?).await;
-    let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, &body))?).await?;
+    let Said { members, feature, _turn } = Said::of(body)?;
+    let changed = ops::update_geofence(&context, &caller, named, id, &if_match, members).await;
+    let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, feature))?).await?;
     Ok(single(HttpResponse::Ok(), &request, &out))
 }
 

@@ -11,9 +11,9 @@ use crate::domain::field::FieldError;
 pub const MEDIA_TYPE: &str = "application/geo+json";
 
 /// A Feature as the members of a geofence.
-pub fn from_feature(feature: &Value) -> Result<Value, Vec<FieldError>> {
+pub fn from_feature(feature: Value) -> Result<Value, Vec<FieldError>> {
     let fail = |pointer: &str, detail: &str| Err(vec![FieldError::new(pointer, "value", detail)]);
-    let Some(members) = feature.as_object() else { return fail("", "must be a GeoJSON Feature") };
+    let Value::Object(mut members) = feature else { return fail("", "must be a GeoJSON Feature") };
     if members.get("type").and_then(Value::as_str) != Some("Feature") {
         return fail("/type", "must be Feature");
     }
@@ -21,13 +21,13 @@ pub fn from_feature(feature: &Value) -> Result<Value, Vec<FieldError>> {
     if let Some(name) = members.keys().find(|name| !known.contains(&name.as_str())) {
         return Err(vec![FieldError::new(format!("/{name}"), "unknown", "is not known")]);
     }
-    let mut body = match members.get("properties") {
+    let mut body = match members.remove("properties") {
         None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(properties)) => properties.clone(),
+        Some(Value::Object(properties)) => properties,
         Some(_) => return fail("/properties", "must be an object"),
     };
-    if let Some(id) = members.get("id") {
-        body.insert("id".to_owned(), id.clone());
+    if let Some(id) = members.remove("id") {
+        body.insert("id".to_owned(), id);
     }
     let radius = body.remove("radiusMeters");
     match members.get("geometry") {
@@ -98,9 +98,9 @@ fn place(position: &Value, at: &str) -> Result<Value, Vec<FieldError>> {
     }
 }
 
-/// Where in a Feature a problem of a geofence is.
+/// Where in a Feature, with or without a geometry, a problem of a geofence is.
 #[must_use]
-pub fn pointer_in_feature(pointer: &str, feature: &Value) -> String {
+pub fn pointer_in_feature(pointer: &str, has_geometry: bool) -> String {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
     let ["shape", place @ ..] = parts.as_slice() else {
         return match parts.as_slice() {
@@ -126,7 +126,7 @@ pub fn pointer_in_feature(pointer: &str, feature: &Value) -> String {
         ["polygons", p, "vertices", rest @ ..] => format!("{at}/{p}/0{}", joined(rest)),
         ["polygons", p, "holes", i, rest @ ..] => format!("{at}/{p}/{}{}", hole(i), joined(rest)),
         ["polygons", rest @ ..] => format!("{at}{}", joined(rest)),
-        _ if feature.get("geometry").is_some() => "/geometry".to_owned(),
+        _ if has_geometry => "/geometry".to_owned(),
         _ => String::new(),
     }
 }
@@ -193,7 +193,7 @@ mod tests {
         let hole = json!([[1.0, 1.0], [2.0, 1.0], [2.0, 2.0], [1.0, 1.0]]);
         let feature = json!({ "type": "Feature", "properties": { "name": "x" },
             "geometry": { "type": "Polygon", "coordinates": [clockwise, hole] } });
-        let body = from_feature(&feature).unwrap();
+        let body = from_feature(feature.clone()).unwrap();
         let ShapeSpec::Polygon(mut polygon) = read_shape(&body["shape"], "/shape").unwrap() else {
             panic!("a polygon")
         };
@@ -214,7 +214,7 @@ mod tests {
     fn a_circle_is_a_point_with_a_radius() {
         let feature = json!({ "type": "Feature", "properties": { "name": "x", "radiusMeters": 50.0 },
             "geometry": { "type": "Point", "coordinates": [8.0, 50.0] } });
-        let body = from_feature(&feature).unwrap();
+        let body = from_feature(feature.clone()).unwrap();
         let shape = read_shape(&body["shape"], "/shape").unwrap();
         let out = to_feature(body, Some(&shape));
         assert_eq!(out["geometry"], feature["geometry"]);
@@ -223,7 +223,6 @@ mod tests {
 
     #[test]
     fn problems_are_placed_where_the_client_wrote() {
-        let feature = json!({ "geometry": {} });
         for (ours, theirs) in [
             ("/name", "/properties/name"),
             ("/rules/maxGapSeconds", "/properties/rules/maxGapSeconds"),
@@ -235,7 +234,7 @@ mod tests {
             ("/shape/polygons/1/holes/0", "/geometry/coordinates/1/1"),
             ("/shape", "/geometry"),
         ] {
-            assert_eq!(pointer_in_feature(ours, &feature), theirs);
+            assert_eq!(pointer_in_feature(ours, true), theirs);
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Headers as of draft-ietf-httpapi-ratelimit-headers-11, which is a draft.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -15,6 +15,7 @@ use super::code::Code;
 use super::problem::Problem;
 use super::request::{Shared, bearer};
 use super::routes::Route;
+use crate::connections::network;
 use crate::context::Context;
 use crate::rate_limit::{Class, Standing};
 
@@ -95,8 +96,9 @@ pub(super) fn class_of_open(route: &Route) -> Option<Class> {
     let with_long_secret = ["/v1/auth/refresh", "/v1/auth/logout", "/v1/auth/sign-in-link/{token}"];
     match route.method {
         "POST" if !with_long_secret.contains(&route.path) => Some(Class::SignIn),
-        _ if route.path.starts_with("/v1/") => Some(Class::Requests),
-        _ => None,
+        // Whoever balances loads looks at these all the time.
+        _ if ["/healthz", "/readyz"].contains(&route.path) => None,
+        _ => Some(Class::Requests),
     }
 }
 
@@ -127,19 +129,38 @@ fn seconds_up(standing: Standing) -> u64 {
     standing.wait.as_millis().div_ceil(1000).max(1) as u64
 }
 
-/// Where a request comes from, as one text: IPv6 by its /64, which one customer has whole.
+/// The network that a request comes from, as one text.
 pub(super) fn address(context: &Context, request: &ServiceRequest) -> String {
     let named = context.settings.client_address_header.as_ref();
     let forwarded = named.and_then(|name| request.headers().get_all(name.as_str()).last());
     // What the nearest proxy added stands last; what stands before it anybody may have written.
-    let forwarded = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+    let forwarded = forwarded.and_then(|value| named_address(value.to_str().ok()?.rsplit(',').next()?));
     let peer = request.peer_addr().map(|peer| peer.ip());
-    match forwarded.or(peer) {
-        Some(IpAddr::V6(ip)) if ip.to_ipv4_mapped().is_none() => {
-            let [a, b, c, d, ..] = ip.segments();
-            format!("{a:x}:{b:x}:{c:x}:{d:x}")
+    forwarded.or(peer).map_or_else(|| "unknown".to_owned(), |ip| network(ip).to_string())
+}
+
+/// An address as proxies write it: bare, in brackets, or with a port.
+fn named_address(text: &str) -> Option<IpAddr> {
+    let text = text.trim();
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse::<SocketAddr>().ok().map(|address| address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxies_write_an_address_with_or_without_a_port() {
+        let named = |text: &str| named_address(text).map(|ip| ip.to_string());
+        for text in ["192.0.2.1", " 192.0.2.1:4711"] {
+            assert_eq!(named(text).as_deref(), Some("192.0.2.1"), "{text}");
         }
-        Some(ip) => ip.to_canonical().to_string(),
-        None => "unknown".to_owned(),
+        for text in ["2001:db8::1", "[2001:db8::1]", "[2001:db8::1]:4711"] {
+            assert_eq!(named(text).as_deref(), Some("2001:db8::1"), "{text}");
+        }
+        for text in ["", "unknown", "192.0.2.1:", "[2001:db8::1]:x"] {
+            assert_eq!(named(text), None, "{text}");
+        }
     }
 }

@@ -11,6 +11,7 @@ pub mod auth;
 pub mod background;
 pub mod body;
 pub mod code;
+mod collection;
 pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
@@ -23,6 +24,7 @@ pub mod geofence_import;
 pub mod geofences;
 pub mod geojson;
 pub mod health;
+pub mod json;
 mod limit;
 pub mod links;
 mod once;
@@ -33,6 +35,7 @@ pub mod position_history;
 pub mod positions;
 pub mod problem;
 pub mod query;
+pub mod receive;
 mod refusal;
 pub mod request;
 pub mod routes;
@@ -44,7 +47,7 @@ pub mod vehicles;
 pub mod visits;
 pub mod waiting;
 
-pub use edge::{RequestId, edge};
+pub use edge::{RequestId, edge, small_as_it_is};
 
 use actix_web::web::{self, ServiceConfig};
 
@@ -66,6 +69,7 @@ macro_rules! application {
         actix_web::App::new()
             .configure(move |config| $crate::http::configure(config, context))
             .wrap(actix_web::middleware::NormalizePath::trim())
+            .wrap(actix_web::middleware::from_fn($crate::http::small_as_it_is))
             .wrap(actix_web::middleware::Compress::default())
             .wrap(actix_web::middleware::from_fn($crate::http::edge))
     }};

@@ -4,17 +4,16 @@
 //! share with the first is method, path, query and the body's bytes.
 
 use actix_web::body::{BoxBody, MessageBody, to_bytes};
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage, HttpRequest, HttpResponse};
 use serde_json::Value;
-use uuid::Uuid;
 
-use super::body::{IMPORT_BYTES, read_packed};
 use super::code::Code;
 use super::problem::Problem;
+use super::receive::receive;
 use crate::context::Context;
 use crate::ops::once::{Found, KeptAnswer, Once, look_up};
 
@@ -27,10 +26,10 @@ const MAX_KEY_CHARACTERS: usize = 255;
 /// Headers of an answer that are kept with it.
 const KEPT_HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::LOCATION, header::ETAG];
 
-/// Handles a request: at once, or for the first time under its key, or by the answer it got before.
+/// Handles a request of somebody whose keys are his own: at once, or for the first time under its key, or by the answer it got before.
 pub(super) async fn handle(
     context: &Context,
-    principal: Uuid,
+    whose: &[u8],
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
@@ -40,15 +39,15 @@ pub(super) async fn handle(
         Err(problem) => return Ok(request.error_response(problem)),
     };
     let payload = request.take_payload();
-    let body = match read_packed(payload, IMPORT_BYTES).await {
+    let body = match receive(request.request(), payload).await {
         Ok(body) => body,
         Err(problem) => return Ok(request.error_response(problem)),
     };
     let method = request.method().as_str().to_owned();
     let target = request.uri().to_string();
-    let same: [&[u8]; 3] = [method.as_bytes(), target.as_bytes(), &body];
-    let found = look_up(context, principal, key, &same).await;
-    request.set_payload(Payload::from(body));
+    let same: [&[u8]; 3] = [method.as_bytes(), target.as_bytes(), &body.bytes];
+    let found = look_up(context, whose, key, &same).await;
+    request.extensions_mut().insert(body);
     match found {
         Err(error) => Ok(request.error_response(Problem::from(error))),
         Ok(Found::Again(kept)) => {

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use std::sync::LazyLock;
 
 use super::answer::Answer;
-use super::body::{SMALL_BYTES, read};
+use super::body::read;
 use super::code::Code;
 use super::openapi;
 use super::problem::Problem;
@@ -16,6 +16,7 @@ use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
 use crate::domain::account::password_fault;
 use crate::domain::members::is_email;
+use crate::ops::etag;
 
 const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;margin:4rem auto;padding:0 1rem}\
 label{display:block;margin:1rem 0}input{display:block;width:100%;padding:.5rem;font:inherit}\
@@ -94,7 +95,7 @@ pub(super) async fn form_fields<const N: usize>(
     payload: web::Payload,
     names: [&str; N],
 ) -> Result<[String; N], Problem> {
-    let body = read(payload.into_inner(), request.headers(), SMALL_BYTES).await?;
+    let body = read(request, payload.into_inner()).await?;
     let fields = web::Query::<Vec<(String, String)>>::from_query(&String::from_utf8_lossy(&body));
     let fields = fields.map(web::Query::into_inner).unwrap_or_default();
     Ok(names.map(|name| {
@@ -132,23 +133,31 @@ pub async fn redeem_setup(
 #[utoipa::path(get, path = "/openapi.json", tag = "server",
     responses((status = 200, body = serde_json::Value, description = "This document")))]
 pub async fn openapi_json() -> HttpResponse {
-    HttpResponse::Ok().content_type("application/json").body(openapi::TEXT.as_str())
+    static TAG: LazyLock<String> = LazyLock::new(|| etag::of(&openapi::TEXT.as_str()));
+    asked_again(TAG.clone()).content_type("application/json").body(openapi::TEXT.as_str())
+}
+
+/// An answer that a browser may keep, and asks for again by its tag: it changes with the server's version.
+fn asked_again(tag: String) -> HttpResponseBuilder {
+    let mut answer = HttpResponse::Ok();
+    answer.insert_header((header::ETAG, tag)).insert_header((header::CACHE_CONTROL, "no-cache"));
+    answer
 }
 
 /// The docs page itself; its relative links want a slash, which the address has not.
 pub async fn docs() -> HttpResponse {
-    HttpResponse::Ok()
+    asked_again(etag::of(&DOCS))
         .insert_header((header::CONTENT_SECURITY_POLICY, DOCS_POLICY))
         .content_type("text/html; charset=utf-8")
-        .body(
-            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Waypost API</title>\
-             <link rel=\"icon\" href=\"data:,\">\
-             <link rel=\"stylesheet\" href=\"/docs/swagger-ui.css\"><div id=\"swagger-ui\"></div>\
-             <script src=\"/docs/swagger-ui-bundle.js\"></script>\
-             <script src=\"/docs/swagger-ui-standalone-preset.js\"></script>\
-             <script src=\"/docs/swagger-initializer.js\"></script></html>",
-        )
+        .body(DOCS)
 }
+
+const DOCS: &str = "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Waypost API</title>\
+    <link rel=\"icon\" href=\"data:,\">\
+    <link rel=\"stylesheet\" href=\"/docs/swagger-ui.css\"><div id=\"swagger-ui\"></div>\
+    <script src=\"/docs/swagger-ui-bundle.js\"></script>\
+    <script src=\"/docs/swagger-ui-standalone-preset.js\"></script>\
+    <script src=\"/docs/swagger-initializer.js\"></script></html>";
 
 /// A file of the docs page.
 pub async fn docs_file(path: web::Path<String>) -> Answer {
@@ -156,7 +165,7 @@ pub async fn docs_file(path: web::Path<String>) -> Answer {
         LazyLock::new(|| std::sync::Arc::new(utoipa_swagger_ui::Config::from("/openapi.json")));
     let file = utoipa_swagger_ui::serve(&path, std::sync::Arc::clone(&CONFIG));
     let file = file.ok().flatten().ok_or_else(|| Problem::new(Code::NotFound))?;
-    let mut answer = HttpResponse::Ok();
+    let mut answer = asked_again(etag::of(&(env!("CARGO_PKG_VERSION"), path.as_str(), file.bytes.len())));
     if file.gzpipped {
         answer.insert_header((header::CONTENT_ENCODING, "gzip"));
     }

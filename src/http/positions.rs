@@ -10,12 +10,13 @@ use waypost_actors::live::LiveError;
 use super::answer::Answer;
 use super::body;
 use super::code::Code;
+use super::json;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::Shared;
 use super::sockets::reporting;
 use crate::domain::field::FieldError;
-use crate::ingest::protocol::{MAX_FRAME_BYTES, MAX_ITEMS};
+use crate::ingest::protocol::MAX_ITEMS;
 use crate::ingest::{Intake, Rejected, decode};
 
 /// Seconds after which fixes may be sent again while the store is away.
@@ -112,8 +113,8 @@ pub async fn create_positions(
 ) -> Answer {
     query.finish()?;
     let reports = reporting(&context, &request).await?.reports(&context);
-    body::accept(request.headers(), &["application/json"])?;
-    let bytes = body::read(payload.into_inner(), request.headers(), MAX_FRAME_BYTES).await?;
+    body::accept(&request, &["application/json"])?;
+    let bytes = body::read(&request, payload.into_inner()).await?;
     let items = read_items(&bytes)?;
     let mut intake = Intake::new(context.live.clone(), reports);
     let batch = intake.take(items).await.map_err(not_taken)?;
@@ -134,14 +135,14 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item<'_>, decode::BadIt
     };
     // serde would take a list for the members of a struct, in their order.
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
-    if first != Some(&b'{') && body::parse(bytes).is_ok() {
+    if first != Some(&b'{') && json::parse(bytes).is_ok() {
         return Err(invalid("items is missing: the body is {\"items\": [\u{2026}]}".to_owned()));
     }
     let body: Body<'_> = match serde_json::from_slice(bytes) {
         Ok(body) => body,
         // No JSON at all says so with its line; JSON of another form lacks the items.
         Err(_) => {
-            return Err(body::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
+            return Err(json::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
         }
     };
     let items = decode::items(body.items.get()).map_err(|bad| invalid(bad.0))?;

@@ -11,6 +11,9 @@ use utoipa::ToSchema;
 use super::code::Code;
 use crate::domain::field::FieldError;
 
+/// Members that an answer lists as wrong, at most.
+pub(super) const MOST_ERRORS: usize = 100;
+
 /// An error on its way to the client; [`super::edge()`] writes it once the request is known.
 #[derive(Clone, Debug)]
 pub struct Problem {
@@ -64,7 +67,8 @@ impl Problem {
 
     /// Lists the members that are wrong.
     #[must_use]
-    pub fn errors(mut self, errors: Vec<FieldError>) -> Self {
+    pub fn errors(mut self, mut errors: Vec<FieldError>) -> Self {
+        errors.truncate(MOST_ERRORS);
         self.errors = errors;
         self
     }
@@ -86,6 +90,16 @@ impl Problem {
     #[must_use]
     pub const fn code(&self) -> Code {
         self.code
+    }
+
+    /// The members that are wrong; the whole body, where none is named.
+    #[must_use]
+    pub fn field_errors(&self) -> Vec<FieldError> {
+        if self.errors.is_empty() {
+            let detail = self.detail.clone().unwrap_or_else(|| self.code.row().title.to_owned());
+            return vec![FieldError::new("", self.code.row().code, detail)];
+        }
+        self.errors.clone()
     }
 
     /// What a framework's own error answer becomes: its status decides, its `Allow` stays.
@@ -144,5 +158,12 @@ impl ResponseError for Problem {
 
     fn error_response(&self) -> HttpResponse {
         HttpResponse::new(self.code.status()) // the edge replaces it, knowing the request
+    }
+}
+
+#[cfg(test)]
+impl Problem {
+    pub(super) fn pointers(&self) -> Vec<String> {
+        self.errors.iter().map(|error| error.pointer.clone()).collect()
     }
 }

@@ -9,7 +9,8 @@ use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::code::Code;
-use super::problem::Problem;
+use super::json::has_controls;
+use super::problem::{MOST_ERRORS, Problem};
 use crate::domain::field::FieldError;
 use crate::domain::nearest::nearest;
 use crate::domain::paging::{
@@ -31,7 +32,16 @@ impl FromRequest for Query {
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
         let pairs = web::Query::<Vec<(String, String)>>::from_query(request.query_string());
         ready(match pairs {
-            Ok(pairs) => Ok(Self { pairs: pairs.into_inner(), ..Self::default() }),
+            Ok(pairs) => {
+                let mut query = Self { pairs: pairs.into_inner(), ..Self::default() };
+                let is_bad = |(name, value): &(String, String)| has_controls(name) || has_controls(value);
+                let bad = query.pairs.iter().find(|pair| is_bad(pair)).map(|(name, _)| name.clone());
+                if let Some(name) = bad {
+                    query.problem(&name, "must not have control characters".to_owned());
+                    return ready(query.refused());
+                }
+                Ok(query)
+            }
             Err(_) => Err(Problem::new(Code::MalformedRequest).detail("the query cannot be read")),
         })
     }
@@ -90,7 +100,7 @@ impl Query {
         self.one("organizationId", id)
     }
 
-    /// `page` and `limit`; a limit beyond the greatest is the greatest.
+    /// `page` and `limit`.
     pub fn page(&mut self) -> PageRequest {
         let page = self.one("page", |text| whole(text, 1, MAX_PAGE)).unwrap_or(1);
         PageRequest { page, limit: self.limit() }
@@ -103,13 +113,12 @@ impl Query {
 
     /// The same for lists of what trackers report, which are long.
     pub fn long_slice(&mut self) -> SliceRequest {
-        let limit = self.one("limit", |text| whole(text, 1, i64::MAX));
-        let limit = limit.unwrap_or(DEFAULT_LONG_LIMIT).min(MAX_LONG_LIMIT);
+        let limit = self.one("limit", |text| whole(text, 1, MAX_LONG_LIMIT)).unwrap_or(DEFAULT_LONG_LIMIT);
         SliceRequest { limit, after: self.one("after", |text| Ok(text.to_owned())) }
     }
 
     fn limit(&mut self) -> i64 {
-        self.one("limit", |text| whole(text, 1, i64::MAX)).unwrap_or(DEFAULT_LIMIT).min(MAX_LIMIT)
+        self.one("limit", |text| whole(text, 1, MAX_LIMIT)).unwrap_or(DEFAULT_LIMIT)
     }
 
     /// `sort=-createdAt,name`, of the keys a list allows.
@@ -143,15 +152,16 @@ impl Query {
 
     /// Refuses what could not be read and what nobody asked for, all at once.
     pub fn finish(mut self) -> Result<(), Problem> {
-        let unknown: Vec<&String> = self
-            .pairs
-            .iter()
-            .map(|(name, _)| name)
-            .filter(|name| !self.asked.contains(name.as_str()))
-            .collect();
-        let unknown: Vec<FieldError> = unknown.into_iter().map(|name| self.unknown(name)).collect();
+        let names = self.pairs.iter().map(|(name, _)| name);
+        let unknown = names.filter(|name| !self.asked.contains(name.as_str())).take(MOST_ERRORS);
+        let unknown: Vec<FieldError> = unknown.map(|name| self.unknown(name)).collect();
         self.problems.splice(0..0, unknown.into_iter().map(|error| (Code::UnknownParameter, error)));
-        let Some((code, first)) = self.problems.first().cloned() else { return Ok(()) };
+        if self.problems.is_empty() { Ok(()) } else { self.refused().map(drop) }
+    }
+
+    /// The refusal of what is wrong with it.
+    fn refused(self) -> Result<Self, Problem> {
+        let Some((code, first)) = self.problems.first().cloned() else { return Ok(self) };
         let detail = format!("{} {}", first.pointer.trim_start_matches('?'), first.detail);
         let errors = self.problems.into_iter().map(|(_, error)| error).collect();
         Err(Problem::new(code).detail(detail).errors(errors))

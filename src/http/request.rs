@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::code::Code;
 use super::fallback::no_such_id;
 use super::problem::Problem;
+use super::routes::{Access, Route};
 use super::{limit, once};
 use crate::auth::Caller;
 use crate::context::Context;
@@ -59,13 +60,15 @@ pub async fn known_or_stranger(
     if request.headers().contains_key(header::AUTHORIZATION) {
         return signed_in(context, request, next).await;
     }
+    let address = limit::address(&context, &request);
     match limit::count_stranger(&context, &request, Class::SignIn).await {
-        Ok(()) => once::handle(&context, Uuid::nil(), request, next).await,
+        Ok(()) => once::handle(&context, address.as_bytes(), request, next).await,
         Err(problem) => Ok(request.error_response(problem)),
     }
 }
 
-/// Lets only signed-in callers through; before anything else of the request is looked at.
+/// Lets only signed-in callers through who may do what the route does, before anything else of the request is looked at:
+/// neither its body nor what an earlier one under the same key was answered.
 pub async fn signed_in(
     context: Shared,
     request: ServiceRequest,
@@ -88,11 +91,16 @@ pub async fn signed_in(
         Ok(caller) => limit::count_caller(&context, &request, caller.id).await,
         Err(_) => limit::count_stranger(&context, &request, Class::Requests).await,
     };
-    match counted.and(caller) {
+    let access = request.app_data::<Route>().map(|route| route.access);
+    let permitted = counted.and(caller).and_then(|caller| match access {
+        Some(Access::May(action)) => caller.may(action).map(|()| caller).map_err(Problem::from),
+        _ => Ok(caller),
+    });
+    match permitted {
         Ok(caller) => {
-            let principal = caller.id;
+            let id = caller.id;
             request.extensions_mut().insert(caller);
-            once::handle(&context, principal, request, next).await
+            once::handle(&context, id.as_bytes(), request, next).await
         }
         Err(problem) => Ok(request.error_response(problem)),
     }

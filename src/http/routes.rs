@@ -8,22 +8,27 @@ use actix_web::web::{self, ServiceConfig};
 use actix_web::{Resource, guard};
 use utoipa::OpenApi;
 
+use super::body::{GEOFENCE_BYTES, IMPORT_BYTES, SMALL_BYTES};
 use super::request::{known_or_stranger, signed_in};
 use super::{
     assignments, audit, auth, background, dispatcher, drivers, fuel, fuel_periods, geofence_events,
     geofence_import, geofences, health, limit, links, organizations, pages, position_history, positions,
     sockets, system_users, trackers, users, vehicles, visits,
 };
+use crate::auth::Action;
+use crate::ingest::protocol::MAX_FRAME_BYTES;
 
-/// Who may call a route. What a signed-in caller may do there is `auth::permission`'s to say.
+/// Who may call a route: asked before anything of its body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Anybody.
     Open,
     /// Anybody; whoever carries an access token is known by it, and refused when it is not in force.
     Either,
-    /// Whoever carries an access token in force.
+    /// Whoever carries an access token in force; what else it takes depends on the object, and the operation asks.
     SignedIn,
+    /// Of those only who may do this.
+    May(Action),
     /// A tracker, by its own token; the handler looks at it.
     Tracker,
 }
@@ -37,12 +42,14 @@ pub struct Route {
     pub path: &'static str,
     /// Who may call it.
     pub access: Access,
+    /// The largest body, as it comes and unpacked.
+    pub body_bytes: usize,
     mount: fn(Resource) -> Resource,
 }
 
 macro_rules! routes {
     (
-        described { $($access:ident $method:literal $path:literal $($handler:ident)::+;)+ }
+        described { $($access:ident $(($action:ident))? $method:literal $path:literal $(<= $bytes:ident)? $($handler:ident)::+;)+ }
         pages { $($page_method:literal $page_path:literal $($page:ident)::+;)+ }
     ) => {
         /// Every route. Words that are no ids come before `{id}`.
@@ -50,13 +57,15 @@ macro_rules! routes {
             $(Route {
                 method: $method,
                 path: $path,
-                access: Access::$access,
+                access: Access::$access $((Action::$action))?,
+                body_bytes: [$($bytes,)? SMALL_BYTES][0],
                 mount: |resource| resource.to($($handler)::+),
             },)+
             $(Route {
                 method: $page_method,
                 path: $page_path,
                 access: Access::Open,
+                body_bytes: SMALL_BYTES,
                 mount: |resource| resource.to($($page)::+),
             },)+
         ]);
@@ -69,100 +78,100 @@ macro_rules! routes {
 
 routes! {
     described {
-        Open     "POST"   "/v1/auth/login"                 auth::login;
-        Open     "POST"   "/v1/auth/refresh"               auth::refresh;
-        Open     "POST"   "/v1/auth/logout"                auth::logout;
-        SignedIn "GET"    "/v1/auth/me"                    auth::me;
-        SignedIn "POST"   "/v1/auth/ws-ticket"             auth::create_ws_ticket;
-        Open     "POST"   "/v1/auth/sign-in-link/{token}"  auth::redeem_sign_in_link;
+        Open     "POST" "/v1/auth/login"                auth::login;
+        Open     "POST" "/v1/auth/refresh"              auth::refresh;
+        Open     "POST" "/v1/auth/logout"               auth::logout;
+        SignedIn "GET"  "/v1/auth/me"                   auth::me;
+        SignedIn "POST" "/v1/auth/ws-ticket"            auth::create_ws_ticket;
+        Open     "POST" "/v1/auth/sign-in-link/{token}" auth::redeem_sign_in_link;
 
-        Open     "POST"   "/v1/auth/forgot-password"        auth::forgot_password;
-        Open     "POST"   "/v1/auth/reset-password/{token}" auth::reset_password;
-        Open     "POST"   "/v1/auth/accept-invite/{token}"  auth::accept_invite;
+        Open "POST" "/v1/auth/forgot-password"        auth::forgot_password;
+        Open "POST" "/v1/auth/reset-password/{token}" auth::reset_password;
+        Open "POST" "/v1/auth/accept-invite/{token}"  auth::accept_invite;
 
-        Either   "POST"   "/v1/system-users"                      system_users::create_system_user;
-        SignedIn "GET"    "/v1/system-users"                      system_users::list_system_users;
-        Open     "POST"   "/v1/system-users/verify-email/{token}" system_users::verify_system_user;
-        Open     "POST"   "/v1/system-users/resend-verification"  system_users::resend_verification;
-        Open     "POST"   "/v1/system-users/login"                system_users::login_system_user;
-        SignedIn "GET"    "/v1/system-users/{id}"                 system_users::find_system_user;
-        SignedIn "PUT"    "/v1/system-users/{id}"                 system_users::update_system_user;
-        SignedIn "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
+        Either                "POST"   "/v1/system-users"                      system_users::create_system_user;
+        May(ListSystemUsers)  "GET"    "/v1/system-users"                      system_users::list_system_users;
+        Open                  "POST"   "/v1/system-users/verify-email/{token}" system_users::verify_system_user;
+        Open                  "POST"   "/v1/system-users/resend-verification"  system_users::resend_verification;
+        Open                  "POST"   "/v1/system-users/login"                system_users::login_system_user;
+        May(ReadSystemUser)   "GET"    "/v1/system-users/{id}"                 system_users::find_system_user;
+        May(WriteSystemUsers) "PUT"    "/v1/system-users/{id}"                 system_users::update_system_user;
+        May(WriteSystemUsers) "DELETE" "/v1/system-users/{id}"                 system_users::delete_system_user;
 
-        SignedIn "GET"    "/v1/organizations"                   organizations::list_organizations;
-        Either   "POST"   "/v1/organizations"                   organizations::create_organization;
-        SignedIn "GET"    "/v1/organizations/all"               organizations::list_all_organizations;
-        SignedIn "GET"    "/v1/organizations/email-activation-requests"
+        May(ReadOrganization)       "GET"    "/v1/organizations"                      organizations::list_organizations;
+        Either                      "POST"   "/v1/organizations"                      organizations::create_organization;
+        May(ListAllOrganizations)   "GET"    "/v1/organizations/all"                  organizations::list_all_organizations;
+        May(ReadActivationRequests) "GET"    "/v1/organizations/email-activation-requests"
             organizations::list_activation_requests;
-        Open     "POST"   "/v1/organizations/verify-email/{token}" organizations::verify_organization_email;
-        Open     "POST"   "/v1/organizations/resend-activation" organizations::resend_activation;
-        SignedIn "PUT"    "/v1/organizations/activate/{id}"     organizations::activate_organization;
-        SignedIn "GET"    "/v1/organizations/organization/{id}" organizations::find_organization;
-        SignedIn "PUT"    "/v1/organizations/organization/{id}" organizations::update_organization;
-        SignedIn "DELETE" "/v1/organizations/organization/{id}" organizations::delete_organization;
+        Open                        "POST"   "/v1/organizations/verify-email/{token}" organizations::verify_organization_email;
+        Open                        "POST"   "/v1/organizations/resend-activation"    organizations::resend_activation;
+        May(ActivateOrganization)   "PUT"    "/v1/organizations/activate/{id}"        organizations::activate_organization;
+        May(ReadOrganization)       "GET"    "/v1/organizations/organization/{id}"    organizations::find_organization;
+        May(UpdateOrganization)     "PUT"    "/v1/organizations/organization/{id}"    organizations::update_organization;
+        May(DeleteOrganization)     "DELETE" "/v1/organizations/organization/{id}"    organizations::delete_organization;
 
-        SignedIn "GET"    "/v1/users"                 users::list_users;
-        SignedIn "POST"   "/v1/users"                 users::create_user;
-        SignedIn "GET"    "/v1/users/{id}"            users::find_user;
-        SignedIn "PUT"    "/v1/users/{id}"            users::update_user;
-        SignedIn "POST"   "/v1/users/{id}/invitation" users::invite_user_again;
+        May(ListUsers)  "GET"  "/v1/users"                 users::list_users;
+        May(WriteUsers) "POST" "/v1/users"                 users::create_user;
+        SignedIn        "GET"  "/v1/users/{id}"            users::find_user;
+        SignedIn        "PUT"  "/v1/users/{id}"            users::update_user;
+        SignedIn        "POST" "/v1/users/{id}/invitation" users::invite_user_again;
 
-        SignedIn "GET"    "/v1/drivers"             drivers::list_drivers;
-        SignedIn "POST"   "/v1/drivers"             drivers::create_driver;
-        SignedIn "GET"    "/v1/drivers/search"      drivers::search_drivers;
-        SignedIn "GET"    "/v1/drivers/{id}"        drivers::find_driver;
-        SignedIn "PUT"    "/v1/drivers/{id}"        drivers::update_driver;
-        SignedIn "DELETE" "/v1/drivers/{id}"        drivers::delete_driver;
-        SignedIn "POST"   "/v1/drivers/{id}/lock"   drivers::lock_driver;
-        SignedIn "POST"   "/v1/drivers/{id}/unlock" drivers::unlock_driver;
-        SignedIn "POST"   "/v1/drivers/{driverId}/assign-vehicle" assignments::assign_vehicle;
-        SignedIn "GET"    "/v1/drivers/{driverId}/vehicles"       assignments::list_vehicles_of_driver;
-        SignedIn "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}" assignments::unassign_vehicle;
+        May(ReadDrivers)   "GET"    "/v1/drivers"                                 drivers::list_drivers;
+        May(WriteDrivers)  "POST"   "/v1/drivers"                                 drivers::create_driver;
+        May(ReadDrivers)   "GET"    "/v1/drivers/search"                          drivers::search_drivers;
+        May(ReadDrivers)   "GET"    "/v1/drivers/{id}"                            drivers::find_driver;
+        May(WriteDrivers)  "PUT"    "/v1/drivers/{id}"                            drivers::update_driver;
+        May(WriteDrivers)  "DELETE" "/v1/drivers/{id}"                            drivers::delete_driver;
+        May(LockDrivers)   "POST"   "/v1/drivers/{id}/lock"                       drivers::lock_driver;
+        May(LockDrivers)   "POST"   "/v1/drivers/{id}/unlock"                     drivers::unlock_driver;
+        May(AssignDrivers) "POST"   "/v1/drivers/{driverId}/assign-vehicle"       assignments::assign_vehicle;
+        May(ReadDrivers)   "GET"    "/v1/drivers/{driverId}/vehicles"             assignments::list_vehicles_of_driver;
+        May(AssignDrivers) "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}" assignments::unassign_vehicle;
 
-        SignedIn "GET"    "/v1/vehicles"            vehicles::list_vehicles;
-        SignedIn "POST"   "/v1/vehicles"            vehicles::create_vehicle;
-        SignedIn "GET"    "/v1/vehicles/unassigned-active" vehicles::list_unassigned_vehicles;
-        SignedIn "GET"    "/v1/vehicles/{id}"       vehicles::find_vehicle;
-        SignedIn "PUT"    "/v1/vehicles/{id}"       vehicles::update_vehicle;
-        SignedIn "DELETE" "/v1/vehicles/{id}"       vehicles::delete_vehicle;
+        May(ReadVehicles)  "GET"    "/v1/vehicles"                   vehicles::list_vehicles;
+        May(WriteVehicles) "POST"   "/v1/vehicles"                   vehicles::create_vehicle;
+        May(ReadVehicles)  "GET"    "/v1/vehicles/unassigned-active" vehicles::list_unassigned_vehicles;
+        May(ReadVehicles)  "GET"    "/v1/vehicles/{id}"              vehicles::find_vehicle;
+        May(WriteVehicles) "PUT"    "/v1/vehicles/{id}"              vehicles::update_vehicle;
+        May(WriteVehicles) "DELETE" "/v1/vehicles/{id}"              vehicles::delete_vehicle;
 
-        SignedIn "GET"    "/v1/vehicles/{id}/positions" position_history::list_positions;
+        May(ReadPositions) "GET" "/v1/vehicles/{id}/positions" position_history::list_positions;
 
-        SignedIn "GET"    "/v1/trackers"            trackers::list_trackers;
-        SignedIn "POST"   "/v1/trackers"            trackers::create_tracker;
-        SignedIn "GET"    "/v1/trackers/{id}"       trackers::find_tracker;
-        SignedIn "PUT"    "/v1/trackers/{id}"       trackers::update_tracker;
-        SignedIn "DELETE" "/v1/trackers/{id}"       trackers::delete_tracker;
-        SignedIn "POST"   "/v1/trackers/{id}/token" trackers::rotate_tracker_token;
+        May(ReadTrackers)  "GET"    "/v1/trackers"            trackers::list_trackers;
+        May(WriteTrackers) "POST"   "/v1/trackers"            trackers::create_tracker;
+        May(ReadTrackers)  "GET"    "/v1/trackers/{id}"       trackers::find_tracker;
+        May(WriteTrackers) "PUT"    "/v1/trackers/{id}"       trackers::update_tracker;
+        May(WriteTrackers) "DELETE" "/v1/trackers/{id}"       trackers::delete_tracker;
+        May(WriteTrackers) "POST"   "/v1/trackers/{id}/token" trackers::rotate_tracker_token;
 
-        SignedIn "GET"    "/v1/geofences"           geofences::list_geofences;
-        SignedIn "POST"   "/v1/geofences"           geofences::create_geofence;
-        SignedIn "POST"   "/v1/geofences/import"    geofence_import::import;
-        SignedIn "GET"    "/v1/geofences/{id}"      geofences::find_geofence;
-        SignedIn "PUT"    "/v1/geofences/{id}"      geofences::update_geofence;
-        SignedIn "DELETE" "/v1/geofences/{id}"      geofences::delete_geofence;
+        May(ReadGeofences)  "GET"    "/v1/geofences"                        geofences::list_geofences;
+        May(WriteGeofences) "POST"   "/v1/geofences" <= GEOFENCE_BYTES      geofences::create_geofence;
+        May(WriteGeofences) "POST"   "/v1/geofences/import" <= IMPORT_BYTES geofence_import::import;
+        May(ReadGeofences)  "GET"    "/v1/geofences/{id}"                   geofences::find_geofence;
+        May(WriteGeofences) "PUT"    "/v1/geofences/{id}" <= GEOFENCE_BYTES geofences::update_geofence;
+        May(WriteGeofences) "DELETE" "/v1/geofences/{id}"                   geofences::delete_geofence;
 
-        SignedIn "GET" "/v1/fuel"             fuel::list_fuel;
-        SignedIn "GET" "/v1/fuel/events"      fuel::list_fuel_events;
-        SignedIn "GET" "/v1/fuel/chart"       fuel_periods::fuel_chart;
-        SignedIn "GET" "/v1/fuel/consumption" fuel_periods::fuel_consumption;
-        SignedIn "GET" "/v1/fuel/raw-data"    fuel_periods::fuel_raw_data;
-        SignedIn "GET" "/v1/fuel/{id}"        fuel::find_fuel;
+        May(ReadFuel) "GET" "/v1/fuel"             fuel::list_fuel;
+        May(ReadFuel) "GET" "/v1/fuel/events"      fuel::list_fuel_events;
+        May(ReadFuel) "GET" "/v1/fuel/chart"       fuel_periods::fuel_chart;
+        May(ReadFuel) "GET" "/v1/fuel/consumption" fuel_periods::fuel_consumption;
+        May(ReadFuel) "GET" "/v1/fuel/raw-data"    fuel_periods::fuel_raw_data;
+        May(ReadFuel) "GET" "/v1/fuel/{id}"        fuel::find_fuel;
 
-        SignedIn "GET" "/v1/geofence-events"                     geofence_events::list_events;
-        SignedIn "GET" "/v1/geofence-events/vehicle/{vehicleId}" geofence_events::list_events_of_vehicle;
-        SignedIn "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
+        May(ReadEvents) "GET" "/v1/geofence-events"                     geofence_events::list_events;
+        May(ReadEvents) "GET" "/v1/geofence-events/vehicle/{vehicleId}" geofence_events::list_events_of_vehicle;
+        May(ReadEvents) "GET" "/v1/geofence-events/geofence/{geofenceId}/vehicles"
             geofence_events::list_vehicles_inside;
-        SignedIn "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
+        May(ReadEvents) "GET" "/v1/geofence-events/{id}"                geofence_events::find_event;
 
-        SignedIn "GET" "/v1/visits"      visits::list_visits;
-        SignedIn "GET" "/v1/visits/{id}" visits::find_visit;
-        SignedIn "GET" "/v1/audit" audit::list_audit;
+        May(ReadEvents) "GET" "/v1/visits"      visits::list_visits;
+        May(ReadEvents) "GET" "/v1/visits/{id}" visits::find_visit;
+        May(ReadAudit)  "GET" "/v1/audit"       audit::list_audit;
 
-        Tracker "POST" "/v1/positions"  positions::create_positions;
-        Tracker "GET"  "/v1/ws/tracker" sockets::tracker_socket;
+        Tracker "POST" "/v1/positions" <= MAX_FRAME_BYTES positions::create_positions;
+        Tracker "GET"  "/v1/ws/tracker"                   sockets::tracker_socket;
         // Open: a browser signs in by its first message.
-        Open    "GET"  "/v1/ws/live"    sockets::live_socket;
+        Open    "GET"  "/v1/ws/live"                      sockets::live_socket;
 
         Open "GET" "/healthz"      health::healthz;
         Open "GET" "/readyz"       health::readyz;
@@ -202,9 +211,11 @@ pub(super) fn mount(config: &mut ServiceConfig) {
     for route in TABLE.iter() {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");
-        let resource = (route.mount)(web::resource(route.path).guard(guard::Method(method)));
+        // What a layer or a body wants to know of its route.
+        let resource = web::resource(route.path).guard(guard::Method(method)).app_data(*route);
+        let resource = (route.mount)(resource);
         match (route.access, limit::class_of_open(route)) {
-            (Access::SignedIn, _) => config.service(resource.wrap(from_fn(signed_in))),
+            (Access::SignedIn | Access::May(_), _) => config.service(resource.wrap(from_fn(signed_in))),
             (Access::Tracker, _) => config.service(resource.wrap(from_fn(limit::ingest))),
             (Access::Either, _) => config.service(resource.wrap(from_fn(known_or_stranger))),
             (Access::Open, Some(Class::SignIn)) => config.service(resource.wrap(from_fn(limit::sign_ins))),

@@ -1,4 +1,7 @@
-//! ETags: a resource as it is, in one short text. Derived members are no part of it.
+//! ETags: a resource as it is, in one short text, then what is derived and how it is packed, each part after a dot.
+//!
+//! `If-Match` looks at the resource alone, so that nobody is refused for what changes by itself; `If-None-Match` at all
+//! but the packing.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
@@ -25,13 +28,65 @@ pub fn of(resource: &impl Serialize) -> String {
     format!("\"{}\"", BASE64.encode(&Sha256::digest(json)[..12]))
 }
 
+/// The ETag of a resource that is shown with members that change without it.
+pub fn shown(resource: &impl Serialize, shown: &impl Serialize) -> String {
+    let (resource, shown) = (of(resource), of(shown));
+    with_part(&resource, shown.trim_matches('"')).unwrap_or(resource)
+}
+
+/// A strong ETag with one more part.
+#[must_use]
+pub fn with_part(tag: &str, part: &str) -> Option<String> {
+    Some(format!("{}.{part}\"", tag.strip_suffix('"').filter(|tag| tag.starts_with('"'))?))
+}
+
+/// Whether two ETags are of the same representation but for its packing.
+#[must_use]
+pub fn is_same(given: &str, own: &str) -> bool {
+    let unpacked = |tag| {
+        let tag = opaque(tag);
+        PACKINGS.iter().find_map(|packing| tag.strip_suffix(packing)?.strip_suffix('.')).unwrap_or(tag)
+    };
+    unpacked(given) == unpacked(own)
+}
+
+const PACKINGS: [&str; 4] = ["gzip", "br", "zstd", "deflate"];
+
+/// What stands between the quotes. A proxy that packs answers itself weakens their tags.
+fn opaque(tag: &str) -> &str {
+    tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
+}
+
 impl IfMatch {
     /// Refuses a resource that is not as the client thinks.
     pub fn check(&self, resource: &impl Serialize) -> Result<(), OpError> {
         match self {
             Self::Unsaid | Self::Any => Ok(()),
-            Self::OneOf(tags) if tags.contains(&of(resource)) => Ok(()),
-            Self::OneOf(_) => Err(OpError::Precondition),
+            Self::OneOf(tags) => {
+                let current = of(resource);
+                let is_current = |tag: &String| opaque(tag).split('.').next() == Some(opaque(&current));
+                if tags.iter().any(is_current) { Ok(()) } else { Err(OpError::Precondition) }
+            }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_is_guarded_by_the_resource_and_a_read_by_all_that_is_shown() {
+        let (resource, tag) = ("as it is", shown(&"as it is", &1));
+        let packed = with_part(&tag, "gzip").unwrap();
+        let weak = format!("W/{tag}");
+        for known in [&of(&resource), &tag, &packed, &weak, &shown(&resource, &2)] {
+            assert!(IfMatch::OneOf(vec![known.clone()]).check(&resource).is_ok(), "{known}");
+        }
+        for other in [of(&"otherwise"), shown(&"otherwise", &1), "\"\"".to_owned(), String::new()] {
+            assert!(IfMatch::OneOf(vec![other.clone()]).check(&resource).is_err(), "{other}");
+        }
+        assert!(is_same(&packed, &tag) && is_same(&weak, &packed) && is_same(&tag, &tag));
+        assert!(!is_same(&shown(&resource, &2), &tag) && !is_same(&of(&resource), &tag));
     }
 }

@@ -58,29 +58,43 @@ pub struct ImportProblem {
     pub errors: Vec<FieldError>,
 }
 
-/// Makes geofences of features. `place` says where in the body a member of a feature stands.
-pub async fn import_geofences(
+/// Features to import, read one after another: many take far more memory than their geofences.
+pub struct Features<F, T> {
+    /// How many.
+    pub count: usize,
+    /// Reads one.
+    pub feature: F,
+    /// The right to work on them, given back when all are read.
+    pub turn: T,
+}
+
+/// Makes geofences of features. `place` says where in the body a member of a feature stands, with or without a shape.
+pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
-    features: Vec<Feature>,
-    place: impl Fn(usize, &str) -> String,
+    features: Features<F, T>,
+    place: impl Fn(usize, &str, bool) -> String,
 ) -> Result<Imported, OpError> {
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
     let settings = organizations::settings_of(context, &scope).await?;
     let now = context.clock.now();
-    let mut read: Vec<Result<Geofence, ImportProblem>> = Vec::with_capacity(features.len());
-    for (index, feature) in features.into_iter().enumerate() {
+    let Features { count, feature, turn } = features;
+    let mut read: Vec<Result<Geofence, ImportProblem>> = Vec::with_capacity(count);
+    for index in 0..count {
+        let feature = feature(index).await;
+        let has_shape = feature.as_ref().is_ok_and(|members| members.get("shape").is_some());
         let made = match feature {
             Ok(members) => new_geofence(&scope, &settings, members, now).await,
             Err(errors) => Err(OpError::Invalid(errors)),
         };
         read.push(match made {
             Ok(geofence) => Ok(geofence),
-            Err(OpError::Invalid(errors)) => Err(invalid(errors, |pointer| place(index, pointer))),
+            Err(OpError::Invalid(errors)) => Err(invalid(errors, |pointer| place(index, pointer, has_shape))),
             Err(error) => return Err(error),
         });
     }
+    drop((feature, turn));
     let mut tx = context.db.begin().await?;
     for item in &mut read {
         let Ok(geofence) = item.as_ref() else { continue };

@@ -6,7 +6,6 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use uuid::Uuid;
 
 use super::error::OpError;
 use super::origin;
@@ -52,15 +51,15 @@ pub enum Found {
     Again(KeptAnswer),
 }
 
-/// Whether a request came before. `principal` scopes the key; `request` is what must be the same: method, path, body.
+/// Whether a request came before. `whose` scopes the key; `request` is what must be the same: method, path, body.
 pub async fn look_up(
     context: &Context,
-    principal: Uuid,
+    whose: &[u8],
     key: String,
     request: &[&[u8]],
 ) -> Result<Found, OpError> {
     let once = Once {
-        key_hash: locked::code_of(&key, &[principal.as_bytes()]),
+        key_hash: locked::code_of(&key, &[whose]),
         fingerprint: locked::code_of(&key, request),
         clock: context.clock.clone(),
         key,

@@ -13,13 +13,13 @@ use actix_web::dev::ServiceResponse;
 use bytes::BytesMut;
 use futures_util::future::{LocalBoxFuture, poll_fn};
 use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_util::codec::Encoder;
 use tokio_util::task::TaskTracker;
 
 use super::handshake::Taker;
 use super::out::hung_up;
+use crate::connections::{Connection, Seat};
 
 /// A client that is refused hangs up within this time, or its connection is dropped.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
@@ -29,7 +29,7 @@ const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 const TOGETHER_BYTES: usize = 16 * 1024;
 
 /// A connection on which a client asks for another protocol, with its request.
-type Asked = (Request, Framed<TcpStream, h1::Codec>);
+type Asked = (Request, Framed<Connection, h1::Codec>);
 
 /// Answers requests for another protocol by `application`; a connection whose answer [`serve`](super::serve) made
 /// goes on as a socket, a task of its own among `sockets`, any other is closed.
@@ -48,7 +48,7 @@ where
 
 async fn switch<B: MessageBody + 'static>(
     answer: impl Future<Output = Result<ServiceResponse<B>, Error>>,
-    connection: FramedParts<TcpStream, h1::Codec>,
+    connection: FramedParts<Connection, h1::Codec>,
     sockets: TaskTracker,
 ) -> Result<(), Error> {
     // Of a stopping server that waits for its sockets this one may already be missed: then the request waits for it.
@@ -58,14 +58,14 @@ async fn switch<B: MessageBody + 'static>(
         Ok(answer) => answer.map_into_boxed_body().into(),
         Err(error) => error.into(),
     };
-    if let Some(served) = taken(answer, connection).await {
+    if let Some((served, seat)) = taken(answer, connection).await {
         if is_missed {
             served.await;
         } else {
             // The task of the HTTP server's connection takes thousands of bytes, and has nothing to do any more.
             actix_rt::spawn(async move {
                 served.await;
-                drop(among);
+                drop((among, seat));
             });
         }
     }
@@ -75,8 +75,8 @@ async fn switch<B: MessageBody + 'static>(
 /// Sends the answer; what serves the connection from then on. A client that is gone already needs none.
 async fn taken(
     mut answer: Response<BoxBody>,
-    connection: FramedParts<TcpStream, h1::Codec>,
-) -> Option<LocalBoxFuture<'static, ()>> {
+    connection: FramedParts<Connection, h1::Codec>,
+) -> Option<(LocalBoxFuture<'static, ()>, Seat)> {
     let FramedParts { mut io, codec, read_buf, .. } = connection;
     let taker = answer.extensions_mut().remove::<Taker>();
     if taker.is_none() {
@@ -85,15 +85,14 @@ async fn taken(
     send(answer, codec, &mut io).await.ok()?;
     let Some(Taker(serve)) = taker else {
         io.shutdown().await.ok()?;
-        timeout(HANG_UP_WITHIN, hung_up(&io)).await.ok();
+        timeout(HANG_UP_WITHIN, hung_up(io.stream())).await.ok();
         return None;
     };
-    // Small messages go out at once, not when the one before was acknowledged.
-    io.set_nodelay(true).ok();
-    Some(serve(io, BytesMut::from(&read_buf[..])))
+    let (io, seat) = io.into_parts();
+    Some((serve(io, BytesMut::from(&read_buf[..])), seat))
 }
 
-async fn send(answer: Response<BoxBody>, mut codec: h1::Codec, io: &mut TcpStream) -> io::Result<()> {
+async fn send(answer: Response<BoxBody>, mut codec: h1::Codec, io: &mut Connection) -> io::Result<()> {
     let (head, body) = answer.into_parts();
     let (mut bytes, size) = (BytesMut::new(), body.size());
     codec.encode(h1::Message::Item((head, size)), &mut bytes)?;

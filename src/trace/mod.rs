@@ -26,10 +26,16 @@ pub enum TraceError {
     /// Its gzip layer is damaged.
     #[error("the gzip data is damaged: {0}")]
     Gzip(#[from] std::io::Error),
+    /// It unpacks to more than a trace is.
+    #[error("unpacked it has more than {} MiB; split it", MAX_BYTES >> 20)]
+    TooLarge,
     /// It is none of the known formats.
     #[error("neither CSV with the columns recorded_at, lat and lon, nor GPX, nor NMEA 0183")]
     UnknownFormat,
 }
+
+/// Bytes that a packed file may unpack to: weeks of fixes each second.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// The formats of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,11 +50,18 @@ pub enum Format {
 
 /// The content of a file, out of its gzip layer if it has one (told by its first bytes, not its name).
 pub fn inflate(bytes: &[u8]) -> Result<Cow<'_, [u8]>, TraceError> {
+    inflate_to(bytes, MAX_BYTES)
+}
+
+fn inflate_to(bytes: &[u8], most: u64) -> Result<Cow<'_, [u8]>, TraceError> {
     if !bytes.starts_with(&[0x1f, 0x8b]) {
         return Ok(Cow::Borrowed(bytes));
     }
-    let mut content = Vec::with_capacity(bytes.len().saturating_mul(4));
-    MultiGzDecoder::new(bytes).read_to_end(&mut content)?;
+    let mut content = Vec::new();
+    MultiGzDecoder::new(bytes).take(most + 1).read_to_end(&mut content)?;
+    if content.len() as u64 > most {
+        return Err(TraceError::TooLarge);
+    }
     Ok(Cow::Owned(content))
 }
 
@@ -106,5 +119,8 @@ mod tests {
         assert_eq!(inflate(&packed).unwrap().as_ref(), plain);
         assert_eq!(inflate(plain).unwrap().as_ref(), plain);
         assert!(inflate(&packed[..packed.len() - 9]).is_err());
+        let most = plain.len() as u64;
+        assert_eq!(inflate_to(&packed, most).unwrap().as_ref(), plain);
+        assert!(matches!(inflate_to(&packed, most - 1), Err(TraceError::TooLarge)));
     }
 }

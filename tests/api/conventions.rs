@@ -167,7 +167,7 @@ fn a_resource_that_is_as_known_is_not_sent_again() {
             }
             assert_eq!(get(&path, "\"other\"").await.status, 200);
         }
-        // Where it is, who drives it, how many are inside and how many there are change without the resource.
+        // Also where it is, who drives it, how many are inside and how many there are.
         let me = app.get("/v1/auth/me", &org.viewer).await.ok(200);
         for path in [
             format!("/v1/vehicles/{}", text(&vehicle["id"])),
@@ -178,8 +178,23 @@ fn a_resource_that_is_as_known_is_not_sent_again() {
             format!("/v1/users/{}", text(&me["id"])),
         ] {
             let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
-            assert_eq!(get(&path, &tag).await.status, 200, "{path}");
+            assert_eq!(get(&path, &tag).await.status, 304, "{path}");
         }
+        // What is derived changes what a reader sees, and guards no change of the resource.
+        let path = format!("/v1/organizations/organization/{}", org.id);
+        let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
+        app.post("/v1/vehicles", &org.org_admin, json!({ "name": "Tram" })).await.ok(201);
+        assert_eq!(get(&path, &tag).await.status, 200);
+        let of_admin = format!("Bearer {}", org.org_admin);
+        let headers = [
+            ("authorization", of_admin.as_str()),
+            ("content-type", "application/json"),
+            ("if-match", tag.as_str()),
+        ];
+        app.send("PUT", &path, &headers, json!({ "name": "Thriftier" }).to_string()).await.ok(200);
+        app.send("PUT", &path, &headers, json!({ "name": "Thrifty" }).to_string())
+            .await
+            .problem(412, "preconditionFailed");
         app
     });
 }

@@ -5,6 +5,7 @@
 mod assignments;
 mod audit;
 mod auth;
+mod caching;
 mod contract;
 mod conventions;
 mod description;
@@ -39,6 +40,7 @@ mod publishing;
 mod sign_ins;
 mod sockets_end;
 mod stale_sign_up;
+mod strangers;
 mod system_users;
 mod tracker_config;
 mod tracker_socket;

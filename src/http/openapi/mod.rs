@@ -13,7 +13,7 @@ use crate::domain::assignment::AssignmentState;
 use crate::domain::fuel::RawFormat;
 use crate::domain::fuel_chart::ChartFormat;
 use crate::domain::organization_settings::Usage;
-use crate::domain::paging::{DEFAULT_LIMIT, DEFAULT_LONG_LIMIT};
+use crate::domain::paging::{DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT};
 
 mod bodies;
 mod closed;
@@ -28,16 +28,6 @@ pub use served::Written;
 
 /// Lists that answer more than others unless they are asked for fewer.
 const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
-
-/// Resources with members that change without them: a GET of one is never told as unchanged.
-const WITH_DERIVED: [&str; 6] = [
-    "/v1/drivers/",
-    "/v1/geofences/",
-    "/v1/organizations/",
-    "/v1/system-users/",
-    "/v1/users/",
-    "/v1/vehicles/",
-];
 
 /// The description, as it is served.
 pub static TEXT: LazyLock<String> =
@@ -104,13 +94,13 @@ fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
         Access::Either => json!([{}, { "bearer": [] }]),
-        Access::SignedIn => json!([{ "bearer": [] }]),
+        Access::SignedIn | Access::May(_) => json!([{ "bearer": [] }]),
         Access::Tracker => json!([{ "tracker": [] }, { "bearer": [] }]),
     };
     if let Some(example) = operation["operationId"].as_str().and_then(examples::body) {
         operation["requestBody"]["content"]["application/json"]["example"] = example;
     }
-    if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::Either) {
+    if route.method == "POST" && matches!(route.access, Access::SignedIn | Access::May(_) | Access::Either) {
         add_parameter(
             operation,
             json!({ "name": "Idempotency-Key", "in": "header", "required": false,
@@ -119,8 +109,7 @@ fn describe(operation: &mut Value, route: &Route) {
             Idempotency-Replayed; with another body it is 422, while the first is under way 409" }),
         );
     }
-    let has_steady_tag = !WITH_DERIVED.iter().any(|path| route.path.starts_with(path));
-    if route.method == "GET" && route.path.ends_with('}') && has_steady_tag {
+    if route.method == "GET" && (route.path.ends_with('}') || route.path == "/openapi.json") {
         operation["responses"]["304"] = json!({ "description": "As If-None-Match knows it" });
         add_parameter(
             operation,
@@ -150,7 +139,6 @@ fn add_parameter(operation: &mut Value, parameter: Value) {
 fn bound(parameter: &mut Value, default_limit: i64) {
     let bounds = match parameter["name"].as_str() {
         Some("page") => json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 }),
-        // A greater one is taken for the greatest, not refused.
         Some("q") => json!({ "type": "string", "maxLength": 200 }),
         Some("include") => json!({ "type": "string", "enum": ["live", "none"] }),
         Some("geometry") => json!({ "type": "string", "enum": ["full", "none"] }),
@@ -169,7 +157,8 @@ fn bound(parameter: &mut Value, default_limit: i64) {
             json!({ "type": "integer", "minimum": MIN_POINTS, "maximum": MAX_POINTS, "default": DEFAULT_POINTS })
         }
         Some("limit") => {
-            json!({ "type": "integer", "minimum": 1, "maximum": i64::MAX, "default": default_limit })
+            let most = if default_limit == DEFAULT_LONG_LIMIT { MAX_LONG_LIMIT } else { MAX_LIMIT };
+            json!({ "type": "integer", "minimum": 1, "maximum": most, "default": default_limit })
         }
         _ => return,
     };

@@ -1,0 +1,400 @@
+//! Connections of the server's listener: how many there may be at once, and for how long and how many of one address may
+//! keep the server waiting.
+//!
+//! A connection keeps the server waiting while none of its requests is being handled, or while one's body is awaited.
+//! Knows nothing of what is asked; sockets leave it with the HTTP server, and count among all connections only.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, ErrorKind};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use futures_util::task::AtomicWaker;
+use rustix::process::{Resource, getrlimit};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A connection that keeps the server waiting so long, and takes nothing of an answer, is closed.
+pub const SILENT_FOR: Duration = Duration::from_secs(30);
+/// Descriptors, beside those open at the start, for what the store and mail open, and for a burst that is accepted
+/// before it is counted.
+pub const KEPT_BACK: usize = 128;
+/// Between two log lines about connections closed for want of room.
+const TOLD_EVERY: Duration = Duration::from_secs(60);
+
+static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
+
+/// All connections.
+#[derive(Clone, Debug)]
+pub struct Connections(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    /// How many of one address may keep the server waiting; none behind a proxy, where all have its address.
+    per_address: Option<usize>,
+    not_for_connections: usize,
+    /// How many descriptors the process may have; it can be changed while the process runs.
+    limit: fn() -> usize,
+    open: AtomicUsize,
+    waiting: Mutex<Waiting>,
+    silent_until: AtomicU64,
+}
+
+/// Those that keep the server waiting, each address's in the order in which they began to.
+#[derive(Debug, Default)]
+struct Waiting {
+    last: u64,
+    by_address: HashMap<IpAddr, BTreeMap<u64, Arc<Peer>>>,
+}
+
+/// What is known of a connection's other side, shared with the requests that come on it.
+#[derive(Debug)]
+pub struct Peer {
+    address: IpAddr,
+    connections: Arc<Shared>,
+    /// Its place among those that wait; 0 when it does not.
+    place: AtomicU64,
+    is_handled: AtomicBool,
+    moved_at: AtomicU64,
+    is_closed: AtomicBool,
+    waker: AtomicWaker,
+}
+
+/// Counts a connection as open.
+#[derive(Debug)]
+pub struct Seat(Arc<Shared>);
+
+/// Ends its wait with its connection.
+#[derive(Debug)]
+struct Listed(Arc<Peer>);
+
+/// A connection of the HTTP server.
+#[derive(Debug)]
+pub struct Connection {
+    stream: TcpStream,
+    peer: Listed,
+    seat: Seat,
+    silence: Option<Pin<Box<Sleep>>>,
+}
+
+/// While it is there, the server is handling a request or, of a request that it handles, awaiting the body.
+#[derive(Debug)]
+pub struct Handled {
+    peer: Arc<Peer>,
+    was_handled: bool,
+}
+
+impl Connections {
+    /// None yet. `per_address` of one address may keep the server waiting.
+    #[must_use]
+    pub fn new(per_address: Option<usize>) -> Self {
+        let open_at_start = std::fs::read_dir("/proc/self/fd").map_or(KEPT_BACK, Iterator::count);
+        Self::limited(per_address, open_at_start + KEPT_BACK, descriptors)
+    }
+
+    fn limited(per_address: Option<usize>, not_for_connections: usize, limit: fn() -> usize) -> Self {
+        Self(Arc::new(Shared {
+            per_address,
+            not_for_connections,
+            limit,
+            open: AtomicUsize::new(0),
+            waiting: Mutex::default(),
+            silent_until: AtomicU64::new(0),
+        }))
+    }
+
+    /// Takes a connection in. When there are as many as the process may have, another one that keeps the server waiting
+    /// makes room; if none does, this one is closed.
+    #[must_use]
+    pub fn admit(&self, stream: TcpStream) -> Option<Connection> {
+        let seat = Seat(Arc::clone(&self.0));
+        let others = self.0.open.fetch_add(1, Ordering::Relaxed);
+        let address = network(stream.peer_addr().ok()?.ip());
+        let most = (self.0.limit)().saturating_sub(self.0.not_for_connections);
+        // Those that were closed to make room are gone a moment later.
+        if others >= most && (others >= most + KEPT_BACK / 2 || !self.0.make_room()) {
+            self.0.tell("as many connections as the process may have (ulimit -n); new ones are closed");
+            return None;
+        }
+        // A compressed answer goes out in several pieces: each at once, not when the one before was acknowledged.
+        stream.set_nodelay(true).ok();
+        let peer = Arc::new(Peer {
+            address,
+            connections: Arc::clone(&self.0),
+            place: AtomicU64::new(0),
+            is_handled: AtomicBool::new(false),
+            moved_at: AtomicU64::new(now()),
+            is_closed: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        });
+        Some(Connection { stream, peer: Listed(peer), seat, silence: None })
+    }
+}
+
+/// The network that an address is counted by: IPv6 by its /64, which one customer has whole.
+#[must_use]
+pub fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
+        v4 => v4,
+    }
+}
+
+fn descriptors() -> usize {
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize)
+}
+
+fn now() -> u64 {
+    EPOCH.elapsed().as_millis() as u64
+}
+
+impl Shared {
+    fn waiting(&self) -> std::sync::MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes that a peer keeps the server waiting; of too many of its address the one that does so longest is closed.
+    fn wait(&self, peer: &Arc<Peer>) {
+        let mut waiting = self.waiting();
+        waiting.last += 1;
+        let place = waiting.last;
+        peer.place.store(place, Ordering::Relaxed);
+        let of_address = waiting.by_address.entry(peer.address).or_default();
+        of_address.insert(place, Arc::clone(peer));
+        let one_too_many = self.per_address.is_some_and(|most| of_address.len() > most);
+        let closed = one_too_many.then(|| of_address.pop_first()).flatten();
+        drop(waiting);
+        if let Some((_, peer)) = closed {
+            self.tell("as many connections of one address wait for a request as may; the oldest are closed");
+            peer.close();
+        }
+    }
+
+    fn go_on(&self, peer: &Peer) {
+        let place = peer.place.swap(0, Ordering::Relaxed);
+        if place == 0 {
+            return;
+        }
+        let mut waiting = self.waiting();
+        if let Some(of_address) = waiting.by_address.get_mut(&peer.address) {
+            of_address.remove(&place);
+            if of_address.is_empty() {
+                waiting.by_address.remove(&peer.address);
+            }
+        }
+    }
+
+    /// Closes the connection that keeps the server waiting longest, of the address that has most of them.
+    fn make_room(&self) -> bool {
+        let mut waiting = self.waiting();
+        let most = waiting.by_address.values_mut().max_by_key(|of_address| of_address.len());
+        let closed = most.and_then(BTreeMap::pop_first);
+        drop(waiting);
+        closed.inspect(|(_, peer)| peer.close()).is_some()
+    }
+
+    fn tell(&self, what: &str) {
+        let now = now();
+        if now >= self.silent_until.load(Ordering::Relaxed) {
+            self.silent_until.store(now + TOLD_EVERY.as_millis() as u64, Ordering::Relaxed);
+            tracing::warn!(open = self.open.load(Ordering::Relaxed), "{what}");
+        }
+    }
+}
+
+impl Peer {
+    /// The server handles a request, until this is dropped.
+    #[must_use]
+    pub fn handled(self: &Arc<Self>) -> Handled {
+        self.set_handled(true)
+    }
+
+    /// The server waits for a part of the request that it handles, until this is dropped.
+    #[must_use]
+    pub fn awaited(self: &Arc<Self>) -> Handled {
+        self.set_handled(false)
+    }
+
+    /// Something came that was awaited, or went out.
+    pub fn moved(&self) {
+        self.moved_at.store(now(), Ordering::Relaxed);
+    }
+
+    fn set_handled(self: &Arc<Self>, is_handled: bool) -> Handled {
+        self.moved();
+        let was_handled = self.is_handled.swap(is_handled, Ordering::Relaxed);
+        if is_handled {
+            self.connections.go_on(self);
+        }
+        Handled { peer: Arc::clone(self), was_handled }
+    }
+
+    fn close(&self) {
+        self.is_closed.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+}
+
+impl Drop for Handled {
+    fn drop(&mut self) {
+        self.peer.moved();
+        self.peer.is_handled.store(self.was_handled, Ordering::Relaxed);
+        if self.was_handled {
+            self.peer.connections.go_on(&self.peer);
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        self.0.connections.go_on(&self.0);
+    }
+}
+
+impl Connection {
+    /// Who is on the other side.
+    #[must_use]
+    pub fn peer(&self) -> Arc<Peer> {
+        Arc::clone(&self.peer.0)
+    }
+
+    /// Its address.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.stream.peer_addr().ok()
+    }
+
+    /// What it is on.
+    #[must_use]
+    pub const fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+
+    /// The stream, out of the HTTP server's hands; it counts as open until the seat is dropped.
+    #[must_use]
+    pub fn into_parts(self) -> (TcpStream, Seat) {
+        (self.stream, self.seat)
+    }
+
+    /// Whether the other side keeps the server waiting for too long, or for longer than others may.
+    fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
+        let peer = &self.peer.0;
+        peer.waker.register(cx.waker());
+        if peer.is_closed.load(Ordering::Acquire) {
+            return Poll::Ready(io::Error::new(ErrorKind::ConnectionAborted, "closed to make room"));
+        }
+        if peer.is_handled.load(Ordering::Relaxed) {
+            return Poll::Pending;
+        }
+        if peer.place.load(Ordering::Relaxed) == 0 {
+            peer.connections.wait(peer);
+        }
+        let until = *EPOCH + Duration::from_millis(peer.moved_at.load(Ordering::Relaxed)) + SILENT_FOR;
+        let silence = self.silence.get_or_insert_with(|| Box::pin(sleep_until(until)));
+        if silence.deadline() != until {
+            silence.as_mut().reset(until);
+        }
+        ready!(silence.as_mut().poll(cx));
+        Poll::Ready(ErrorKind::TimedOut.into())
+    }
+}
+
+impl AsyncRead for Connection {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.stream).poll_read(cx, buffer) {
+            Poll::Pending => self.poll_patience(cx).map(Err),
+            read => read,
+        }
+    }
+}
+
+impl AsyncWrite for Connection {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match Pin::new(&mut self.stream).poll_write(cx, bytes) {
+            Poll::Pending => self.poll_patience(cx).map(Err),
+            written => {
+                self.peer.0.moved();
+                written
+            }
+        }
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+    use tokio::io::AsyncReadExt;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A connection that was let in, and its client.
+    async fn connected(connections: &Connections, listener: &TcpListener) -> (Option<Connection>, TcpStream) {
+        let (client, accepted) =
+            tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+        (connections.admit(accepted.unwrap().0), client.unwrap())
+    }
+
+    /// What a look at a connection finds: nothing yet, or why it is over.
+    fn looked_at(connection: &mut Connection) -> Option<ErrorKind> {
+        connection.read_u8().now_or_never().map(|read| read.unwrap_err().kind())
+    }
+
+    #[test]
+    fn beyond_what_the_process_may_have_who_keeps_it_waiting_makes_room() {
+        actix_rt::System::new().block_on(async {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let connections = Connections::limited(None, 10, || 13);
+            let (mut held, mut clients) = (Vec::new(), Vec::new());
+            for _ in 0..3 {
+                let (connection, client) = connected(&connections, &listener).await;
+                let mut connection = connection.unwrap();
+                assert_eq!(looked_at(&mut connection), None);
+                held.push(connection);
+                clients.push(client);
+            }
+            let first = held[0].peer().handled();
+            let (fourth, _client) = connected(&connections, &listener).await;
+            assert!(fourth.is_some());
+            let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
+            assert_eq!(seen, [None, Some(ErrorKind::ConnectionAborted), None]);
+            // Nobody keeps the server waiting any more: there is no room.
+            let all: Vec<Handled> = held.iter().map(|connection| connection.peer().handled()).collect();
+            assert!(connected(&connections, &listener).await.0.is_none());
+            drop((first, all));
+            held.clear();
+            assert!(connected(&connections, &listener).await.0.is_some());
+        });
+    }
+
+    #[test]
+    fn an_address_is_counted_with_its_network() {
+        let network = |text: &str| super::network(text.parse().unwrap()).to_string();
+        assert_eq!(network("192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+    }
+}

@@ -1,0 +1,135 @@
+//! What caches and browsers are told, and what a phone app is told that mistakes the page for an endpoint.
+
+use serde_json::json;
+
+use crate::harness::{App, Said, text, with_app};
+
+async fn get(app: &App, path: &str, headers: &[(&str, &str)]) -> Said {
+    let bearer = format!("Bearer {}", app.root);
+    let headers: Vec<(&str, &str)> =
+        [("authorization", bearer.as_str())].iter().chain(headers).copied().collect();
+    app.send("GET", path, &headers, "").await
+}
+
+#[test]
+fn each_packing_is_a_representation_of_its_own() {
+    with_app(async |app| {
+        let org = app.org("packed").await;
+        let corner = |i: i32| (f64::from(i) / 100.0 * std::f64::consts::TAU).sin_cos();
+        let vertices =
+            (0..100).map(corner).map(|(y, x)| json!({ "latitude": 50.0 + y, "longitude": 10.0 + x }));
+        let shape = json!({ "type": "polygon", "vertices": vertices.collect::<Vec<_>>() });
+        let fence = json!({ "name": "Depot", "shape": shape });
+        let fence = app.post("/v1/geofences", &org.org_admin, fence).await.ok(201);
+        let path = format!("/v1/geofences/{}?organizationId={}", text(&fence["id"]), org.id);
+        for path in ["/openapi.json", path.as_str()] {
+            let plain = get(&app, path, &[]).await;
+            assert_eq!((plain.status, plain.header("content-encoding")), (200, None), "{path}");
+            let mut tags = vec![plain.header("etag").unwrap().to_owned()];
+            for coding in ["gzip", "br", "zstd"] {
+                let accepted = ("accept-encoding", coding);
+                let packed = get(&app, path, &[accepted]).await;
+                assert_eq!(packed.header("content-encoding"), Some(coding), "{path}");
+                tags.push(packed.header("etag").unwrap().to_owned());
+                for said in [&plain, &packed] {
+                    assert!(said.header("vary").unwrap().contains("accept-encoding"), "{path}, {coding}");
+                }
+                let tag = tags.last().unwrap().as_str();
+                let known = get(&app, path, &[accepted, ("if-none-match", tag)]).await;
+                assert_eq!((known.status, known.header("etag")), (304, Some(tag)), "{path}, {coding}");
+                assert!(known.header("vary").unwrap().contains("accept-encoding"), "{path}, {coding}");
+            }
+            tags.sort();
+            tags.dedup();
+            assert_eq!(tags.len(), 4, "{path}: {tags:?}");
+        }
+        let packed = get(&app, &path, &[("accept-encoding", "gzip")]).await;
+        let bearer = format!("Bearer {}", org.org_admin);
+        let headers = [
+            ("authorization", bearer.as_str()),
+            ("content-type", "application/json"),
+            ("if-match", packed.header("etag").unwrap()),
+        ];
+        app.send("PUT", &path, &headers, json!({ "name": "Yard" }).to_string()).await.ok(200);
+        app.send("PUT", &path, &headers, json!({ "name": "Depot" }).to_string())
+            .await
+            .problem(412, "preconditionFailed");
+        app
+    });
+}
+
+#[test]
+fn small_answers_are_not_packed() {
+    with_app(async |app| {
+        for path in ["/healthz", "/v1/auth/me"] {
+            let said = get(&app, path, &[("accept-encoding", "gzip, br, zstd")]).await;
+            assert_eq!((said.status, said.header("content-encoding")), (200, None), "{path}");
+            assert!(said.header("vary").unwrap().contains("accept-encoding"), "{path}");
+        }
+        app
+    });
+}
+
+#[test]
+fn the_description_and_its_page_are_kept_and_asked_for_again() {
+    with_app(async |app| {
+        for path in ["/openapi.json", "/docs", "/docs/swagger-ui.css"] {
+            let said = get(&app, path, &[]).await;
+            assert_eq!(said.header("cache-control"), Some("no-cache"), "{path}");
+            let known = get(&app, path, &[("if-none-match", said.header("etag").unwrap())]).await;
+            assert_eq!((known.status, known.bytes.len()), (304, 0), "{path}");
+        }
+        app
+    });
+}
+
+#[test]
+fn a_browser_is_told_to_keep_to_https_where_there_is_https() {
+    actix_rt::System::new().block_on(async {
+        for (public_url, told) in
+            [("https://fleet.example.org", Some("max-age=31536000")), ("http://localhost", None)]
+        {
+            let app = App::start_with(|settings| settings.public_url = Some(public_url.into())).await;
+            for path in ["/", "/healthz", "/v1/vehicles"] {
+                let said = get(&app, path, &[]).await;
+                assert_eq!(said.header("strict-transport-security"), told, "{path}");
+                assert_eq!(said.header("cross-origin-opener-policy"), Some("same-origin"), "{path}");
+                assert!(
+                    said.header("permissions-policy").is_some_and(|policy| policy.contains("geolocation=()"))
+                );
+            }
+            app.stop().await;
+        }
+    });
+}
+
+#[test]
+fn an_app_that_reports_to_the_page_is_told_where_to() {
+    with_app(async |app| {
+        let osmand = "id=imei-1001&lat=52.5&lon=13.4&timestamp=1777636800&speed=10";
+        let got = get(&app, &format!("/?{osmand}"), &[]).await.problem(400, "unknownParameter");
+        assert!(text(&got["detail"]).contains("/v1/positions"), "{got}");
+        for path in [format!("/?{osmand}"), "/".to_owned()] {
+            let posted = app.send("POST", &path, &[], "").await.problem(405, "methodNotAllowed");
+            assert!(text(&posted["detail"]).contains("/v1/positions"), "{posted}");
+        }
+        for path in ["/pub", "/log", "/v1/ingest/osmand"] {
+            app.send("POST", path, &[], "").await.problem(404, "notFound");
+        }
+        app
+    });
+}
+
+#[test]
+fn a_limit_beyond_the_greatest_is_refused() {
+    with_app(async |app| {
+        let org = app.org("limited").await;
+        for (path, most) in [("/v1/vehicles", 200), ("/v1/geofence-events", 200), ("/v1/fuel", 200)] {
+            app.get(&format!("{path}?limit={most}"), &org.viewer).await.ok(200);
+            let said = app.get(&format!("{path}?limit=100000"), &org.viewer).await;
+            said.problem(400, "invalidParameter");
+            assert_eq!(said.pointers(), ["?limit"], "{path}");
+        }
+        app
+    });
+}
