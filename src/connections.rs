@@ -392,9 +392,9 @@ mod tests {
 
     #[test]
     fn an_address_is_counted_with_its_network() {
-        let network = |text: &str| super::network(text.parse().unwrap()).to_string();
-        assert_eq!(network("192.0.2.7"), "192.0.2.7");
-        assert_eq!(network("::ffff:192.0.2.7"), "192.0.2.7");
-        assert_eq!(network("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+        let counted = |text: &str| network(text.parse().unwrap()).to_string();
+        assert_eq!(counted("192.0.2.7"), "192.0.2.7");
+        assert_eq!(counted("::ffff:192.0.2.7"), "192.0.2.7");
+        assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
     }
 }
