@@ -181,11 +181,14 @@ fn too_long() -> Problem {
 
 /// Tells one representation from the other, by what the client accepts: caches must not give one's to the other's.
 fn name_representation(headers: &mut HeaderMap) {
-    let is_named = headers.get_all(header::VARY).any(|value| {
-        value.to_str().is_ok_and(|value| value.to_ascii_lowercase().contains("accept-encoding"))
-    });
-    if !is_named {
-        headers.append(header::VARY, HeaderValue::from_static("accept-encoding"));
+    let varies = headers.get(header::VARY).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    if !varies.to_ascii_lowercase().contains("accept-encoding") {
+        let varies = if varies.is_empty() {
+            "accept-encoding".to_owned()
+        } else {
+            format!("{varies}, accept-encoding")
+        };
+        headers.insert(header::VARY, HeaderValue::try_from(varies).unwrap_or(HeaderValue::from_static("*")));
     }
     let Some(coding) = headers.get(header::CONTENT_ENCODING).and_then(|coding| coding.to_str().ok()) else {
         return;

@@ -5,6 +5,7 @@
 mod assignments;
 mod audit;
 mod auth;
+mod bare;
 mod caching;
 mod contract;
 mod conventions;

@@ -10,7 +10,6 @@ use futures_util::{FutureExt, SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
@@ -21,73 +20,13 @@ use waypost::http::routes::{Access, Route, TABLE};
 use waypost::store::open::Location;
 use waypost_test_support::{Launch, Program, eventually};
 
+use crate::bare::{Answer, DEADLINE, exchange, post, request};
 use crate::harness::{App, PASSWORD, ROOT, circle, on_each_engine, organization, text, with_app};
 
-/// An answer that takes longer is none.
-const DEADLINE: Duration = Duration::from_secs(90);
 /// What all of it together may add to the server's memory.
 const MORE_MEMORY: u64 = 64 << 20;
 /// What the bombs unpack to: more than any route takes.
 const UNPACKED: usize = 20 << 20;
-
-struct Answer {
-    status: u16,
-    head: String,
-    body: Value,
-}
-
-/// Sends these bytes and reads until the server hangs up.
-async fn exchange(address: &str, bytes: &[u8]) -> Answer {
-    let exchanged = async {
-        let mut connection = TcpStream::connect(address).await.unwrap();
-        // A server that has refused reads no further.
-        connection.write_all(bytes).await.ok();
-        let mut answer = Vec::new();
-        while !is_whole(&answer) && connection.read_buf(&mut answer).await.is_ok_and(|read| read > 0) {}
-        answer
-    };
-    let sent = || String::from_utf8_lossy(&bytes[..bytes.len().min(200)]).into_owned();
-    let answer = timeout(DEADLINE, exchanged).await.unwrap_or_else(|_| panic!("no answer to {}", sent()));
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    let end = end.unwrap_or_else(|| panic!("no answer to {}: {}", sent(), String::from_utf8_lossy(&answer)));
-    let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
-    let status = head.split(' ').nth(1).and_then(|status| status.parse().ok()).unwrap();
-    Answer { status, head, body: serde_json::from_slice(&answer[end + 4..]).unwrap_or_default() }
-}
-
-/// Whether an answer has all the bytes that its head announces.
-fn is_whole(answer: &[u8]) -> bool {
-    let Some(end) = answer.windows(4).position(|four| four == b"\r\n\r\n") else { return false };
-    let head = String::from_utf8_lossy(&answer[..end]).to_ascii_lowercase();
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")?.parse::<usize>().ok());
-    length.is_some_and(|length| answer.len() >= end + 4 + length)
-}
-
-/// The bytes of a request. Without a length among its headers it gets that of its body.
-fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
-    let mut bytes =
-        format!("{method} {target} HTTP/1.1\r\nhost: waypost\r\nconnection: close\r\n").into_bytes();
-    for (name, value) in headers {
-        write!(bytes, "{name}: {value}\r\n").unwrap();
-    }
-    if !headers.iter().any(|(name, _)| ["content-length", "transfer-encoding"].contains(name)) {
-        write!(bytes, "content-length: {}\r\n", body.len()).unwrap();
-    }
-    bytes.extend_from_slice(b"\r\n");
-    bytes.extend_from_slice(body);
-    bytes
-}
-
-async fn post(address: &str, path: &str, token: &str, body: Value) -> Value {
-    let bearer = format!("Bearer {token}");
-    let mut headers = vec![("content-type", "application/json")];
-    if !token.is_empty() {
-        headers.push(("authorization", bearer.as_str()));
-    }
-    let answer = exchange(address, &request("POST", path, &headers, body.to_string().as_bytes())).await;
-    assert!(answer.status < 300, "{path}: {}", answer.body);
-    answer.body
-}
 
 /// What is wrong with a request, and what a route answers that reads a body.
 struct Abuse {
