@@ -1,13 +1,16 @@
 //! A server that sends back what it hears, through the framing of the product's own sockets: a suite of WebSocket cases
 //! needs an echo (`.ci/websocket`). Prints where it listens.
 
+use std::future::ready;
 use std::net::TcpListener;
 
 use actix_http::HttpService;
-use actix_service::map_config;
+use actix_service::{ServiceFactoryExt, fn_service, map_config};
 use actix_web::dev::{AppConfig, Server};
 use actix_web::{App, Error, HttpRequest, HttpResponse, web};
+use tokio::net::TcpStream;
 use tokio_util::task::TaskTracker;
+use waypost::connections::Connections;
 use waypost::socket::{self, Frame, Message, Messages, Out};
 
 /// The largest message that the suite sends.
@@ -22,7 +25,9 @@ async fn main() -> std::io::Result<()> {
         let application =
             || map_config(App::new().route("/", web::get().to(open)), |()| AppConfig::default());
         let upgrade = socket::switching(application(), sockets.clone());
-        HttpService::build().upgrade(upgrade).finish(application()).tcp()
+        let http = HttpService::build().upgrade(upgrade).finish(application());
+        let connections = Connections::new(None);
+        fn_service(move |stream: TcpStream| ready(connections.admit(stream))).and_then(http)
     };
     Server::build().workers(1).listen("echo", listener, served)?.run().await
 }

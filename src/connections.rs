@@ -13,6 +13,8 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use actix_http::Protocol;
+use actix_http::error::DispatchError;
 use futures_util::task::AtomicWaker;
 use rustix::process::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
@@ -82,6 +84,9 @@ pub struct Connection {
     silence: Option<Pin<Box<Sleep>>>,
 }
 
+/// What the HTTP server wants to know of a connection.
+pub type Admitted = (Connection, Protocol, Option<SocketAddr>);
+
 /// While it is there, the server is handling a request or, of a request that it handles, awaiting the body.
 #[derive(Debug)]
 pub struct Handled {
@@ -108,23 +113,22 @@ impl Connections {
         }))
     }
 
-    /// Takes a connection in. When there are as many as the process may have, another one that keeps the server waiting
-    /// makes room; if none does, this one is closed.
-    #[must_use]
-    pub fn admit(&self, stream: TcpStream) -> Option<Connection> {
+    /// Takes a connection in, for the HTTP server. When there are as many as the process may have, another one that keeps
+    /// the server waiting makes room; if none does, this one is closed.
+    pub fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
         let seat = Seat(Arc::clone(&self.0));
         let others = self.0.open.fetch_add(1, Ordering::Relaxed);
-        let address = network(stream.peer_addr().ok()?.ip());
+        let address = stream.peer_addr()?;
         let most = (self.0.limit)().saturating_sub(self.0.not_for_connections);
         // Those that were closed to make room are gone a moment later.
         if others >= most && (others >= most + KEPT_BACK / 2 || !self.0.make_room()) {
             self.0.tell("as many connections as the process may have (ulimit -n); new ones are closed");
-            return None;
+            return Err(DispatchError::DisconnectTimeout);
         }
         // A compressed answer goes out in several pieces: each at once, not when the one before was acknowledged.
         stream.set_nodelay(true).ok();
         let peer = Arc::new(Peer {
-            address,
+            address: network(address.ip()),
             connections: Arc::clone(&self.0),
             place: AtomicU64::new(0),
             is_handled: AtomicBool::new(false),
@@ -132,7 +136,8 @@ impl Connections {
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
         });
-        Some(Connection { stream, peer: Listed(peer), seat, silence: None })
+        let connection = Connection { stream, peer: Listed(peer), seat, silence: None };
+        Ok((connection, Protocol::Http1, Some(address)))
     }
 }
 
@@ -269,12 +274,6 @@ impl Connection {
         Arc::clone(&self.peer.0)
     }
 
-    /// Its address.
-    #[must_use]
-    pub fn address(&self) -> Option<SocketAddr> {
-        self.stream.peer_addr().ok()
-    }
-
     /// What it is on.
     #[must_use]
     pub const fn stream(&self) -> &TcpStream {
@@ -355,7 +354,8 @@ mod tests {
     async fn connected(connections: &Connections, listener: &TcpListener) -> (Option<Connection>, TcpStream) {
         let (client, accepted) =
             tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-        (connections.admit(accepted.unwrap().0), client.unwrap())
+        let admitted = connections.admit(accepted.unwrap().0).ok();
+        (admitted.map(|(connection, ..)| connection), client.unwrap())
     }
 
     /// What a look at a connection finds: nothing yet, or why it is over.

@@ -6,8 +6,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_http::error::DispatchError;
-use actix_http::{HttpService, Protocol};
+use actix_http::HttpService;
 use actix_service::{ServiceFactoryExt, fn_service, map_config};
 use actix_web::dev::{AppConfig, Server, ServerHandle};
 use actix_web::middleware::from_fn;
@@ -70,15 +69,7 @@ pub(super) fn serve(
             .upgrade(socket::switching(application(), sockets.clone()))
             .finish(application());
         let connections = connections.clone();
-        let admitted = fn_service(move |stream: TcpStream| {
-            let admitted = connections.admit(stream).ok_or(DispatchError::DisconnectTimeout);
-            let with_protocol = |connection: Connection| {
-                let address = connection.address();
-                (connection, Protocol::Http1, address)
-            };
-            ready(admitted.map(with_protocol))
-        });
-        admitted.and_then(http)
+        fn_service(move |stream: TcpStream| ready(connections.admit(stream))).and_then(http)
     };
     Ok(server.listen("waypost", listener, served).map_err(StartError::Run)?.run())
 }
