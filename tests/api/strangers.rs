@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::io::Write;
 use std::rc::Rc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use futures_util::{FutureExt, SinkExt, StreamExt};
@@ -28,11 +28,13 @@ const MORE_MEMORY: u64 = 64 << 20;
 /// What the bombs unpack to: more than any route takes.
 const UNPACKED: usize = 20 << 20;
 
+type BodyOf = Box<dyn Fn(&Route) -> Vec<u8>>;
+
 /// What is wrong with a request, and what a route answers that reads a body.
 struct Abuse {
     name: &'static str,
     headers: Vec<(&'static str, String)>,
-    body: Box<dyn Fn(&Route) -> Vec<u8>>,
+    body: BodyOf,
     query: String,
     answers: &'static [Code],
 }
@@ -199,7 +201,7 @@ async fn report(url: String, token: String, acknowledged: Rc<Cell<u64>>) {
         .with_header("sec-websocket-protocol", "waypost.tracker.v1");
     let (mut socket, _) = connect_async(request).await.unwrap();
     for seq in 1_u64.. {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64;
+        let now = waypost_actors::clock::now().as_micros() / 1000;
         let item = json!({ "seq": seq, "recordedAt": now, "latitude": 30.25, "longitude": -97.75 });
         let frame = json!({ "type": "positions", "items": [item] });
         socket.send(Message::text(frame.to_string())).await.unwrap();
