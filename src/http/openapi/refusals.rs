@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::http::code::Code;
+use crate::http::receive::LARGE_FROM_BYTES;
 use crate::http::routes::{Access, Route};
 
 /// Names what an operation refuses, once its parameters are complete.
@@ -46,10 +47,13 @@ fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
     let has_id = parameters.iter().any(|p| p["in"] == "path" && p["name"] != "token");
     let is_versioned = route.path.starts_with("/v1/");
     let names_organization = takes("organizationId") || (takes("Idempotency-Key") && takes_body(operation));
-    let changes = route.method != "GET" && matches!(route.access, Access::SignedIn | Access::Either);
-    let kinds: [(bool, &[Code]); 14] = [
+    let changes =
+        route.method != "GET" && matches!(route.access, Access::SignedIn | Access::May(_) | Access::Either);
+    let kinds: [(bool, &[Code]); 15] = [
         (is_versioned, &[Code::MalformedRequest, Code::UnknownParameter, Code::TooManyRequests]),
-        (has_query, &[Code::InvalidParameter]),
+        // Also of a parameter that it does not know, for its characters.
+        (is_versioned || has_query, &[Code::InvalidParameter, Code::UriTooLong]),
+        (route.body_bytes > LARGE_FROM_BYTES, &[Code::Busy]),
         (takes("sort"), &[Code::UnknownSortKey]),
         (takes("after"), &[Code::InvalidCursor]),
         (route.access != Access::Open, &[Code::Unauthenticated]),
@@ -60,7 +64,13 @@ fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
         (names_organization, &[Code::OrganizationRequired]),
         (
             takes_body(operation),
-            &[Code::MalformedJson, Code::PayloadTooLarge, Code::UnsupportedMediaType, Code::ValidationFailed],
+            &[
+                Code::MalformedJson,
+                Code::RequestTimeout,
+                Code::PayloadTooLarge,
+                Code::UnsupportedMediaType,
+                Code::ValidationFailed,
+            ],
         ),
         // Instants that are read well and still make no period or no past.
         (takes("from") || takes("asOf"), &[Code::ValidationFailed]),

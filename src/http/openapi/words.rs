@@ -42,7 +42,7 @@ const fn caller(access: Access) -> &'static str {
     match access {
         Access::Open => "Anybody may call it.",
         Access::Either => "Anybody may call it; an access token says on whose behalf.",
-        Access::SignedIn => "Takes an access token.",
+        Access::SignedIn | Access::May(_) => "Takes an access token.",
         Access::Tracker => "Takes a tracker's token, or the access token of a system user.",
     }
 }
