@@ -106,13 +106,17 @@ impl Prepare<'_> {
                     "rules": { "exitMarginMeters": 0, "inferPassages": false, "holdWhileStanding": false },
                 })
             };
-            let features = some.iter().zip(first..).map(body).map(Ok).collect();
+            let features = geofence_import::Features {
+                count: some.len(),
+                feature: async |index| Ok(body((&some[index], first + index))),
+                turn: (),
+            };
             let made = geofence_import::import_geofences(
                 self.context,
                 caller,
                 Some(organization),
                 features,
-                |_, pointer| pointer.to_owned(),
+                |_, pointer, _| pointer.to_owned(),
             )
             .await?;
             for result in made.results {
