@@ -73,9 +73,8 @@ impl Core {
         let occupancy =
             Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
         let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
-        let cache =
-            cache.map(|cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone()));
-        let cache = cache.map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| cache));
+        let made = |cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone());
+        let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| cache));
         let (taken_over_sender, taken_over) = watch::channel(false);
         let health = watch::Sender::new(Health::Well);
         // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
