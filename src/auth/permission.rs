@@ -97,7 +97,7 @@ permissions! {
     WriteOperators     [SuperAdmin] Never, Write;
     /// See drivers, and find one by license.
     ReadDrivers        [SuperAdmin Admin OrgAdmin Dispatcher Viewer] With(&[DriversRead]), Read;
-    /// Make, change and delete drivers.
+    /// Make, change and delete drivers, and correct what they drove.
     WriteDrivers       [SuperAdmin Admin OrgAdmin] With(&[DriversWrite]), Write;
     /// Assign drivers to vehicles and end assignments.
     AssignDrivers      [SuperAdmin Admin OrgAdmin Dispatcher] With(&[DriversWrite]), Write;

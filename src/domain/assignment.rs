@@ -7,7 +7,7 @@ use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
 use super::field::FieldError;
-use super::members::{Members, flag, id, instant};
+use super::members::{Members, Read, flag, id, instant};
 use super::vehicle::{Plate, VehicleStub};
 use super::words::words;
 
@@ -83,6 +83,39 @@ pub struct AssignedVehicle {
     pub vehicle: VehicleStub,
 }
 
+/// An assignment with its driver, deleted or not, as they are called today.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct AssignedDriver {
+    /// The assignment.
+    #[serde(flatten)]
+    pub assignment: Assignment,
+    /// The driver.
+    pub driver: DriverName,
+}
+
+/// A driver, in few words.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DriverName {
+    /// Which.
+    pub id: DriverId,
+    /// Given name.
+    pub first_name: String,
+    /// Family name.
+    pub last_name: String,
+}
+
+/// Which assignments of a history.
+#[derive(Clone, Copy, Debug)]
+pub struct HistoryFilter {
+    /// Open or ended.
+    pub state: AssignmentState,
+    /// Those that had not ended by then.
+    pub from: Option<Timestamp>,
+    /// Those that had begun before.
+    pub to: Option<Timestamp>,
+}
+
 /// A vehicle somebody drives now.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -136,13 +169,42 @@ impl AssignIn {
     pub fn read(body: &Value, now: Timestamp) -> Result<Self, Vec<FieldError>> {
         let mut members = Members::of(body);
         let vehicle_id = members.required("vehicleId", id);
-        let started_at = members.optional("startedAt", instant);
+        let started_at = members.optional("startedAt", past(now));
         let force = members.optional("force", flag).unwrap_or(false);
-        if started_at.is_some_and(|start| start.seconds_since(now) > FAST_CLOCK_SECONDS) {
-            members.problem("startedAt", "range", "must not be in the future");
-        }
-        let started_at = started_at.map(|start| start.min(now));
         members.finish(|| Some(Self { vehicle_id: vehicle_id?, started_at, force }))
+    }
+}
+
+/// When a past assignment really began and ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CorrectionIn {
+    /// Since when.
+    pub started_at: Timestamp,
+    /// Until when: not before it began, not in the future.
+    pub ended_at: Timestamp,
+}
+
+impl CorrectionIn {
+    /// Reads a correction whose members are both there, present values merged with a body.
+    pub fn read(body: &Value, now: Timestamp) -> Result<Self, Vec<FieldError>> {
+        let mut members = Members::of(body);
+        let started_at = members.required("startedAt", past(now));
+        let ended_at = members.required("endedAt", past(now));
+        if matches!((started_at, ended_at), (Some(start), Some(end)) if end < start) {
+            members.problem("endedAt", "range", "must not be before startedAt");
+        }
+        members.finish(|| Some(Self { started_at: started_at?, ended_at: ended_at? }))
+    }
+}
+
+/// An instant that is not ahead of now.
+pub fn past(now: Timestamp) -> impl Fn(&Value) -> Read<Timestamp> {
+    move |value| match instant(value)? {
+        at if at.seconds_since(now) > FAST_CLOCK_SECONDS => {
+            Err(("range", "no instant in the future".to_owned()))
+        }
+        at => Ok(at.min(now)),
     }
 }
 

@@ -27,6 +27,10 @@ words!(
         Assign = "assign",
         /// A vehicle was taken from a driver.
         Unassign = "unassign",
+        /// A past assignment of a driver was given another beginning or end.
+        CorrectAssignment = "correctAssignment",
+        /// A past assignment of a driver was removed.
+        RemoveAssignment = "removeAssignment",
         /// A user was sent another invitation.
         Invite = "invite",
         /// A user took an invitation.
@@ -76,9 +80,10 @@ pub struct AuditEntry {
     pub id: Uuid,
     /// Whose data; null for the platform's own.
     pub organization_id: Option<OrganizationId>,
-    /// Who; nil for the console and the demo, and for whoever was not signed in.
+    /// Who; nil for the console and the demo, for whoever was not signed in, and for another organization.
     pub actor_id: Uuid,
-    /// What that was at the time: a role, `system`, or `anonymous` for a sign-up or the link of a letter.
+    /// What that was at the time: a role, `system`, `anonymous` for a sign-up or the link of a letter, or
+    /// `otherOrganization` for what another one did to a driver of whom both have a profile.
     pub actor_role: String,
     /// What was done.
     pub action: AuditAction,
@@ -86,7 +91,7 @@ pub struct AuditEntry {
     pub resource: AuditResource,
     /// To which.
     pub resource_id: Uuid,
-    /// The request, as the server's log names it.
+    /// The request, as the server's log names it; null if it was another organization's.
     pub request_id: Option<String>,
     /// The members that changed, as they were; null for something new.
     #[schema(value_type = Option<Object>)]

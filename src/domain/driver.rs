@@ -1,24 +1,22 @@
-//! Drivers: people of the whole platform, and what an organization may know of one.
+//! Drivers: people of the whole platform, and what one organization knows of one.
 //!
-//! Whoever holds the lock keeps a driver: reads, edits, lists and deletes it. While nobody does, its
-//! creator keeps it. Others see at most a [`DriverStub`]; [`Seen`] says which, so that nothing can show a
-//! whole driver by mistake.
+//! A person (names, date of birth, licence) is the platform's. A profile (how to reach them, papers, notes) is the
+//! organization's that wrote it, and no other ever reads it. Whoever holds the lock keeps a driver, or whoever made
+//! the driver while nobody does; the keeper alone sees and edits the whole person. Without a profile there is at most a
+//! [`DriverStub`]; [`Seen`] says which, so that nothing can show a driver by mistake.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
 use super::day::{Day, day};
+use super::driver_document::{Document, read_documents};
 use super::field::FieldError;
-use super::fold::{compact, folded};
+use super::fold::folded;
 use super::license::{License, LicenseStatus, read_license};
-use super::members::{Members, email, id, one_of, text};
+use super::members::{Members, email, one_of, text};
 use super::words::words;
-
-/// Documents of one driver at most.
-const MAX_DOCUMENTS: usize = 50;
 
 words!(
     /// Whether a driver drives.
@@ -32,62 +30,28 @@ words!(
     }
 );
 
-words!(
-    /// What a document is.
-    DocumentType {
-        /// A driving licence.
-        License = "license",
-        /// A doctor's word.
-        MedicalCertificate = "medicalCertificate",
-        /// A passport or identity card.
-        Identity = "identity",
-        /// A contract of work.
-        Contract = "contract",
-        /// A training passed.
-        Training = "training",
-        /// A permit for dangerous goods.
-        Hazmat = "hazmat",
-        /// Anything else.
-        Other = "other",
-    }
-);
-
-/// A document of a driver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+/// Who somebody is, the same for every organization.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Document {
-    /// Which. The server gives it; sent back, the document stays the same one.
-    #[schema(required = false)]
-    pub id: Uuid,
-    /// What it is.
-    #[serde(rename = "type")]
-    pub kind: DocumentType,
-    /// Its number, 1 to 64 characters.
-    #[schema(min_length = 1, max_length = 64)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub number: Option<String>,
-    /// Since when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub issued_at: Option<Day>,
-    /// Its last day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Day>,
-    /// Whatever else, 1 to 500 characters.
-    #[schema(min_length = 1, max_length = 500)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
-
-/// What may be said of a driver.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DriverIn {
+pub struct Person {
     /// Given name, 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
     pub first_name: String,
     /// Family name, 1 to 100 characters.
     #[schema(min_length = 1, max_length = 100)]
     pub last_name: String,
+    /// When they were born. Shown to the keeper only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date_of_birth: Option<Day>,
+    /// Their driving licence. Shown to the keeper only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub license: Option<License>,
+}
+
+/// What one organization has on record of a driver; no other organization sees it.
+#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Profile {
     /// Where to write.
     #[schema(format = Email, max_length = 254)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -96,16 +60,14 @@ pub struct DriverIn {
     #[schema(min_length = 3, max_length = 40)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub phone: Option<String>,
-    /// What the keeper calls them, 1 to 40 characters.
+    /// What the organization calls them, 1 to 40 characters.
     #[schema(min_length = 1, max_length = 40)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub employee_code: Option<String>,
-    /// When they were born.
+    /// Whatever else, 1 to 2000 characters.
+    #[schema(min_length = 1, max_length = 2000)]
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub date_of_birth: Option<Day>,
-    /// Their driving licence.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub license: Option<License>,
+    pub notes: Option<String>,
     /// Their papers, at most 50. Sending the list replaces it; one without an id is new.
     #[schema(required = false, max_items = 50)]
     pub documents: Vec<Document>,
@@ -114,13 +76,24 @@ pub struct DriverIn {
     pub status: DriverStatus,
 }
 
+/// What may be said of a driver.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
+pub struct DriverIn {
+    /// Who they are.
+    #[serde(flatten)]
+    pub person: Person,
+    /// What the organization has on record of them.
+    #[serde(flatten)]
+    pub profile: Profile,
+}
+
 /// Which organization holds a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Lock {
     /// Whether one does.
     pub locked: bool,
-    /// Which: the reader's own, others see a stub.
+    /// Which; told to itself only, like the rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub organization_id: Option<OrganizationId>,
     /// Since when.
@@ -131,7 +104,7 @@ pub struct Lock {
     pub reason: Option<String>,
 }
 
-/// A driver, as its keeper knows it.
+/// A driver, as an organization with a profile knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Driver {
@@ -140,15 +113,21 @@ pub struct Driver {
     /// What was said of them.
     #[serde(flatten)]
     pub said: DriverIn,
-    /// Which organization holds them.
+    /// Whether the organization keeps the driver: it holds the lock, or made a driver whom nobody holds. Else it cannot
+    /// assign the driver or change who they are, and does not see date of birth and licence.
+    pub kept: bool,
+    /// Whether an organization holds them.
     pub lock: Lock,
-    /// When it was made.
+    /// When the organization's profile was made.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// When person, lock or profile last changed.
     pub updated_at: Timestamp,
+    /// When the organization's profile was deleted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deleted_at: Option<Timestamp>,
 }
 
-/// A driver, as those see it who do not keep it: enough to tell one person from another, no more.
+/// A driver, as those see it who have no profile: enough to tell one person from another, no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DriverStub {
@@ -184,9 +163,9 @@ pub struct LockStub {
 /// A driver, as far as an organization may see it.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// To its keeper.
-    Whole(Box<Driver>),
-    /// To others who may know that it is there.
+    /// By an organization with a profile.
+    Own(Box<Driver>),
+    /// By any other that may know that it is there.
     Masked(DriverStub),
 }
 
@@ -195,21 +174,18 @@ impl Lock {
     pub const NONE: Self = Self { locked: false, organization_id: None, locked_at: None, reason: None };
 }
 
-impl Driver {
-    /// What is shown to those who do not keep it.
+impl DriverStub {
+    /// What is shown of a person to those without a profile.
     #[must_use]
-    pub fn stub(&self) -> DriverStub {
-        DriverStub {
-            id: self.id,
+    pub fn of(id: DriverId, person: &Person, locked: bool) -> Self {
+        let license = person.license.as_ref();
+        Self {
+            id,
             masked: true,
-            first_name: masked(&self.said.first_name),
-            last_name: masked(&self.said.last_name),
-            license: self
-                .said
-                .license
-                .as_ref()
-                .map(|license| LicenseStub { country: license.country.clone() }),
-            lock: LockStub { locked: self.lock.locked },
+            first_name: masked(&person.first_name),
+            last_name: masked(&person.last_name),
+            license: license.map(|license| LicenseStub { country: license.country.clone() }),
+            lock: LockStub { locked },
         }
     }
 }
@@ -219,19 +195,10 @@ fn masked(name: &str) -> String {
     name.chars().take(1).chain("***".chars()).collect()
 }
 
-impl Default for DriverIn {
+impl Default for Profile {
     fn default() -> Self {
-        Self {
-            first_name: String::new(),
-            last_name: String::new(),
-            email: None,
-            phone: None,
-            employee_code: None,
-            date_of_birth: None,
-            license: None,
-            documents: Vec::new(),
-            status: DriverStatus::Active,
-        }
+        let status = DriverStatus::Active;
+        Self { email: None, phone: None, employee_code: None, notes: None, documents: Vec::new(), status }
     }
 }
 
@@ -245,83 +212,58 @@ impl DriverIn {
         let email = members.optional("email", email);
         let phone = members.optional("phone", text(3..=40));
         let employee_code = members.optional("employeeCode", text(1..=40));
+        let notes = members.optional("notes", text(1..=2000));
         let date_of_birth = members.optional("dateOfBirth", day);
         if date_of_birth.is_some_and(|born| born > today) {
             members.problem("dateOfBirth", "range", "must not be in the future");
         }
-        let license = members.object("license", read_license);
+        let license = members.object("license", read_license).flatten();
         let documents = members.any("documents").map_or_else(|| Ok(Vec::new()), read_documents);
         let documents = documents.map_err(|problems| members.extend(problems)).ok();
         let status = members.required("status", one_of(DriverStatus::WORDS));
         members.finish(|| {
+            let (documents, status) = (documents?, status?);
             Some(Self {
-                first_name: first_name?,
-                last_name: last_name?,
-                email,
-                phone,
-                employee_code,
-                date_of_birth,
-                license: license.flatten(),
-                documents: documents?,
-                status: status?,
+                person: Person { first_name: first_name?, last_name: last_name?, date_of_birth, license },
+                profile: Profile { email, phone, employee_code, notes, documents, status },
             })
         })
     }
+}
 
+impl Person {
     /// How the licence stands on a day.
     #[must_use]
     pub fn license_status(&self, today: Day) -> LicenseStatus {
         self.license.as_ref().map_or(LicenseStatus::Missing, |license| license.status(today))
     }
 
-    /// What a search looks through.
+    /// As much of a person as every organization with a profile sees.
+    #[must_use]
+    pub fn named(self) -> Self {
+        Self { date_of_birth: None, license: None, ..self }
+    }
+
+    /// What a search of any organization with a profile looks through.
     #[must_use]
     pub fn search_key(&self) -> String {
-        let number = self.license.as_ref().map(|license| &license.number);
-        let number = number.map(|number| format!("{number} {}", compact(number)));
-        let name = Some(format!("{} {}", self.first_name, self.last_name));
-        let parts = [name, self.email.clone(), self.phone.clone(), self.employee_code.clone(), number];
-        folded(&parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+        folded(&format!("{} {}", self.first_name, self.last_name))
     }
 }
 
-fn read_documents(value: &Value) -> Result<Vec<Document>, Vec<FieldError>> {
-    let place = "/documents";
-    let Some(items) = value.as_array() else {
-        return Err(vec![FieldError::new(place, "type", "must be a list")]);
-    };
-    if items.len() > MAX_DOCUMENTS {
-        let detail = format!("must have at most {MAX_DOCUMENTS} items");
-        return Err(vec![FieldError::new(place, "length", detail)]);
+impl Profile {
+    /// What a search of its organization looks through.
+    #[must_use]
+    pub fn search_key(&self) -> String {
+        let parts = [&self.email, &self.phone, &self.employee_code];
+        folded(&parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join(" "))
     }
-    let mut problems = Vec::new();
-    let mut documents = Vec::with_capacity(items.len());
-    for (i, item) in items.iter().enumerate() {
-        match read_document(item, format!("{place}/{i}")) {
-            Ok(document) => documents.push(document),
-            Err(found) => problems.extend(found),
-        }
-    }
-    if problems.is_empty() { Ok(documents) } else { Err(problems) }
-}
-
-fn read_document(item: &Value, place: String) -> Result<Document, Vec<FieldError>> {
-    let mut members = Members::at(item, place);
-    let id = members.required("id", id);
-    let kind = members.required("type", one_of(DocumentType::WORDS));
-    let number = members.optional("number", text(1..=64));
-    let issued_at = members.optional("issuedAt", day);
-    let expires_at = members.optional("expiresAt", day);
-    if matches!((issued_at, expires_at), (Some(issued), Some(expires)) if expires < issued) {
-        members.problem("expiresAt", "range", "must not be before issuedAt");
-    }
-    let note = members.optional("note", text(1..=500));
-    members.finish(|| Some(Document { id: id?, kind: kind?, number, issued_at, expires_at, note }))
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use uuid::Uuid;
 
     use super::*;
 
@@ -329,11 +271,17 @@ mod tests {
     fn a_driver_reads_back() {
         let today = Day::parse("2026-05-01").unwrap();
         let body = json!({ "firstName": "Ana", "lastName": "Ruiz", "dateOfBirth": "1990-01-31", "status": "active",
+            "phone": "+49 1", "employeeCode": "E7", "notes": "n",
             "license": { "number": "AB-12 3", "country": "ES", "categories": ["B", "CE"], "expiresAt": "2030-01-01" },
             "documents": [{ "id": Uuid::nil(), "type": "hazmat", "expiresAt": "2027-01-01" }] });
         let said = DriverIn::read(&body, today).unwrap();
         assert_eq!(json!(said), body);
-        assert_eq!(said.search_key(), "ana ruiz ab-12 3 ab123");
+        assert_eq!(
+            (said.person.search_key(), said.profile.search_key()),
+            ("ana ruiz".into(), "+49 1 e7".into())
+        );
+        let named = json!({ "firstName": "Ana", "lastName": "Ruiz" });
+        assert_eq!(json!(said.person.named()), named);
     }
 
     #[test]
@@ -367,11 +315,10 @@ mod tests {
 
     #[test]
     fn a_stub_tells_initials_and_no_lengths() {
-        let said = DriverIn { first_name: "Élodie".into(), last_name: "Ng".into(), ..DriverIn::default() };
-        let (id, at) = (DriverId(Uuid::nil()), Timestamp::default());
-        let stub = Driver { id, said, lock: Lock::NONE, created_at: at, updated_at: at }.stub();
+        let person = Person { first_name: "Élodie".into(), last_name: "Ng".into(), ..Person::default() };
+        let id = DriverId(Uuid::nil());
         let shown = json!({ "id": id, "masked": true, "firstName": "É***", "lastName": "N***",
             "lock": { "locked": false } });
-        assert_eq!(json!(stub), shown);
+        assert_eq!(json!(DriverStub::of(id, &person, false)), shown);
     }
 }

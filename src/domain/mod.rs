@@ -6,6 +6,7 @@ pub mod assignment;
 pub mod audit;
 pub mod day;
 pub mod driver;
+pub mod driver_document;
 pub mod event;
 pub mod field;
 pub mod fold;

@@ -1,17 +1,20 @@
-//! `/v1/drivers/{driverId}/vehicles`: who drives what, now and before.
+//! `/v1/drivers/{driverId}/vehicles` and `/v1/vehicles/{id}/drivers`: who drives what, now and before.
 
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{DriverId, OrganizationId, VehicleId};
+use uuid::Uuid;
+use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
-use super::query::{Query, word};
+use super::query::{Query, flag, instant, word};
 use super::request::{Matching, PathId, PathIds, Shared, SignedCaller};
-use crate::domain::assignment::{AssignIn, AssignedVehicle, Assignment, AssignmentState};
+use crate::domain::assignment::{
+    AssignIn, AssignedDriver, AssignedVehicle, Assignment, AssignmentState, CorrectionIn, HistoryFilter,
+};
 use crate::domain::paging::SortKey;
-use crate::ops::assignments as ops;
+use crate::ops::{assignment_history, assignments as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "startedAt", is_descending: true };
 
@@ -31,7 +34,7 @@ pub struct AssignVehicleIn {
 #[utoipa::path(post, path = "/v1/drivers/{driverId}/assign-vehicle", tag = "drivers",
     request_body = AssignVehicleIn, params(("driverId" = DriverId, Path)),
     responses((status = 200, body = Assignment, description = "The open assignment"),
-        (status = 409, description = "driverLocked, driverNotActive, licenseExpired, openVehicleLimitReached, vehicleNotActive, vehicleAlreadyAssigned, assignmentOverlaps")))]
+        (status = 409, description = "driverLocked, driverNotHeld, driverNotActive, licenseExpired, openVehicleLimitReached, vehicleNotActive, vehicleAlreadyAssigned, assignmentOverlaps")))]
 pub async fn assign_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -47,9 +50,9 @@ pub async fn assign_vehicle(
 /// Take a vehicle from a driver; the assignment stays in the history.
 #[utoipa::path(delete, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}", tag = "drivers",
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path),
+        ("endedAt" = Option<Timestamp>, Query, description = "Since when they do not drive it any more; absent = now"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 204, description = "Ended"),
-        (status = 409, description = "driverLocked, assignmentOverlaps")))]
+    responses((status = 204, description = "Ended")))]
 pub async fn unassign_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -57,16 +60,26 @@ pub async fn unassign_vehicle(
     mut query: Query,
     Matching(if_match): Matching,
 ) -> Answer {
-    let named = query.organization();
+    let (ended_at, named) = (query.one("endedAt", instant), query.organization());
     query.finish()?;
-    ops::unassign_vehicle(&context, &caller, named, (driver, vehicle), &if_match).await?;
+    ops::unassign_vehicle(&context, &caller, named, (driver, vehicle), ended_at, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
+}
+
+/// Which part of a history is asked for.
+fn history(query: &mut Query) -> (HistoryFilter, bool) {
+    let state = query.one("state", word(AssignmentState::WORDS)).unwrap_or(AssignmentState::All);
+    let filter = HistoryFilter { state, from: query.one("from", instant), to: query.one("to", instant) };
+    (filter, query.one("includeDeleted", flag).unwrap_or(false))
 }
 
 /// List what a driver drives and drove for the organization.
 #[utoipa::path(get, path = "/v1/drivers/{driverId}/vehicles", tag = "drivers",
     params(("driverId" = DriverId, Path),
         ("state" = Option<AssignmentState>, Query, description = "current, past or all (default)"),
+        ("from" = Option<Timestamp>, Query, description = "Those that had not ended by then"),
+        ("to" = Option<Timestamp>, Query, description = "Those that had begun before"),
+        ("includeDeleted" = Option<bool>, Query, description = "true: of a driver whom the organization deleted, too"),
         ("sort" = Option<String>, Query, description = "-startedAt (default) or startedAt"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
@@ -78,10 +91,82 @@ pub async fn list_vehicles_of_driver(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let state = query.one("state", word(AssignmentState::WORDS)).unwrap_or(AssignmentState::All);
-    let named = query.organization();
-    let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
+    let ((filter, deleted), named) = (history(&mut query), query.organization());
+    let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_vehicles_of_driver(&context, &caller, named, id, state, &sort, page).await?;
-    Ok(answer::page(&request, page, found, |item| item))
+    let of = (id, deleted);
+    let found =
+        assignment_history::list_vehicles_of_driver(&context, &caller, named, of, filter, &sort, page);
+    Ok(answer::page(&request, page, found.await?, |item| item))
+}
+
+/// List who drives and drove a vehicle, drivers who were deleted since too.
+#[utoipa::path(get, path = "/v1/vehicles/{id}/drivers", tag = "vehicles",
+    params(("id" = VehicleId, Path),
+        ("state" = Option<AssignmentState>, Query, description = "current, past or all (default)"),
+        ("from" = Option<Timestamp>, Query, description = "Those that had not ended by then"),
+        ("to" = Option<Timestamp>, Query, description = "Those that had begun before"),
+        ("includeDeleted" = Option<bool>, Query, description = "true: of a vehicle that was deleted, too"),
+        ("sort" = Option<String>, Query, description = "-startedAt (default) or startedAt"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
+    responses((status = 200, body = PageOf<AssignedDriver>, description = "A page")))]
+pub async fn list_drivers_of_vehicle(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathId(id): PathId<VehicleId>,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let ((filter, deleted), named) = (history(&mut query), query.organization());
+    let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
+    query.finish()?;
+    let of = (id, deleted);
+    let found =
+        assignment_history::list_drivers_of_vehicle(&context, &caller, named, of, filter, &sort, page);
+    Ok(answer::page(&request, page, found.await?, |item| item))
+}
+
+/// Correct when a past assignment began and ended: members left out stay. Records that are written already keep
+/// their driver.
+#[utoipa::path(put, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}", tag = "drivers",
+    request_body = CorrectionIn,
+    params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 200, body = Assignment, description = "The assignment as it is now"),
+        (status = 409, description = "assignmentOverlaps, invalidTransition")))]
+pub async fn correct_assignment(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathIds(driver, vehicle): PathIds<DriverId, VehicleId>,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+    Matching(if_match): Matching,
+    JsonBody(body): JsonBody,
+) -> Answer {
+    let (named, pair) = (query.organization(), (driver, vehicle));
+    query.finish()?;
+    let corrected =
+        assignment_history::correct_assignment(&context, &caller, named, pair, id, &if_match, body).await?;
+    Ok(answer::ok(&corrected, &corrected))
+}
+
+/// Remove a past assignment that never was. Records that are written already keep their driver.
+#[utoipa::path(delete, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}",
+    tag = "drivers",
+    params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    responses((status = 204, description = "Removed"), (status = 409, description = "invalidTransition")))]
+pub async fn remove_assignment(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    PathIds(driver, vehicle): PathIds<DriverId, VehicleId>,
+    PathId(id): PathId<Uuid>,
+    mut query: Query,
+    Matching(if_match): Matching,
+) -> Answer {
+    let (named, pair) = (query.organization(), (driver, vehicle));
+    query.finish()?;
+    assignment_history::remove_assignment(&context, &caller, named, pair, id, &if_match).await?;
+    Ok(HttpResponse::NoContent().finish())
 }

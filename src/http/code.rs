@@ -98,7 +98,9 @@ codes! {
     LicenseTaken "licenseTaken" 409 "The driving licence is taken"
         "Another driver of the platform has a licence of this number and country (compared in capitals without separators). The answer is the same whoever keeps that driver; GET /v1/drivers/search finds those that may be found.";
     DriverLocked "driverLocked" 409 "Another organization holds the driver"
-        "One organization at a time holds a driver; only it edits, assigns and unlocks them. Try again once it has unlocked them.";
+        "One organization at a time holds a driver; only it assigns and unlocks them and changes who they are. Try again once it has unlocked them.";
+    DriverNotHeld "driverNotHeld" 409 "Your organization does not hold the driver"
+        "Nobody holds the driver, and another organization made them. POST /v1/drivers/{id}/lock first, then try again.";
     DriverAssignedElsewhere "driverAssignedElsewhere" 409 "The driver drives for another organization"
         "A driver cannot be locked while another organization has an open assignment of theirs. Try again once it has ended.";
     DriverNotActive "driverNotActive" 409 "The driver is not active"
@@ -111,8 +113,8 @@ codes! {
         "Only a vehicle whose status is active can be assigned. Set the vehicle's status to active first.";
     VehicleAlreadyAssigned "vehicleAlreadyAssigned" 409 "Another driver drives the vehicle"
         "A vehicle has one driver at a time; the detail names who has it. Send force: true to end that assignment and begin this one at the same instant.";
-    AssignmentOverlaps "assignmentOverlaps" 409 "The vehicle's history does not allow this start"
-        "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace. What is over is never rewritten; the detail names the earliest start.";
+    AssignmentOverlaps "assignmentOverlaps" 409 "The vehicle's history does not allow this time"
+        "startedAt lies before the end of an earlier assignment of the vehicle, or before the start of the one it would replace, or a corrected assignment would overlap another one. A vehicle has one driver at a time; the detail names the time that is taken.";
     InvalidTransition "invalidTransition" 409 "Not possible in this state"
         "The resource is in a state from which this change is not possible; the detail names both states.";
     LastOrgAdmin "lastOrgAdmin" 409 "The organization's last orgAdmin"

@@ -18,7 +18,7 @@ use crate::domain::license::{LicenseStatus, license_number};
 use crate::domain::members::country;
 use crate::domain::paging::SortKey;
 use crate::ops::driver_lock;
-use crate::ops::drivers::{self as ops, DriverView, KeptDriver};
+use crate::ops::drivers::{self as ops, DriverView, OwnDriver};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -26,8 +26,11 @@ const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true }
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct DriverCreateIn {
-    /// Whose to keep; operators name it.
+    /// Who enters them; operators name it.
     pub organization_id: Option<OrganizationId>,
+    /// Whether the organization holds them from the start (default); `false` offers them to any organization that knows
+    /// the licence.
+    pub lock: Option<bool>,
     /// What is said of them.
     #[serde(flatten)]
     pub driver: DriverIn,
@@ -52,26 +55,25 @@ pub struct UnlockIn {
     pub organization_id: Option<OrganizationId>,
 }
 
-fn shown(view: &DriverView) -> HttpResponse {
-    match view {
-        DriverView::Kept(kept) => answer::with_derived(&kept.driver, kept),
-        DriverView::Stub(stub) => answer::ok(stub, stub),
-    }
+fn shown(own: &OwnDriver) -> HttpResponse {
+    answer::with_derived(&own.driver, own)
 }
 
-/// List the drivers whom the organization keeps: those it holds, and those it made whom nobody holds.
+/// List the drivers of whom the organization has a profile.
 #[utoipa::path(get, path = "/v1/drivers", tag = "drivers",
     params(("q" = Option<String>, Query,
-            description = "Text to find in names, e-mail, phone, employee code or licence number"),
+            description = "Text to find in names, e-mail, phone or employee code, or the licence number of a kept one"),
         ("status" = Option<Vec<DriverStatus>>, Query, description = "Only of these states"),
-        ("licenseStatus" = Option<Vec<LicenseStatus>>, Query, description = "Only with licences that stand so"),
+        ("licenseStatus" = Option<Vec<LicenseStatus>>, Query, description = "Only kept ones with licences that stand so"),
+        ("kept" = Option<bool>, Query, description = "Only those whom the organization keeps, or only others"),
         ("locked" = Option<bool>, Query, description = "Only locked ones, or only others"),
         ("assigned" = Option<bool>, Query, description = "Only those that drive something now, or only others"),
+        ("includeDeleted" = Option<bool>, Query, description = "true: those that the organization deleted, too"),
         ("sort" = Option<String>, Query, description =
             "lastName, firstName, status, licenseExpiresAt, createdAt, updatedAt; - for descending"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
-    responses((status = 200, body = PageOf<KeptDriver>, description = "A page")))]
+    responses((status = 200, body = PageOf<OwnDriver>, description = "A page")))]
 pub async fn list_drivers(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -82,19 +84,21 @@ pub async fn list_drivers(
         q: query.q(),
         statuses: query.many("status", word(DriverStatus::WORDS)),
         license_statuses: query.many("licenseStatus", word(LicenseStatus::WORDS)),
+        kept: query.one("kept", flag),
         locked: query.one("locked", flag),
         assigned: query.one("assigned", flag),
+        include_deleted: query.one("includeDeleted", flag).unwrap_or(false),
     };
     let named = query.organization();
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_drivers(&context, &caller, named, filter, &sort, page).await?;
+    let found = ops::list_drivers(&context, &caller, named, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |item| item))
 }
 
-/// Create a driver. A licence that another driver of the platform has is refused.
+/// Create a driver, held by the organization. A licence that another driver of the platform has is refused.
 #[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = DriverCreateIn,
-    responses((status = 201, body = KeptDriver, description = "Created; Location names it"),
+    responses((status = 201, body = OwnDriver, description = "Created; Location names it"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "licenseTaken")))]
 pub async fn create_driver(
@@ -104,12 +108,12 @@ pub async fn create_driver(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    let kept = ops::create_driver(&context, &caller, body).await?;
-    Ok(answer::created(format!("/v1/drivers/{}", kept.driver.id), &kept.driver, &kept))
+    let own = ops::create_driver(&context, &caller, body).await?;
+    Ok(answer::created(format!("/v1/drivers/{}", own.driver.id), &own.driver, &own))
 }
 
-/// Find drivers by their whole licence number. Whom the organization keeps is shown whole; whom nobody
-/// holds, or whom it made and another holds, as a masked stub; nobody else is there.
+/// Find drivers by their whole licence number. Those of whom the organization has a profile are shown with it, others
+/// whom nobody holds as a masked stub; nobody else is there.
 #[utoipa::path(get, path = "/v1/drivers/search", tag = "drivers",
     params(("licenseNumber" = String, Query, description = "Compared in capitals, without separators"),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2; absent = of every country"),
@@ -137,28 +141,30 @@ pub async fn search_drivers(
     Ok(answer::page(&request, asked, found, |item| item))
 }
 
-/// Get a driver: whole to its keeper, a masked stub to its creator while another holds it.
+/// Get a driver of whom the organization has a profile.
 #[utoipa::path(get, path = "/v1/drivers/{id}", tag = "drivers",
     params(("id" = DriverId, Path),
+        ("includeDeleted" = Option<bool>, Query, description = "true: one that the organization deleted, too"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 200, body = DriverView, description = "The driver")))]
+    responses((status = 200, body = OwnDriver, description = "The driver")))]
 pub async fn find_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<DriverId>,
     mut query: Query,
 ) -> Answer {
+    let include_deleted = query.one("includeDeleted", flag).unwrap_or(false);
     let named = query.organization();
     query.finish()?;
-    Ok(shown(&ops::find_driver(&context, &caller, named, id).await?))
+    Ok(shown(&ops::find_driver(&context, &caller, named, id, include_deleted).await?))
 }
 
-/// Change a driver: members left out stay, null clears.
+/// Change a driver: members left out stay, null clears. Names, date of birth and licence are the keeper's to change.
 #[utoipa::path(put, path = "/v1/drivers/{id}", tag = "drivers", request_body = DriverIn,
     params(("id" = DriverId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 200, body = KeptDriver, description = "The driver as it is now"),
-        (status = 409, description = "licenseTaken, driverLocked")))]
+    responses((status = 200, body = OwnDriver, description = "The driver as it is now"),
+        (status = 409, description = "licenseTaken, driverLocked, driverNotHeld")))]
 pub async fn update_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -169,16 +175,15 @@ pub async fn update_driver(
 ) -> Answer {
     let named = query.organization();
     query.finish()?;
-    let kept = ops::update_driver(&context, &caller, named, id, &if_match, body).await?;
-    Ok(answer::with_derived(&kept.driver, &kept))
+    Ok(shown(&ops::update_driver(&context, &caller, named, id, &if_match, body).await?))
 }
 
-/// Delete a driver. What they drive ends now; their history is kept, their licence may be entered anew.
+/// Delete the organization's profile of a driver, and its lock. What they drive for it ends now; their history is kept.
+/// With the last organization's profile the person goes too, and the licence may be entered anew.
 #[utoipa::path(delete, path = "/v1/drivers/{id}", tag = "drivers",
     params(("id" = DriverId, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 204, description = "Deleted"),
-        (status = 409, description = "driverLocked")))]
+    responses((status = 204, description = "Deleted")))]
 pub async fn delete_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
@@ -192,10 +197,11 @@ pub async fn delete_driver(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Lock a driver: one organization at a time holds them, and only it reads, edits and assigns them.
+/// Lock a driver: one organization at a time holds them, and only it assigns them and changes who they are. One that had
+/// no profile of the driver begins with an empty one.
 #[utoipa::path(post, path = "/v1/drivers/{id}/lock", tag = "drivers", request_body = Option<LockIn>,
     params(("id" = DriverId, Path)),
-    responses((status = 200, body = DriverView, description = "The driver, held; held already is as good"),
+    responses((status = 200, body = OwnDriver, description = "The driver, held; held already is as good"),
         (status = 409, description = "driverLocked, driverAssignedElsewhere"),
         (status = 403, description = "planLimitReached")))]
 pub async fn lock_driver(
@@ -209,11 +215,10 @@ pub async fn lock_driver(
     Ok(shown(&driver_lock::lock_driver(&context, &caller, id, body).await?))
 }
 
-/// Unlock a driver. What they drive for the organization ends now; who did not make the driver is answered
-/// with a stub, and finds them only by licence from then on.
+/// Unlock a driver: any organization may lock them. What they drive for this one ends now; its profile stays.
 #[utoipa::path(post, path = "/v1/drivers/{id}/unlock", tag = "drivers", request_body = Option<UnlockIn>,
     params(("id" = DriverId, Path)),
-    responses((status = 200, body = DriverView, description = "The driver, free; free already is as good"),
+    responses((status = 200, body = OwnDriver, description = "The driver, free; free already is as good"),
         (status = 409, description = "driverLocked")))]
 pub async fn unlock_driver(
     context: Shared,

@@ -73,6 +73,7 @@ impl From<OpError> for Problem {
 fn refused(blocked: Blocked) -> Problem {
     match blocked {
         Blocked::DriverLocked => Problem::new(Code::DriverLocked),
+        Blocked::DriverNotHeld => Problem::new(Code::DriverNotHeld),
         Blocked::DriverAssignedElsewhere => Problem::new(Code::DriverAssignedElsewhere),
         Blocked::DriverNotActive => Problem::new(Code::DriverNotActive),
         Blocked::LicenseExpired => Problem::new(Code::LicenseExpired),
@@ -85,6 +86,10 @@ fn refused(blocked: Blocked) -> Problem {
             .detail(format!("driver {driver} drives it; send force: true to reassign it")),
         Blocked::AssignmentOverlaps(end) => Problem::new(Code::AssignmentOverlaps)
             .detail(format!("startedAt must not be before {end}, where the vehicle's history ends")),
+        Blocked::AnotherAssignment(from, to) => Problem::new(Code::AssignmentOverlaps).detail(match to {
+            Some(to) => format!("another assignment of the vehicle lasted from {from} to {to}"),
+            None => format!("another assignment of the vehicle lasts since {from}"),
+        }),
     }
 }
 

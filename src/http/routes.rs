@@ -127,6 +127,10 @@ routes! {
         May(AssignDrivers) "POST"   "/v1/drivers/{driverId}/assign-vehicle"       assignments::assign_vehicle;
         May(ReadDrivers)   "GET"    "/v1/drivers/{driverId}/vehicles"             assignments::list_vehicles_of_driver;
         May(AssignDrivers) "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}" assignments::unassign_vehicle;
+        May(WriteDrivers)  "PUT"    "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}"
+            assignments::correct_assignment;
+        May(WriteDrivers)  "DELETE" "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}"
+            assignments::remove_assignment;
 
         May(ReadVehicles)  "GET"    "/v1/vehicles"                   vehicles::list_vehicles;
         May(WriteVehicles) "POST"   "/v1/vehicles"                   vehicles::create_vehicle;
@@ -136,6 +140,7 @@ routes! {
         May(WriteVehicles) "DELETE" "/v1/vehicles/{id}"              vehicles::delete_vehicle;
 
         May(ReadPositions) "GET" "/v1/vehicles/{id}/positions" position_history::list_positions;
+        May(ReadDrivers)   "GET" "/v1/vehicles/{id}/drivers"   assignments::list_drivers_of_vehicle;
 
         May(ReadTrackers)  "GET"    "/v1/trackers"            trackers::list_trackers;
         May(WriteTrackers) "POST"   "/v1/trackers"            trackers::create_tracker;

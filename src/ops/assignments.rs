@@ -1,27 +1,26 @@
-//! Who drives what: giving a driver a vehicle, taking it away, and the history of both.
+//! Who drives what: giving a driver a vehicle, and taking it away.
 
 use serde_json::{Value, json};
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
-use super::drivers::{hold_kept, subject};
+use super::drivers::{hold_own, require_kept, subject};
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
 use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::assignment::{AssignIn, AssignedVehicle, Assignment, AssignmentState, EndReason};
+use crate::domain::assignment::{AssignIn, Assignment, EndReason, past};
 use crate::domain::audit::AuditAction;
 use crate::domain::day::Day;
 use crate::domain::driver::{Driver, DriverStatus};
+use crate::domain::field::FieldError;
 use crate::domain::license::LicenseStatus;
 use crate::domain::organization_settings::Settings;
-use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::vehicle::VehicleStatus;
-pub use crate::store::assignment::SORT_KEYS;
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::sql::{SqlError, Tx, is_conflict};
-use crate::store::{driver, vehicle};
+use crate::store::vehicle;
 
 /// Gives a driver a vehicle; one that they drive already stays as it is. With `force` it is taken from
 /// another driver, at the instant the new one starts.
@@ -37,7 +36,8 @@ pub async fn assign_vehicle(
     let wish = AssignIn::read(&body, now)?;
     let settings = organizations::settings_of(context, &scope).await?;
     let mut tx = context.db.begin().await?;
-    let driver = hold_kept(&mut tx, &scope, id).await?;
+    let driver = hold_own(&mut tx, &scope, id).await?;
+    require_kept(&driver)?;
     vehicle::hold(tx.on(), &scope, wish.vehicle_id).await?;
     let vehicle = vehicle::find(tx.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
     let present = assignment::find_open(tx.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
@@ -87,11 +87,11 @@ async fn refuse_unfit(
     settings: &Settings,
     now: Timestamp,
 ) -> Result<(), OpError> {
-    if driver.said.status != DriverStatus::Active {
+    if driver.said.profile.status != DriverStatus::Active {
         return Err(OpError::Blocked(Blocked::DriverNotActive));
     }
     let (rules, today) = (&settings.assignment, Day::of(now, &settings.timezone));
-    if rules.block_on_expired_license && driver.said.license_status(today) == LicenseStatus::Expired {
+    if rules.block_on_expired_license && driver.said.person.license_status(today) == LicenseStatus::Expired {
         return Err(OpError::Blocked(Blocked::LicenseExpired));
     }
     if let Some(limit) = rules.max_open_vehicles_per_driver
@@ -112,23 +112,25 @@ fn start(wish: &AssignIn, now: Timestamp, history_ends: Option<Timestamp>) -> Re
     }
 }
 
-/// Takes a vehicle from a driver; a pair without an open assignment is not found.
+/// Takes a vehicle from a driver, now or as of then; a pair without an open assignment is not found.
 pub async fn unassign_vehicle(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
     (id, vehicle): (DriverId, VehicleId),
+    ended_at: Option<Timestamp>,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
     let mut tx = context.db.begin().await?;
-    hold_kept(&mut tx, &scope, id).await?;
+    hold_own(&mut tx, &scope, id).await?;
     vehicle::hold(tx.on(), &scope, vehicle).await?;
     let which = Open::Of(id, vehicle);
     let present = assignment::find_open(tx.on(), &scope, which).await?.ok_or(OpError::NotFound)?;
     if_match.check(&present)?;
     let now = context.clock.now();
-    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::Unassigned };
+    let at = ended_at.map(|at| end(at, now, present.started_at)).transpose()?.unwrap_or(now);
+    let ending = Ending { at, by: Some(caller.id), reason: EndReason::Unassigned };
     assignment::end(tx.on(), &scope, which, ending, now).await?;
     let (action, nothing) = (AuditAction::Unassign, json!({}));
     subject(caller, &scope, id, now).done(&mut tx, action, &present, &nothing).await?;
@@ -136,19 +138,15 @@ pub async fn unassign_vehicle(
     Ok(())
 }
 
-/// A page of what a driver drives and drove for the organization, as long as it keeps or made the driver.
-pub async fn list_vehicles_of_driver(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: DriverId,
-    state: AssignmentState,
-    sort: &Sort,
-    page: PageRequest,
-) -> Result<Page<AssignedVehicle>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
-    driver::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    Ok(assignment::list(&context.db, &scope, id, state, sort, page).await?)
+/// When an assignment ends that somebody ends as of then.
+fn end(at: Timestamp, now: Timestamp, started_at: Timestamp) -> Result<Timestamp, OpError> {
+    let refused = |detail: String| OpError::Invalid(vec![FieldError::new("?endedAt", "range", detail)]);
+    let at = past(now)(&json!(at)).map_err(|(_, must)| refused(format!("must be {must}")))?;
+    if at < started_at {
+        Err(refused(format!("must not be before {started_at}, where it began")))
+    } else {
+        Ok(at)
+    }
 }
 
 fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {

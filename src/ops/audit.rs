@@ -71,6 +71,29 @@ impl Subject<'_> {
         self.add(tx, self.entry(action)).await
     }
 
+    /// Remembers for another organization, which has its part in the resource, what was done to it; neither who did it, nor
+    /// for which organization, nor by which request.
+    pub(super) async fn elsewhere(
+        &self,
+        tx: &mut Tx,
+        organization: OrganizationId,
+        action: AuditAction,
+        before: &impl Serialize,
+        after: &impl Serialize,
+    ) -> Result<(), OpError> {
+        let (before, after) = changed_members(&json!(before), &json!(after));
+        let entry = AuditEntry {
+            organization_id: Some(organization),
+            actor_id: Uuid::nil(),
+            actor_role: "otherOrganization".to_owned(),
+            request_id: None,
+            before: Some(before),
+            after: Some(after),
+            ..self.entry(action)
+        };
+        self.add(tx, entry).await
+    }
+
     fn entry(&self, action: AuditAction) -> AuditEntry {
         AuditEntry {
             id: clock::new_id(),

@@ -6,19 +6,20 @@
 use serde_json::{Value, json};
 use waypost_actors::model::{DriverId, Timestamp};
 
-use super::drivers::{DriverView, hold_kept, subject, today, view};
+use super::audit::Subject;
+use super::drivers::{OwnDriver, hold_own, require_kept, shown, subject, tell_others, today};
 use super::error::{Blocked, OpError};
 use super::{once, organizations, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::EndReason;
-use crate::domain::audit::AuditAction;
+use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::day::Day;
-use crate::domain::driver::{Driver, Lock, Seen};
+use crate::domain::driver::Profile;
 use crate::domain::members::{Members, text};
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::sql::Tx;
-use crate::store::{driver, organization};
+use crate::store::{driver, driver_lock, driver_profile, organization};
 
 /// Gives a driver whom nobody holds to the organization. Who holds them already keeps them as they are.
 pub async fn lock_driver(
@@ -26,7 +27,7 @@ pub async fn lock_driver(
     caller: &Caller,
     id: DriverId,
     mut body: Value,
-) -> Result<DriverView, OpError> {
+) -> Result<OwnDriver, OpError> {
     let named = take_organization(&mut body)?;
     let scope = caller.scope(&context.db, Action::LockDrivers, named).await?;
     let mut members = Members::of(&body);
@@ -38,68 +39,75 @@ pub async fn lock_driver(
     // Always in this order, or two requests could wait for each other: organization, driver, vehicle.
     organization::hold(tx.on(), &scope).await?;
     driver::hold(tx.on(), &scope, id).await?;
-    match driver::hold_state(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)? {
+    match driver_lock::hold_state(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)? {
         (holder, _) if holder == own => {}
         (Some(_), _) => return Err(OpError::Blocked(Blocked::DriverLocked)),
         (None, true) => return Err(OpError::Blocked(Blocked::DriverAssignedElsewhere)),
         (None, false) => {
-            let is_kept = matches!(driver::find(tx.on(), &scope, id).await?, Some(Seen::Whole(_)));
-            if !is_kept {
+            let known = driver::find(tx.on(), &scope, id, false).await?;
+            if !known.is_some_and(|driver| driver.kept) {
                 organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
             }
             // The row is held, so this is a second look.
-            if !driver::lock(tx.on(), &scope, id, reason.as_deref(), now.into()).await? {
+            if !driver_lock::lock(tx.on(), &scope, id, reason.as_deref(), now.into()).await? {
                 return Err(OpError::Blocked(Blocked::DriverLocked));
             }
-            let lock = json!({ "reason": reason });
-            subject(caller, &scope, id, now).done(&mut tx, AuditAction::Lock, &json!({}), &lock).await?;
+            driver_profile::insert(tx.on(), &scope, id, &Profile::default(), now.into()).await?;
+            let (subject, lock) = (subject(caller, &scope, id, now), json!({ "reason": reason }));
+            subject.done(&mut tx, AuditAction::Lock, &json!({}), &lock).await?;
+            tell_others(&mut tx, &scope, &subject, AuditAction::Lock, &json!({}), &json!({})).await?;
         }
     }
-    let seen = driver::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    answer(tx, &scope, seen, today).await
+    answer(tx, &scope, id, today).await
 }
 
-/// Gives a driver whom the organization holds free; what they drive for it ends now. Whoever did not make
-/// the driver sees only a stub from then on.
+/// Gives a driver whom the organization holds free; what they drive for it ends now. Its profile stays.
 pub async fn unlock_driver(
     context: &Context,
     caller: &Caller,
     id: DriverId,
     mut body: Value,
-) -> Result<DriverView, OpError> {
+) -> Result<OwnDriver, OpError> {
     let named = take_organization(&mut body)?;
     let scope = caller.scope(&context.db, Action::LockDrivers, named).await?;
     Members::of(&body).finish(|| Some(()))?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
     let mut tx = context.db.begin().await?;
-    let current = hold_kept(&mut tx, &scope, id).await?;
+    let current = hold_own(&mut tx, &scope, id).await?;
     if !current.lock.locked {
-        return answer(tx, &scope, Seen::Whole(Box::new(current)), today).await;
+        return answer(tx, &scope, id, today).await;
     }
+    require_kept(&current)?;
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverUnlocked };
     assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
-    driver::unlock(tx.on(), &scope, id, now.into()).await?;
-    let lock = json!({ "reason": current.lock.reason });
-    subject(caller, &scope, id, now).done(&mut tx, AuditAction::Unlock, &lock, &json!({})).await?;
-    // Who only held it finds it no more, and sees it as anybody does.
-    let freed = Driver { lock: Lock::NONE, ..current };
-    let seen = driver::find(tx.on(), &scope, id).await?.unwrap_or_else(|| Seen::Masked(freed.stub()));
-    answer(tx, &scope, seen, today).await
+    driver_lock::unlock(tx.on(), &scope, Some(id), now.into()).await?;
+    let (subject, lock) = (subject(caller, &scope, id, now), json!({ "reason": current.lock.reason }));
+    subject.done(&mut tx, AuditAction::Unlock, &lock, &json!({})).await?;
+    tell_others(&mut tx, &scope, &subject, AuditAction::Unlock, &json!({}), &json!({})).await?;
+    answer(tx, &scope, id, today).await
 }
 
-/// Commits, and answers with the driver as the caller may see it.
-async fn answer(mut tx: Tx, scope: &OrgScope, seen: Seen, today: Day) -> Result<DriverView, OpError> {
-    let shown = view(tx.on(), scope, seen, today).await?;
+/// Commits, and answers with the driver as it is now.
+async fn answer(mut tx: Tx, scope: &OrgScope, id: DriverId, today: Day) -> Result<OwnDriver, OpError> {
+    let driver = driver::find(tx.on(), scope, id, false).await?.ok_or(OpError::NotFound)?;
+    let shown = shown(tx.on(), scope, driver, today).await?;
     once::keep_done(&mut tx, &shown).await?;
     tx.commit().await?;
     Ok(shown)
 }
 
-/// Gives every driver whom an organization holds free, and ends what it lets anybody drive: it is being
-/// deleted, and nobody else could.
+/// Gives every driver free whom an organization holds, ends what it lets anybody drive, and deletes its profiles: it is
+/// being deleted, and nobody else could.
 pub(super) async fn release_all(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
-    driver::unlock_all(tx.on(), scope, now.into()).await?;
+    for (id, other) in driver_profile::others(tx.on(), scope, None).await? {
+        let resource = AuditResource::Driver;
+        let subject = Subject { caller: None, organization_id: None, resource, id: id.into(), at: now };
+        subject.elsewhere(tx, other, AuditAction::Delete, &json!({}), &json!({})).await?;
+    }
+    driver_lock::unlock(tx.on(), scope, None, now.into()).await?;
     let ending = Ending { at: now, by: None, reason: EndReason::DriverUnlocked };
     assignment::end(tx.on(), scope, Open::OfOrganization, ending, now).await?;
+    driver_profile::delete(tx.on(), scope, None, now.into()).await?;
+    driver::delete_unknown(tx.on(), scope, None, now.into()).await?;
     Ok(())
 }

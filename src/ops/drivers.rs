@@ -1,4 +1,5 @@
-//! Drivers. What somebody may see of one is `store::driver`'s to say, by scope.
+//! Drivers: persons of the platform, each with a profile per organization. What somebody may see of one is
+//! `store::driver`'s to say, by scope.
 
 use std::collections::HashMap;
 
@@ -16,36 +17,39 @@ use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentVehicle, EndReason};
-use crate::domain::audit::AuditResource;
+use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::day::Day;
-use crate::domain::driver::{Document, Driver, DriverIn, DriverStatus, DriverStub, Lock, Seen};
+use crate::domain::driver::{Driver, DriverIn, DriverStub, Lock, Seen};
+use crate::domain::driver_document::Document;
 use crate::domain::field::FieldError;
 use crate::domain::fold::compact;
 use crate::domain::license::LicenseStatus;
-use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::members::{Members, flag};
+use crate::domain::merge::{all_problems, merged, take, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::assignment::{self, Ending, Open};
-use crate::store::driver;
-pub use crate::store::driver::SORT_KEYS;
+pub use crate::store::driver::{Filter, SORT_KEYS};
 use crate::store::sql::{On, SqlError, Tx, is_conflict};
+use crate::store::{driver, driver_lock, driver_profile};
 
 /// Members of a driver that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "lock", "createdAt", "updatedAt"];
+const READ_ONLY: &[&str] = &["id", "lock", "createdAt", "updatedAt", "deletedAt"];
 /// Members that the server finds out.
-const DERIVED: &[&str] = &["masked", "licenseStatus", "currentVehicles"];
+const DERIVED: &[&str] = &["masked", "kept", "licenseStatus", "currentVehicles"];
 
-/// A driver with what the server finds out, for its keeper.
+/// A driver with what the server finds out, for an organization with a profile.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct KeptDriver {
+pub struct OwnDriver {
     /// The driver.
     #[serde(flatten)]
     pub driver: Driver,
-    /// Always false: all of it is shown.
+    /// Always false: the organization has a profile of the driver.
     pub masked: bool,
-    /// How the licence stands today, by the organization's date.
-    pub license_status: LicenseStatus,
-    /// What they drive now, by start.
+    /// How the licence stands today, by the organization's date; for the keeper only.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub license_status: Option<LicenseStatus>,
+    /// What they drive for the organization now, by start.
     pub current_vehicles: Vec<CurrentVehicle>,
 }
 
@@ -53,72 +57,72 @@ pub struct KeptDriver {
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum DriverView {
-    /// Whole.
-    Kept(Box<KeptDriver>),
+    /// With the caller's own profile.
+    Own(Box<OwnDriver>),
     /// Masked.
     Stub(DriverStub),
 }
 
-/// Which drivers.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// Text to find in names, address, phone, code or licence number.
-    pub q: Option<String>,
-    /// Of these states.
-    pub statuses: Vec<DriverStatus>,
-    /// With licences that stand so.
-    pub license_statuses: Vec<LicenseStatus>,
-    /// Locked or not.
-    pub locked: Option<bool>,
-    /// Driving something now, or nothing.
-    pub assigned: Option<bool>,
-}
-
-/// Makes a driver, whom the organization keeps until another locks them.
+/// Makes a driver, locked to the organization or offered to all.
 pub async fn create_driver(
     context: &Context,
     caller: &Caller,
     mut body: Value,
-) -> Result<KeptDriver, OpError> {
+) -> Result<OwnDriver, OpError> {
     let named = take_organization(&mut body)?;
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
     let mut starting = json!(DriverIn::default());
     starting["firstName"] = Value::Null;
     starting["lastName"] = Value::Null;
-    let problems = name_documents(&mut body, &[]);
+    let (is_locked, mut problems) = take_lock(&mut body);
+    problems.extend(name_documents(&mut body, &[]));
     let said = all_problems(problems, DriverIn::read(&merged(starting, &body, &[]), today))?;
+    let holder = Some(scope.organization_id()).filter(|_| is_locked);
+    let lock =
+        Lock { locked: is_locked, organization_id: holder, locked_at: holder.map(|_| now), reason: None };
     let id = DriverId(clock::new_id());
-    let driver = Driver { id, said, lock: Lock::NONE, created_at: now, updated_at: now };
+    let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
     let mut tx = context.db.begin().await?;
     organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
     conflict(driver::insert(tx.on(), &scope, &driver).await)?;
+    driver_profile::insert(tx.on(), &scope, id, &driver.said.profile, now.into()).await?;
     subject(caller, &scope, id, now).created(&mut tx, &driver).await?;
-    let kept = shown(tx.on(), &scope, driver, today).await?;
-    once::keep_made(&mut tx, &kept).await?;
+    let own = shown(tx.on(), &scope, driver, today).await?;
+    once::keep_made(&mut tx, &own).await?;
     tx.commit().await?;
-    Ok(kept)
+    Ok(own)
 }
 
-/// A page of the drivers whom the organization keeps.
+/// Takes `lock` out of the body of a new driver: whether the organization holds them from the start.
+fn take_lock(body: &mut Value) -> (bool, Vec<FieldError>) {
+    let given = body.as_object_mut().and_then(|members| take(members, "lock"));
+    let given = json!({ "lock": given });
+    let mut members = Members::of(&given);
+    let is_locked = members.optional("lock", flag).unwrap_or(true);
+    match members.finish(|| Some(is_locked)) {
+        Ok(is_locked) => (is_locked, Vec::new()),
+        Err(problems) => (true, problems),
+    }
+}
+
+/// A page of the drivers of whom the organization has a profile.
 pub async fn list_drivers(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
-    filter: Filter,
+    filter: &Filter,
     sort: &Sort,
     page: PageRequest,
-) -> Result<Page<KeptDriver>, OpError> {
+) -> Result<Page<OwnDriver>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
     let today = today(context, &scope).await?;
-    let Filter { q, statuses, license_statuses, locked, assigned } = filter;
-    let filter = driver::Filter { q, statuses, license_statuses, today, locked, assigned };
-    let found = driver::list(&context.db, &scope, &filter, sort, page).await?;
+    let found = driver::list(&context.db, &scope, (filter, today), sort, page).await?;
     Ok(Page { items: with_derived(context.db.read(), &scope, found.items, today).await?, total: found.total })
 }
 
-/// The drivers with a licence number: whole to their keeper, masked to their creator, and to everybody while
-/// nobody holds them. Others are not there.
+/// The drivers with a licence number: those of whom the organization has a profile, and masked those whom nobody
+/// holds. Others are not there.
 pub async fn search_drivers(
     context: &Context,
     caller: &Caller,
@@ -134,24 +138,31 @@ pub async fn search_drivers(
     // One per country at most: so few that they are cut into pages here.
     let (before, limit) = (usize::try_from(page.offset()), usize::try_from(page.limit));
     for seen in found.into_iter().skip(before.unwrap_or(usize::MAX)).take(limit.unwrap_or(usize::MAX)) {
-        items.push(view(context.db.read(), &scope, seen, today).await?);
+        items.push(match seen {
+            Seen::Own(driver) => {
+                DriverView::Own(Box::new(shown(context.db.read(), &scope, *driver, today).await?))
+            }
+            Seen::Masked(stub) => DriverView::Stub(stub),
+        });
     }
     Ok(Page { items, total })
 }
 
-/// A driver, as the caller may see it.
+/// A driver of whom the organization has a profile; one that it deleted only if asked for.
 pub async fn find_driver(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
     id: DriverId,
-) -> Result<DriverView, OpError> {
+    include_deleted: bool,
+) -> Result<OwnDriver, OpError> {
     let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
-    let seen = driver::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    view(context.db.read(), &scope, seen, today(context, &scope).await?).await
+    let found = driver::find(context.db.read(), &scope, id, include_deleted).await?;
+    let today = today(context, &scope).await?;
+    shown(context.db.read(), &scope, found.ok_or(OpError::NotFound)?, today).await
 }
 
-/// Changes a driver whom the organization keeps.
+/// Changes the organization's profile of a driver and, if it keeps the driver, the person.
 pub async fn update_driver(
     context: &Context,
     caller: &Caller,
@@ -159,12 +170,12 @@ pub async fn update_driver(
     id: DriverId,
     if_match: &IfMatch,
     mut body: Value,
-) -> Result<KeptDriver, OpError> {
+) -> Result<OwnDriver, OpError> {
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
     let today = today(context, &scope).await?;
     let mut tx = context.db.begin().await?;
-    let current = hold_kept(&mut tx, &scope, id).await?;
-    let mut problems = name_documents(&mut body, &current.said.documents);
+    let current = hold_own(&mut tx, &scope, id).await?;
+    let mut problems = name_documents(&mut body, &current.said.profile.documents);
     let (body, read_only) = writable(body, &json!(current), READ_ONLY, DERIVED);
     problems.extend(read_only);
     let read = DriverIn::read(&merged(json!(current.said), &body, &[]), today);
@@ -172,16 +183,30 @@ pub async fn update_driver(
     if said == current.said {
         return shown(tx.on(), &scope, current, today).await; // it is as asked already
     }
+    let is_another = said.person != current.said.person;
+    if is_another {
+        require_kept(&current)?;
+    }
     if_match.check(&current)?;
     let driver = Driver { said, updated_at: context.clock.now(), ..current.clone() };
-    conflict(driver::update(tx.on(), &scope, &driver).await)?;
-    subject(caller, &scope, id, driver.updated_at).updated(&mut tx, &current, &driver).await?;
-    let kept = shown(tx.on(), &scope, driver, today).await?;
+    let subject = subject(caller, &scope, id, driver.updated_at);
+    if is_another {
+        conflict(driver::update(tx.on(), &scope, &driver).await)?;
+        let named = |driver: &Driver| driver.said.person.clone().named();
+        tell_others(&mut tx, &scope, &subject, AuditAction::Update, &named(&current), &named(&driver))
+            .await?;
+    }
+    if driver.said.profile != current.said.profile {
+        driver_profile::update(tx.on(), &scope, &driver).await?;
+    }
+    subject.updated(&mut tx, &current, &driver).await?;
+    let own = shown(tx.on(), &scope, driver, today).await?;
     tx.commit().await?;
-    Ok(kept)
+    Ok(own)
 }
 
-/// Deletes a driver whom the organization keeps: what they drive ends now, their history stays.
+/// Deletes the organization's profile of a driver and gives its lock free: what they drive for it ends now, their history
+/// stays. The person goes with the last profile.
 pub async fn delete_driver(
     context: &Context,
     caller: &Caller,
@@ -191,29 +216,52 @@ pub async fn delete_driver(
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
     let mut tx = context.db.begin().await?;
-    let current = hold_kept(&mut tx, &scope, id).await?;
+    let current = hold_own(&mut tx, &scope, id).await?;
     if_match.check(&current)?;
     let now = context.clock.now();
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverDeleted };
     assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
-    driver::delete(tx.on(), &scope, id, now.into()).await?;
-    subject(caller, &scope, id, now).deleted(&mut tx, &current).await?;
+    driver_lock::unlock(tx.on(), &scope, Some(id), now.into()).await?;
+    driver_profile::delete(tx.on(), &scope, Some(id), now.into()).await?;
+    driver::delete_unknown(tx.on(), &scope, Some(id), now.into()).await?;
+    let subject = subject(caller, &scope, id, now);
+    tell_others(&mut tx, &scope, &subject, AuditAction::Delete, &json!({}), &json!({})).await?;
+    subject.deleted(&mut tx, &current).await?;
     tx.commit().await?;
     Ok(())
 }
 
-/// Holds the row of a driver whom the organization keeps. One whom another holds is refused to its creator
-/// and not there for everybody else.
-pub(super) async fn hold_kept(tx: &mut Tx, scope: &OrgScope, id: DriverId) -> Result<Driver, OpError> {
+/// Holds the row of a driver of whom the organization has a profile.
+pub(super) async fn hold_own(tx: &mut Tx, scope: &OrgScope, id: DriverId) -> Result<Driver, OpError> {
     driver::hold(tx.on(), scope, id).await?;
-    match driver::find(tx.on(), scope, id).await? {
-        Some(Seen::Whole(driver)) => Ok(*driver),
-        Some(Seen::Masked(_)) => Err(OpError::Blocked(Blocked::DriverLocked)),
-        None => Err(OpError::NotFound),
+    driver::find(tx.on(), scope, id, false).await?.ok_or(OpError::NotFound)
+}
+
+/// Refuses a driver whom the organization does not keep.
+pub(super) fn require_kept(driver: &Driver) -> Result<(), OpError> {
+    match (driver.kept, driver.lock.locked) {
+        (true, _) => Ok(()),
+        (false, true) => Err(OpError::Blocked(Blocked::DriverLocked)),
+        (false, false) => Err(OpError::Blocked(Blocked::DriverNotHeld)),
     }
 }
 
-/// Drivers belong to nobody: what an organization does to one is in its own audit.
+/// Remembers what was done to a driver in the audit of each other organization with a profile.
+pub(super) async fn tell_others(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    subject: &Subject<'_>,
+    action: AuditAction,
+    before: &impl Serialize,
+    after: &impl Serialize,
+) -> Result<(), OpError> {
+    for (_, other) in driver_profile::others(tx.on(), scope, Some(DriverId(subject.id))).await? {
+        subject.elsewhere(tx, other, action, before, after).await?;
+    }
+    Ok(())
+}
+
+/// A driver, for the organization's own audit.
 pub(super) fn subject<'a>(caller: &'a Caller, scope: &OrgScope, id: DriverId, at: Timestamp) -> Subject<'a> {
     let organization_id = Some(scope.organization_id());
     Subject { caller: Some(caller), organization_id, resource: AuditResource::Driver, id: id.into(), at }
@@ -225,20 +273,13 @@ pub(super) async fn today(context: &Context, scope: &OrgScope) -> Result<Day, Op
     Ok(Day::of(context.clock.now(), &settings.timezone))
 }
 
-/// A driver as an organization may see it, with what the server finds out.
-pub(super) async fn view(
+/// A driver with what the server finds out.
+pub(super) async fn shown(
     on: On<'_>,
     scope: &OrgScope,
-    seen: Seen,
+    driver: Driver,
     today: Day,
-) -> Result<DriverView, OpError> {
-    Ok(match seen {
-        Seen::Whole(driver) => DriverView::Kept(Box::new(shown(on, scope, *driver, today).await?)),
-        Seen::Masked(stub) => DriverView::Stub(stub),
-    })
-}
-
-async fn shown(on: On<'_>, scope: &OrgScope, driver: Driver, today: Day) -> Result<KeptDriver, OpError> {
+) -> Result<OwnDriver, OpError> {
     let mut shown = with_derived(on, scope, vec![driver], today).await?;
     shown.pop().ok_or(OpError::NotFound)
 }
@@ -248,19 +289,19 @@ async fn with_derived(
     scope: &OrgScope,
     drivers: Vec<Driver>,
     today: Day,
-) -> Result<Vec<KeptDriver>, OpError> {
+) -> Result<Vec<OwnDriver>, OpError> {
     let ids: Vec<DriverId> = drivers.iter().map(|driver| driver.id).collect();
     let mut driven: HashMap<DriverId, Vec<CurrentVehicle>> = HashMap::new();
     for (driver, vehicle) in assignment::vehicles_of(on, scope, &ids).await? {
         driven.entry(driver).or_default().push(vehicle);
     }
-    let kept = |driver: Driver| KeptDriver {
+    let own = |driver: Driver| OwnDriver {
         masked: false,
-        license_status: driver.said.license_status(today),
+        license_status: driver.kept.then(|| driver.said.person.license_status(today)),
         current_vehicles: driven.remove(&driver.id).unwrap_or_default(),
         driver,
     };
-    Ok(drivers.into_iter().map(kept).collect())
+    Ok(drivers.into_iter().map(own).collect())
 }
 
 /// Gives ids to the documents of a body that have none; refuses ids that are not the driver's.

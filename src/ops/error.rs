@@ -31,6 +31,8 @@ pub enum Taken {
 pub enum Blocked {
     /// Another organization holds the driver.
     DriverLocked,
+    /// Nobody holds the driver, and another organization made them.
+    DriverNotHeld,
     /// The driver drives for another organization.
     DriverAssignedElsewhere,
     /// The driver is inactive or suspended.
@@ -45,6 +47,8 @@ pub enum Blocked {
     VehicleAlreadyAssigned(Option<DriverId>),
     /// The vehicle's history goes on until then.
     AssignmentOverlaps(Timestamp),
+    /// Another assignment of the vehicle lies in the same time: when it began, and when it ended.
+    AnotherAssignment(Timestamp, Option<Timestamp>),
 }
 
 /// Why something was not done.

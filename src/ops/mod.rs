@@ -3,6 +3,7 @@
 //! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
 
 pub mod activation;
+pub mod assignment_history;
 pub mod assignments;
 pub mod audit;
 pub mod driver_lock;

@@ -8,18 +8,11 @@ use sqlx::{Postgres, Sqlite};
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
-use super::page::{Columns, List};
-use super::sql::{Connection, Db, On, Result, Stmt, Tx};
+use super::sql::{Connection, On, Result, Stmt, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
-use crate::domain::assignment::{
-    AssignedVehicle, Assignment, AssignmentState, CurrentDriver, CurrentVehicle, EndReason,
-};
-use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::vehicle::{Plate, VehicleStub};
-
-/// What a list can be sorted by.
-pub const SORT_KEYS: Columns = &[("startedAt", "started_at")];
+use crate::domain::assignment::{Assignment, CurrentDriver, CurrentVehicle, EndReason};
+use crate::domain::vehicle::Plate;
 
 /// How assignments end.
 #[derive(Clone, Copy, Debug)]
@@ -46,11 +39,11 @@ pub enum Open {
 }
 
 #[derive(sqlx::FromRow)]
-struct Row {
+pub(super) struct Row {
     id: Uuid,
     organization_id: Uuid,
-    driver_id: Uuid,
-    vehicle_id: Uuid,
+    pub(super) driver_id: Uuid,
+    pub(super) vehicle_id: Uuid,
     started_at: Time,
     ended_at: Option<Time>,
     assigned_by: Uuid,
@@ -58,15 +51,6 @@ struct Row {
     end_reason: Option<String>,
     created_at: Time,
     updated_at: Time,
-}
-
-#[derive(sqlx::FromRow)]
-struct NamedRow {
-    #[sqlx(flatten)]
-    row: Row,
-    vehicle_name: String,
-    plate_number: Option<String>,
-    plate_country: Option<String>,
 }
 
 impl From<Row> for Assignment {
@@ -87,20 +71,8 @@ impl From<Row> for Assignment {
     }
 }
 
-impl From<NamedRow> for AssignedVehicle {
-    fn from(row: NamedRow) -> Self {
-        let (id, country) = (row.row.vehicle_id.into(), row.plate_country);
-        let plate = row.plate_number.map(|number| Plate { number, country });
-        Self { assignment: row.row.into(), vehicle: VehicleStub { id, name: row.vehicle_name, plate } }
-    }
-}
-
 const SELECT: &str = "select id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
      end_reason, created_at, updated_at from assignment ";
-
-const SELECT_NAMED: &str = "select a.id as id, a.organization_id, a.driver_id, a.vehicle_id, a.started_at as started_at, \
-     a.ended_at, a.assigned_by, a.ended_by, a.end_reason, a.created_at, a.updated_at, v.name as vehicle_name, \
-     v.plate_number, v.plate_country from assignment a join vehicle v on v.id = a.vehicle_id ";
 
 /// Adds which open assignments.
 fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, which: Open) -> Stmt<'c> {
@@ -171,33 +143,6 @@ pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now:
     let stmt = stmt.push(" then started_at else ").push_bind(Time(ending.at)).push(" end, ended_by = ");
     let stmt = stmt.push_bind(ending.by).push(", end_reason = ").push_bind(ending.reason.as_str());
     open(stmt.push(", updated_at = ").push_bind(Time(now)).push(" "), scope, which).run().await
-}
-
-const LIST: List =
-    List { select: SELECT_NAMED, count: "select count(*) from assignment a ", columns: SORT_KEYS };
-
-/// A page of what a driver drives and drove for the organization.
-pub async fn list(
-    db: &Db,
-    scope: &OrgScope,
-    driver: DriverId,
-    state: AssignmentState,
-    sort: &Sort,
-    page: PageRequest,
-) -> Result<Page<AssignedVehicle>> {
-    let found: Page<NamedRow> =
-        LIST.page(db, |stmt| narrowed(stmt, scope, driver, state), sort, page).await?;
-    Ok(found.map(AssignedVehicle::from))
-}
-
-fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, driver: DriverId, state: AssignmentState) -> Stmt<'c> {
-    let stmt = stmt.push("where a.organization_id = ").push_bind(Uuid::from(scope.organization_id()));
-    let stmt = stmt.push(" and a.driver_id = ").push_bind(Uuid::from(driver));
-    match state {
-        AssignmentState::Current => stmt.push(" and a.ended_at is null"),
-        AssignmentState::Past => stmt.push(" and a.ended_at is not null"),
-        AssignmentState::All => stmt,
-    }
 }
 
 #[derive(sqlx::FromRow)]

@@ -1,9 +1,10 @@
 //! Drivers, as far as an organization may see them.
 //!
-//! A driver belongs to no organization. Its keeper is who holds its lock, or its creator while nobody does.
-//! Every read says in its condition whom it is for: the keeper (`KEPT`), those who may know that the
-//! driver is there (`KNOWN`), or whoever holds the licence in hand (`FINDABLE`). What is not the keeper's
-//! leaves this file as a [`Seen::Masked`].
+//! A person belongs to no organization; what one has on record of a driver is its profile
+//! ([`driver_profile`](super::driver_profile)). Its keeper is who holds the lock, or the creator while nobody does, each
+//! with a profile. Every read joins the asking organization's own profile: who has one sees it and the names; the keeper
+//! (`KEPT`) sees the whole person; what an organization without a profile may find by the licence in hand leaves this
+//! file as a [`Seen::Masked`].
 
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -14,8 +15,9 @@ use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::day::Day;
-use crate::domain::driver::{Document, Driver, DriverIn, DriverStatus, Lock, Seen};
-use crate::domain::fold::anywhere;
+use crate::domain::driver::{Driver, DriverIn, DriverStatus, DriverStub, Lock, Person, Profile, Seen};
+use crate::domain::driver_document::Document;
+use crate::domain::fold::{anywhere, compact};
 use crate::domain::license::{EXPIRING_DAYS, License, LicenseStatus};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
@@ -23,33 +25,47 @@ use crate::domain::paging::{Page, PageRequest, Sort};
 const MOST_FOUND: i64 = 200;
 
 /// Which drivers.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Text to find in names, address, phone, code or licence number.
+    /// Text to find in names, address, phone, code, or the licence number of a kept one.
     pub q: Option<String>,
     /// Of these states.
     pub statuses: Vec<DriverStatus>,
-    /// With licences that stand so.
+    /// Kept, with licences that stand so.
     pub license_statuses: Vec<LicenseStatus>,
-    /// The organization's date, for `license_statuses`.
-    pub today: Day,
+    /// Kept by the organization or not.
+    pub kept: Option<bool>,
     /// Locked or not.
     pub locked: Option<bool>,
     /// Driving something now, or nothing.
     pub assigned: Option<bool>,
+    /// Those whose profile the organization deleted, too.
+    pub include_deleted: bool,
 }
+
+/// That the organization of the profile keeps the driver.
+macro_rules! kept {
+    () => {
+        "(p.deleted_at is null and coalesce(d.lock_organization_id, d.creator_organization_id) = p.organization_id)"
+    };
+}
+const KEPT: &str = kept!();
 
 /// What a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("lastName", "last_name"),
     ("firstName", "first_name"),
     ("status", "status"),
-    // Without an end is later than any.
-    ("licenseExpiresAt", "coalesce(license_expires_at, 'never')"),
+    // Without an end is later than any; so is one that is not shown, or the order would tell it.
+    (
+        "licenseExpiresAt",
+        concat!("case when ", kept!(), " then coalesce(license_expires_at, 'never') else 'never' end"),
+    ),
     ("createdAt", "created_at"),
     ("updatedAt", "updated_at"),
 ];
 
+/// A person, with the profile of the organization that asks if it has one.
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
@@ -59,135 +75,185 @@ struct Row {
     lock_reason: Option<String>,
     first_name: String,
     last_name: String,
+    date_of_birth: Option<String>,
+    license: Option<Json<License>>,
     email: Option<String>,
     phone: Option<String>,
     employee_code: Option<String>,
-    date_of_birth: Option<String>,
-    license: Option<Json<License>>,
-    documents: Json<Vec<Document>>,
-    #[sqlx(try_from = "String")]
-    status: DriverStatus,
-    created_at: Time,
+    notes: Option<String>,
+    documents: Option<Json<Vec<Document>>>,
+    status: Option<String>,
+    created_at: Option<Time>,
     updated_at: Time,
-}
-
-impl From<Row> for Driver {
-    fn from(row: Row) -> Self {
-        Self {
-            id: row.id.into(),
-            said: DriverIn {
-                first_name: row.first_name,
-                last_name: row.last_name,
-                email: row.email,
-                phone: row.phone,
-                employee_code: row.employee_code,
-                date_of_birth: row.date_of_birth.as_deref().and_then(Day::parse),
-                license: row.license.map(|license| license.0),
-                documents: row.documents.0,
-                status: row.status,
-            },
-            lock: Lock {
-                locked: row.lock_organization_id.is_some(),
-                organization_id: row.lock_organization_id.map(OrganizationId),
-                locked_at: row.locked_at.map(Timestamp::from),
-                reason: row.lock_reason,
-            },
-            created_at: row.created_at.into(),
-            updated_at: row.updated_at.into(),
-        }
-    }
+    deleted_at: Option<Time>,
 }
 
 /// The only way from a row to somebody.
 fn seen(row: Row, scope: &OrgScope) -> Seen {
-    let keeper = row.lock_organization_id.unwrap_or(row.creator_organization_id);
-    let driver = Driver::from(row);
-    if keeper == Uuid::from(scope.organization_id()) {
-        Seen::Whole(Box::new(driver))
-    } else {
-        Seen::Masked(driver.stub())
+    let person = Person {
+        first_name: row.first_name,
+        last_name: row.last_name,
+        date_of_birth: row.date_of_birth.as_deref().and_then(Day::parse),
+        license: row.license.map(|license| license.0),
+    };
+    let (id, is_locked) = (row.id.into(), row.lock_organization_id.is_some());
+    let status = row.status.and_then(|word| DriverStatus::try_from(word).ok());
+    let (Some(status), Some(created_at)) = (status, row.created_at) else {
+        return Seen::Masked(DriverStub::of(id, &person, is_locked));
+    };
+    let own = Uuid::from(scope.organization_id());
+    let is_deleted = row.deleted_at.is_some();
+    let kept = !is_deleted && row.lock_organization_id.unwrap_or(row.creator_organization_id) == own;
+    let lock = match row.lock_organization_id {
+        Some(holder) if holder == own => Lock {
+            locked: true,
+            organization_id: Some(OrganizationId(holder)),
+            locked_at: row.locked_at.map(Timestamp::from),
+            reason: row.lock_reason,
+        },
+        _ => Lock { locked: is_locked && !is_deleted, ..Lock::NONE },
+    };
+    let profile = Profile {
+        email: row.email,
+        phone: row.phone,
+        employee_code: row.employee_code,
+        notes: row.notes,
+        documents: row.documents.map(|documents| documents.0).unwrap_or_default(),
+        status,
+    };
+    Seen::Own(Box::new(Driver {
+        id,
+        said: DriverIn { person: if kept { person } else { person.named() }, profile },
+        kept,
+        lock,
+        created_at: created_at.into(),
+        updated_at: row.updated_at.into(),
+        deleted_at: row.deleted_at.map(Timestamp::from),
+    }))
+}
+
+fn own(row: Row, scope: &OrgScope) -> Option<Driver> {
+    match seen(row, scope) {
+        Seen::Own(driver) => Some(*driver),
+        Seen::Masked(_) => None,
     }
 }
 
-const SELECT: &str = "select id, creator_organization_id, lock_organization_id, locked_at, lock_reason, first_name, \
-     last_name, email, phone, employee_code, date_of_birth, license, documents, status, created_at, updated_at \
-     from driver ";
-
-/// `KEPT` and the scope: who reads, edits, lists and deletes.
-const KEPT: &str = "where deleted_at is null and coalesce(lock_organization_id, creator_organization_id) = ";
-
-/// Adds those whom the organization keeps, and those it made whom another holds: `KNOWN`.
-fn known<'c>(stmt: Stmt<'c>, scope: &OrgScope) -> Stmt<'c> {
-    let organization = Uuid::from(scope.organization_id());
-    stmt.push("where deleted_at is null and (lock_organization_id = ")
-        .push_bind(organization)
-        .push(" or creator_organization_id = ")
-        .push_bind(organization)
-        .push(")")
+macro_rules! columns {
+    () => {
+        "select d.id as id, d.creator_organization_id, d.lock_organization_id, d.locked_at, d.lock_reason, \
+         d.first_name, d.last_name, d.date_of_birth, d.license, p.email, p.phone, p.employee_code, p.notes, \
+         p.documents, p.status, p.created_at as created_at, \
+         case when p.updated_at > d.updated_at then p.updated_at else d.updated_at end as updated_at, \
+         p.deleted_at as deleted_at from driver d "
+    };
+}
+macro_rules! own_profile {
+    () => {
+        "join driver_profile p on p.driver_id = d.id "
+    };
 }
 
-/// A driver whom the organization keeps, or made.
-pub async fn find(on: On<'_>, scope: &OrgScope, id: DriverId) -> Result<Option<Seen>> {
-    let row: Option<Row> =
-        known(on.sql(SELECT), scope).push(" and id = ").push_bind(Uuid::from(id)).optional().await?;
-    Ok(row.map(|row| seen(row, scope)))
+const LIST: List = List {
+    select: concat!(columns!(), own_profile!()),
+    count: concat!("select count(*) from driver d ", own_profile!()),
+    columns: SORT_KEYS,
+};
+
+/// Adds that the profile is the organization's own.
+fn owned<'c>(stmt: Stmt<'c>, scope: &OrgScope, include_deleted: bool) -> Stmt<'c> {
+    let stmt = stmt.push("where p.organization_id = ").push_bind(Uuid::from(scope.organization_id()));
+    if include_deleted { stmt } else { stmt.push(" and p.deleted_at is null") }
 }
 
-/// Drivers by licence number, as [`License::key`] writes it: those known, and those whom nobody
-/// holds. One look at an index, whatever there is: its time tells nothing.
+/// A driver of whom the organization has a profile, or had one.
+pub async fn find(
+    on: On<'_>,
+    scope: &OrgScope,
+    id: DriverId,
+    include_deleted: bool,
+) -> Result<Option<Driver>> {
+    let stmt = owned(on.sql(LIST.select), scope, include_deleted);
+    let row: Option<Row> = stmt.push(" and d.id = ").push_bind(Uuid::from(id)).optional().await?;
+    Ok(row.and_then(|row| own(row, scope)))
+}
+
+/// Drivers by licence number, as [`License::key`] writes it: those of whom the organization has a profile, and those
+/// whom nobody holds. One look at an index, whatever there is: its time tells nothing.
 pub async fn search(on: On<'_>, scope: &OrgScope, key: &str, country: Option<&str>) -> Result<Vec<Seen>> {
-    let organization = Uuid::from(scope.organization_id());
-    let stmt = on.sql(SELECT).push("where deleted_at is null and license_key = ").push_bind(key);
+    let stmt = on.sql(columns!()).push(
+        "left join driver_profile p on p.driver_id = d.id and p.deleted_at is null and p.organization_id = ",
+    );
+    let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
+    let stmt = stmt.push(" where d.deleted_at is null and license_key = ").push_bind(key);
     let stmt = match country {
         Some(country) => stmt.push(" and license_country = ").push_bind(country),
         None => stmt,
     };
-    let stmt =
-        stmt.push(" and (lock_organization_id is null or lock_organization_id = ").push_bind(organization);
-    let stmt = stmt.push(" or creator_organization_id = ").push_bind(organization);
-    let rows: Vec<Row> = stmt.push(") order by license_country limit ").push_bind(MOST_FOUND).all().await?;
+    let stmt = stmt.push(" and (d.lock_organization_id is null or p.organization_id is not null)");
+    let rows: Vec<Row> = stmt.push(" order by license_country limit ").push_bind(MOST_FOUND).all().await?;
     Ok(rows.into_iter().map(|row| seen(row, scope)).collect())
 }
 
-const LIST: List = List { select: SELECT, count: "select count(*) from driver ", columns: SORT_KEYS };
-
-/// A page of the drivers whom the organization keeps.
+/// A page of the drivers of whom the organization has a profile; `today` is its date.
 pub async fn list(
     db: &Db,
     scope: &OrgScope,
-    filter: &Filter,
+    (filter, today): (&Filter, Day),
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Driver>> {
-    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter), sort, page).await?;
-    Ok(found.map(Driver::from))
+    let found: Page<Row> = LIST.page(db, |stmt| narrowed(stmt, scope, filter, today), sort, page).await?;
+    let items = found.items.into_iter().filter_map(|row| own(row, scope)).collect();
+    Ok(Page { items, total: found.total })
 }
 
-fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
-    let mut stmt = stmt.push(KEPT).push_bind(Uuid::from(scope.organization_id()));
+fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter, today: Day) -> Stmt<'c> {
+    let mut stmt = owned(stmt, scope, filter.include_deleted);
     if !filter.statuses.is_empty() {
         stmt = stmt.push(" and status in (");
         stmt = stmt.push_each(&filter.statuses, |stmt, status| stmt.push_bind(status.as_str())).push(")");
     }
     if !filter.license_statuses.is_empty() {
-        stmt = stmt.push(" and (1 = 0");
-        stmt =
-            filter.license_statuses.iter().fold(stmt, |stmt, status| standing(stmt, *status, filter.today));
+        stmt = stmt.push(" and ").push(KEPT).push(" and (1 = 0");
+        stmt = filter.license_statuses.iter().fold(stmt, |stmt, status| standing(stmt, *status, today));
         stmt = stmt.push(")");
     }
+    stmt = match filter.kept {
+        Some(true) => stmt.push(" and ").push(KEPT),
+        Some(false) => stmt.push(" and not ").push(KEPT),
+        None => stmt,
+    };
     stmt = match filter.locked {
         Some(true) => stmt.push(" and lock_organization_id is not null"),
         Some(false) => stmt.push(" and lock_organization_id is null"),
         None => stmt,
     };
-    stmt = match filter.assigned {
-        Some(true) => stmt.push(" and id in (select driver_id from assignment where ended_at is null)"),
-        Some(false) => stmt.push(" and id not in (select driver_id from assignment where ended_at is null)"),
-        None => stmt,
-    };
+    if let Some(assigned) = filter.assigned {
+        stmt = stmt.push(if assigned { " and d.id in (" } else { " and d.id not in (" });
+        stmt = stmt.push("select driver_id from assignment where ended_at is null and organization_id = ");
+        stmt = stmt.push_bind(Uuid::from(scope.organization_id())).push(")");
+    }
     match &filter.q {
-        Some(q) => stmt.push(" and search_key like ").push_bind(anywhere(q)).push(" escape '\\'"),
+        Some(q) => found(stmt, q),
         None => stmt,
+    }
+}
+
+/// Adds what a text is looked for in. Whoever does not see a licence does not find it either, or any part of it could
+/// be tried.
+fn found<'c>(stmt: Stmt<'c>, q: &str) -> Stmt<'c> {
+    let stmt = stmt.push(" and (d.search_key like ").push_bind(anywhere(q));
+    let stmt = stmt.push(" escape '\\' or p.search_key like ").push_bind(anywhere(q)).push(" escape '\\'");
+    let number = compact(q);
+    match number.is_empty() {
+        true => stmt.push(")"),
+        false => stmt
+            .push(" or ")
+            .push(KEPT)
+            .push(" and license_key like ")
+            .push_bind(format!("%{number}%"))
+            .push(")"),
     }
 }
 
@@ -214,131 +280,62 @@ pub async fn hold(on: On<'_>, _: &OrgScope, id: DriverId) -> Result<()> {
     super::hold::hold(on, "driver", id, |stmt| stmt).await
 }
 
-/// Who holds a driver, and whether another organization than the scope's has given it a vehicle.
-/// For locking, which is the one thing strangers may do.
-pub async fn hold_state(
-    on: On<'_>,
-    scope: &OrgScope,
-    id: DriverId,
-) -> Result<Option<(Option<OrganizationId>, bool)>> {
-    let row: Option<(Option<Uuid>, bool)> = on
-        .sql(
-            "select lock_organization_id, exists (select 1 from assignment where driver_id = $1 \
-             and ended_at is null and organization_id <> $2) as elsewhere \
-             from driver where id = $1 and deleted_at is null",
-        )
-        .bind(Uuid::from(id))
-        .bind(Uuid::from(scope.organization_id()))
-        .optional()
-        .await?;
-    Ok(row.map(|(holder, elsewhere)| (holder.map(OrganizationId), elsewhere)))
-}
-
-/// Gives a driver whom nobody holds to the organization; `false` when somebody does.
-pub async fn lock(
-    on: On<'_>,
-    scope: &OrgScope,
-    id: DriverId,
-    reason: Option<&str>,
-    now: Time,
-) -> Result<bool> {
-    let locked = on
-        .sql(
-            "update driver set lock_organization_id = $1, locked_at = $3, lock_reason = $4, updated_at = $3 \
-             where id = $2 and lock_organization_id is null and deleted_at is null",
-        )
-        .bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(id))
-        .bind(now)
-        .bind(reason.map(str::to_owned))
-        .run()
-        .await?;
-    Ok(locked > 0)
-}
-
-/// Gives a driver whom the organization holds free.
-pub async fn unlock(on: On<'_>, scope: &OrgScope, id: DriverId, now: Time) -> Result<()> {
-    on.sql(
-        "update driver set lock_organization_id = null, locked_at = null, lock_reason = null, updated_at = $3 \
-         where id = $2 and lock_organization_id = $1",
-    )
-    .bind(Uuid::from(scope.organization_id()))
-    .bind(Uuid::from(id))
-    .bind(now)
-    .run()
-    .await?;
-    Ok(())
-}
-
-/// Gives every driver whom the organization holds free.
-pub async fn unlock_all(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
-    on.sql(
-        "update driver set lock_organization_id = null, locked_at = null, lock_reason = null, updated_at = $2 \
-         where lock_organization_id = $1",
-    )
-    .bind(Uuid::from(scope.organization_id()))
-    .bind(now)
-    .run()
-    .await?;
-    Ok(())
-}
-
-/// Makes a driver whom the organization keeps; a taken licence is a conflict.
+/// Writes a new person, whose maker is the organization; a taken licence is a conflict.
 pub async fn insert(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(
-        "insert into driver (creator_organization_id, id, first_name, last_name, search_key, email, phone, \
-         employee_code, date_of_birth, license, license_country, license_key, license_expires_at, documents, \
-         status, updated_at, created_at) \
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $16)",
+        "insert into driver (id, updated_at, first_name, last_name, search_key, date_of_birth, license, \
+         license_country, license_key, license_expires_at, created_at, creator_organization_id, \
+         lock_organization_id, locked_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $2, $11, $12, $13)",
     );
-    with_members(stmt, scope, driver).run().await?;
+    with_person(stmt, driver)
+        .bind(Uuid::from(scope.organization_id()))
+        .bind(driver.lock.organization_id.map(Uuid::from))
+        .bind(driver.lock.locked_at.map(Time))
+        .run()
+        .await?;
     Ok(())
 }
 
-/// Writes a driver whom the organization keeps as it is now, but for its lock; a taken licence is
-/// a conflict.
+/// Writes a person whom the organization keeps as it is now, but for its lock; a taken licence is a conflict.
 pub async fn update(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(
-        "update driver set first_name = $3, last_name = $4, search_key = $5, email = $6, phone = $7, \
-         employee_code = $8, date_of_birth = $9, license = $10, license_country = $11, license_key = $12, \
-         license_expires_at = $13, documents = $14, status = $15, updated_at = $16 \
-         where coalesce(lock_organization_id, creator_organization_id) = $1 and id = $2",
+        "update driver set updated_at = $2, first_name = $3, last_name = $4, search_key = $5, date_of_birth = $6, \
+         license = $7, license_country = $8, license_key = $9, license_expires_at = $10 \
+         where id = $1 and coalesce(lock_organization_id, creator_organization_id) = $11",
     );
-    with_members(stmt, scope, driver).run().await?;
+    with_person(stmt, driver).bind(Uuid::from(scope.organization_id())).run().await?;
     Ok(())
 }
 
-fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, driver: &Driver) -> Stmt<'c> {
-    let said = &driver.said;
-    let license = said.license.as_ref();
-    stmt.bind(Uuid::from(scope.organization_id()))
-        .bind(Uuid::from(driver.id))
-        .bind(&said.first_name)
-        .bind(&said.last_name)
-        .bind(said.search_key())
-        .bind(said.email.clone())
-        .bind(said.phone.clone())
-        .bind(said.employee_code.clone())
-        .bind(said.date_of_birth.map(|day| day.to_string()))
+fn with_person<'c>(stmt: Stmt<'c>, driver: &Driver) -> Stmt<'c> {
+    let person = &driver.said.person;
+    let license = person.license.as_ref();
+    stmt.bind(Uuid::from(driver.id))
+        .bind(Time(driver.updated_at))
+        .bind(&person.first_name)
+        .bind(&person.last_name)
+        .bind(person.search_key())
+        .bind(person.date_of_birth.map(|day| day.to_string()))
         .bind(license.map(Json))
         .bind(license.map(|license| license.country.clone()))
         .bind(license.map(License::key))
         .bind(license.and_then(|license| license.expires_at).map(|day| day.to_string()))
-        .bind(Json(&said.documents))
-        .bind(said.status.as_str())
-        .bind(Time(driver.updated_at))
 }
 
-/// Deletes a driver whom the organization keeps, softly; nobody holds it any more.
-pub async fn delete(on: On<'_>, scope: &OrgScope, id: DriverId, now: Time) -> Result<()> {
-    on.sql(
-        "update driver set deleted_at = $3, updated_at = $3, lock_organization_id = null, locked_at = null, \
-         lock_reason = null where coalesce(lock_organization_id, creator_organization_id) = $1 and id = $2",
-    )
-    .bind(Uuid::from(scope.organization_id()))
-    .bind(Uuid::from(id))
-    .bind(now)
-    .run()
-    .await?;
+/// Deletes, softly, a person of whom no organization has a profile any more, or all such persons of whom the
+/// organization had one. Their licences may be entered anew.
+pub async fn delete_unknown(on: On<'_>, scope: &OrgScope, id: Option<DriverId>, now: Time) -> Result<()> {
+    let stmt =
+        on.sql("update driver set deleted_at = ").push_bind(now).push(", updated_at = ").push_bind(now);
+    let stmt = stmt.push(" where deleted_at is null and not exists (select 1 from driver_profile p ");
+    let stmt = stmt.push("where p.driver_id = driver.id and p.deleted_at is null) and id ");
+    let stmt = match id {
+        Some(id) => stmt.push("= ").push_bind(Uuid::from(id)),
+        None => stmt
+            .push("in (select driver_id from driver_profile where organization_id = ")
+            .push_bind(Uuid::from(scope.organization_id()))
+            .push(")"),
+    };
+    stmt.run().await?;
     Ok(())
 }

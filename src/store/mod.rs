@@ -5,12 +5,15 @@
 pub mod account;
 pub mod activation;
 pub mod assignment;
+pub mod assignment_history;
 pub mod audit;
 pub mod cache;
 pub mod calibration;
 mod checkpoint;
 mod connections;
 pub mod driver;
+pub mod driver_lock;
+pub mod driver_profile;
 mod drove;
 pub mod event_row;
 mod fence_row;

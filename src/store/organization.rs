@@ -105,7 +105,8 @@ macro_rules! columns {
 macro_rules! usage {
     () => {
         "(select count(*) from vehicle v where v.organization_id = organization.id and v.deleted_at is null) as vehicles, \
-         (select count(*) from driver d where d.deleted_at is null \
+         (select count(*) from driver d join driver_profile p on p.driver_id = d.id \
+         where p.organization_id = organization.id and p.deleted_at is null \
          and coalesce(d.lock_organization_id, d.creator_organization_id) = organization.id) as drivers, \
          (select count(*) from account a where a.organization_id = organization.id and a.status <> 'disabled') as users, \
          (select count(*) from geofence g where g.organization_id = organization.id and g.deleted_at is null) as geofences"

@@ -85,7 +85,7 @@ fn a_vehicle_is_given_taken_and_remembered() {
         assert_eq!(states("state=past").await, ["unassigned"]);
         app.get(&format!("{path}/vehicles?state=future"), &org.viewer).await.problem(400, "invalidParameter");
         app.get(&format!("{path}/vehicles?sort=name"), &org.viewer).await.problem(400, "unknownSortKey");
-        app.get(&format!("{path}/vehicles?from=x"), &org.viewer).await.problem(400, "unknownParameter");
+        app.get(&format!("{path}/vehicles?from=x"), &org.viewer).await.problem(400, "invalidParameter");
         let past = app.get(&format!("{path}/vehicles?state=past"), &org.viewer).await.ok(200);
         assert_eq!(
             (&past["data"][0]["id"], &past["data"][0]["vehicle"]["name"]),
@@ -208,6 +208,17 @@ fn deleting_driver_or_vehicle_ends_assignments() {
         assert_eq!((&past["endReason"], &past["vehicle"]["name"]), (&json!("vehicleDeleted"), &json!("bus")));
         app.delete(&two, &org.org_admin).await.ok(204);
         app.get(&format!("{two}/vehicles"), &org.viewer).await.problem(404, "notFound");
+        let kept = app.get(&format!("{two}/vehicles?includeDeleted=true"), &org.viewer).await.ok(200);
+        assert_eq!(
+            (&kept["data"][0]["endReason"], &kept["data"][0]["vehicle"]["name"]),
+            (&json!("driverDeleted"), &json!("van"))
+        );
+        let drove = app.get(&format!("/v1/vehicles/{van}/drivers"), &org.viewer).await.ok(200);
+        assert_eq!(drove["data"][0]["driver"]["lastName"], "Two", "the vehicle remembers");
+        app.get(&format!("/v1/vehicles/{bus}/drivers"), &org.viewer).await.problem(404, "notFound");
+        let drove =
+            app.get(&format!("/v1/vehicles/{bus}/drivers?includeDeleted=true"), &org.viewer).await.ok(200);
+        assert_eq!(drove["data"][0]["driver"]["lastName"], "One");
         let free = app.get("/v1/vehicles/unassigned-active", &org.viewer).await.ok(200);
         assert_eq!((&free["data"][0]["id"], &free["pagination"]["totalItems"]), (&json!(van), &json!(1)));
         let wish = json!({ "vehicleId": van });

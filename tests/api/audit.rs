@@ -77,7 +77,7 @@ fn what_is_done_to_drivers_and_people_is_remembered() {
         let org = app.org("careful").await;
         let token = &org.org_admin;
         let bus = app.post("/v1/vehicles", token, json!({ "name": "Bus" })).await.ok(201);
-        let person = json!({ "firstName": "Ana", "lastName": "Ruiz" });
+        let person = json!({ "firstName": "Ana", "lastName": "Ruiz", "lock": false });
         let id = text(&app.post("/v1/drivers", token, person).await.ok(201)["id"]);
         let path = format!("/v1/drivers/{id}");
         app.put(&path, token, json!({ "firstName": "Eva" })).await.ok(200);

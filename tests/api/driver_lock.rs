@@ -3,7 +3,7 @@
 use futures_util::future::join;
 use serde_json::{Value, json};
 
-use crate::drivers::{driver, made};
+use crate::drivers::{driver, made, offered};
 use crate::harness::{App, Said, on_each_engine, text};
 
 /// How often two come at once.
@@ -27,7 +27,7 @@ async fn vehicle(app: &App, token: &str, name: &str) -> Value {
 fn of_two_organizations_that_lock_at_once_one_gets_the_driver() {
     on_each_engine(async |app| {
         let (maker, one, two) = (app.org("maker").await, app.org("one").await, app.org("two").await);
-        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let path = made(&app, &maker.org_admin, offered("Ruiz", Some("L1"))).await;
         let (lock, unlock) = (format!("{path}/lock"), format!("{path}/unlock"));
         let tokens = [&one.org_admin, &two.org_admin];
         let mut wins = [0, 0];
@@ -38,7 +38,8 @@ fn of_two_organizations_that_lock_at_once_one_gets_the_driver() {
             let place = (winner(&said, &["driverLocked"]) + round) % 2;
             wins[place] += 1;
             app.post(&lock, tokens[place], json!({ "reason": "again" })).await.ok(200);
-            app.get(&path, tokens[1 - place]).await.problem(404, "notFound");
+            let lost = app.get(&path, tokens[1 - place]).await;
+            assert!(lost.status == 404 || lost.ok(200)["kept"] == false, "{}", lost.body);
             app.post(&unlock, tokens[place], json!({})).await.ok(200);
         }
         assert_eq!(wins[0] + wins[1], ROUNDS);
@@ -50,7 +51,7 @@ fn of_two_organizations_that_lock_at_once_one_gets_the_driver() {
 fn a_lock_and_an_assignment_at_once_leave_one_of_them() {
     on_each_engine(async |app| {
         let (maker, other) = (app.org("maker").await, app.org("other").await);
-        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let path = made(&app, &maker.org_admin, offered("Ruiz", Some("L1"))).await;
         let wish = vehicle(&app, &maker.org_admin, "bus").await;
         let (lock, unlock, assign) =
             (format!("{path}/lock"), format!("{path}/unlock"), format!("{path}/assign-vehicle"));
@@ -78,7 +79,7 @@ fn one_licence_entered_twice_at_once_makes_one_driver() {
         let (one, two) = (app.org("one").await, app.org("two").await);
         for round in 0..ROUNDS / 4 {
             let number = format!("L{round}");
-            let body = || driver("Ruiz", Some(&number));
+            let body = || offered("Ruiz", Some(&number));
             let (a, b) = join(
                 app.post("/v1/drivers", &one.org_admin, body()),
                 app.post("/v1/drivers", &two.org_admin, body()),
@@ -96,7 +97,7 @@ fn one_licence_entered_twice_at_once_makes_one_driver() {
 fn a_lock_is_idempotent_and_unlocking_ends_what_the_driver_drives() {
     on_each_engine(async |app| {
         let (maker, other) = (app.org("maker").await, app.org("other").await);
-        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let path = made(&app, &maker.org_admin, offered("Ruiz", Some("L1"))).await;
         let (lock, unlock) = (format!("{path}/lock"), format!("{path}/unlock"));
         let free = app.post(&unlock, &maker.org_admin, json!({})).await.ok(200);
         assert_eq!(free["lock"], json!({ "locked": false }), "free already is as good");
@@ -120,7 +121,7 @@ fn a_lock_is_idempotent_and_unlocking_ends_what_the_driver_drives() {
             (&json!("driverUnlocked"), 1)
         );
         let seen = app.get(&format!("{path}/vehicles"), &maker.viewer).await.ok(200);
-        assert_eq!(seen["data"], json!([]), "whom the holder let drive what is the holder's to know");
+        assert_eq!(seen["data"], json!([]), "what the driver drove for the holder is the holder's to know");
         for body in [json!({ "reason": "" }), json!({ "reason": 7 }), json!({ "resaon": "x" }), json!([])] {
             app.post(&lock, &other.org_admin, body).await.problem(422, "validationFailed");
         }
@@ -133,7 +134,7 @@ fn a_lock_is_idempotent_and_unlocking_ends_what_the_driver_drives() {
 fn the_creator_keeps_its_own_history_of_a_driver_whom_another_holds() {
     on_each_engine(async |app| {
         let (maker, other) = (app.org("maker").await, app.org("other").await);
-        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let path = made(&app, &maker.org_admin, offered("Ruiz", Some("L1"))).await;
         let wish = vehicle(&app, &maker.org_admin, "bus").await;
         app.post(&format!("{path}/assign-vehicle"), &maker.dispatcher, wish.clone()).await.ok(200);
         app.post(&format!("{path}/lock"), &other.org_admin, json!({}))
@@ -144,7 +145,11 @@ fn the_creator_keeps_its_own_history_of_a_driver_whom_another_holds() {
         let own = app.get(&format!("{path}/vehicles"), &maker.viewer).await.ok(200);
         assert_eq!(own["data"][0]["vehicle"]["name"], "bus");
         let foreign = app.get(&format!("{path}/vehicles"), &other.viewer).await.ok(200);
-        assert_eq!(foreign["data"], json!([]), "whom the creator let drive what is the creator's to know");
+        assert_eq!(
+            foreign["data"],
+            json!([]),
+            "what the driver drove for the creator is the creator's to know"
+        );
         app
     });
 }
@@ -153,13 +158,19 @@ fn the_creator_keeps_its_own_history_of_a_driver_whom_another_holds() {
 fn an_organization_that_is_deleted_lets_its_drivers_go() {
     on_each_engine(async |app| {
         let (maker, other, third) = (app.org("maker").await, app.org("other").await, app.org("third").await);
-        let path = made(&app, &maker.org_admin, driver("Ruiz", Some("L1"))).await;
+        let path = made(&app, &maker.org_admin, offered("Ruiz", Some("L1"))).await;
         app.post(&format!("{path}/lock"), &other.org_admin, json!({})).await.ok(200);
         let wish = vehicle(&app, &other.org_admin, "bus").await;
         app.post(&format!("{path}/assign-vehicle"), &other.dispatcher, wish).await.ok(200);
+        made(&app, &other.org_admin, driver("Known to nobody else", Some("L2"))).await;
         app.delete(&format!("/v1/organizations/organization/{}", other.id), &app.root).await.ok(204);
-        assert_eq!(app.get(&path, &maker.viewer).await.ok(200)["lock"], json!({ "locked": false }));
+        let free = app.get(&path, &maker.viewer).await.ok(200);
+        assert_eq!((&free["lock"], &free["kept"]), (&json!({ "locked": false }), &json!(true)));
+        let id = path.rsplit('/').next().unwrap();
+        let told = app.get(&format!("/v1/audit?resourceId={id}&limit=1"), &maker.org_admin).await.ok(200);
+        assert_eq!(told["data"][0]["action"], "delete", "its profile, and its lock with it");
         app.post(&format!("{path}/lock"), &third.org_admin, json!({})).await.ok(200);
+        made(&app, &third.org_admin, driver("Entered anew", Some("L2"))).await;
         app
     });
 }

@@ -1,4 +1,4 @@
-//! Drivers: what their keeper does with them, and what others see of them.
+//! Drivers: what their keeper does with them.
 
 use serde_json::{Value, json};
 
@@ -8,6 +8,13 @@ use crate::harness::{App, on_each_engine, text, with_app};
 pub(crate) fn driver(last_name: &str, license: Option<&str>) -> Value {
     let license = license.map(|number| json!({ "number": number, "country": "DE" }));
     json!({ "firstName": "Ana", "lastName": last_name, "license": license })
+}
+
+/// The body of a new driver whom any organization may lock.
+pub(crate) fn offered(last_name: &str, license: Option<&str>) -> Value {
+    let mut body = driver(last_name, license);
+    body["lock"] = json!(false);
+    body
 }
 
 /// A new driver's path.
@@ -25,7 +32,7 @@ fn a_driver_is_made_read_changed_and_deleted() {
     on_each_engine(async |app| {
         let org = app.org("fleet").await;
         let body = json!({ "firstName": " Ana ", "lastName": "Ruiz", "email": "ana@example.org", "phone": "+49 1",
-            "employeeCode": "E7", "dateOfBirth": "1990-01-31",
+            "employeeCode": "E7", "notes": "nights only", "dateOfBirth": "1990-01-31",
             "license": { "number": "b-07 x", "country": "DE", "categories": ["B", "CE"], "expiresAt": "2026-05-20" },
             "documents": [{ "type": "hazmat", "expiresAt": "2027-01-01" }, { "type": "other", "note": "n" }] });
         let said = app.post("/v1/drivers", &org.org_admin, body).await;
@@ -33,7 +40,11 @@ fn a_driver_is_made_read_changed_and_deleted() {
         let path = text(&json!(said.header("location")));
         assert_eq!((&made["firstName"], &made["status"]), (&json!("Ana"), &json!("active")));
         assert_eq!((&made["licenseStatus"], &made["masked"]), (&json!("expiring"), &json!(false)));
-        assert_eq!((&made["lock"], &made["currentVehicles"]), (&json!({ "locked": false }), &json!([])));
+        let lock = json!({ "locked": true, "organizationId": org.id, "lockedAt": made["createdAt"] });
+        assert_eq!(
+            (&made["lock"], &made["kept"], &made["currentVehicles"]),
+            (&lock, &json!(true), &json!([]))
+        );
         let read = app.get(&path, &org.viewer).await;
         assert_eq!((read.ok(200), read.header("etag")), (made.clone(), said.header("etag")));
         let kept = text(&made["documents"][1]["id"]);
@@ -51,6 +62,15 @@ fn a_driver_is_made_read_changed_and_deleted() {
         app.delete(&path, &org.org_admin).await.ok(204);
         app.delete(&path, &org.org_admin).await.problem(404, "notFound");
         app.get(&path, &org.org_admin).await.problem(404, "notFound");
+        let gone = app.get(&format!("{path}?includeDeleted=true"), &org.viewer).await.ok(200);
+        assert_eq!((&gone["lastName"], &gone["notes"]), (&json!("Ruiz"), &json!("nights only")));
+        assert_eq!((&gone["kept"], gone["deletedAt"].is_string()), (&json!(false), true));
+        assert_eq!((&gone["lock"], gone.get("dateOfBirth")), (&json!({ "locked": false }), None));
+        let count = async |query: &str| {
+            let list = app.get(&format!("/v1/drivers{query}"), &org.viewer).await.ok(200);
+            list["pagination"]["totalItems"].clone()
+        };
+        assert_eq!((count("").await, count("?includeDeleted=true").await), (json!(0), json!(1)));
         app
     });
 }
@@ -59,7 +79,7 @@ fn a_driver_is_made_read_changed_and_deleted() {
 fn everything_wrong_is_told_at_once() {
     with_app(async |app| {
         let org = app.org("fleet").await;
-        let body = json!({ "lastName": "", "dateOfBirth": "2026-05-02", "licence": {}, "status": "gone",
+        let body = json!({ "lastName": "", "dateOfBirth": "2026-05-02", "licence": {}, "status": "gone", "lock": "yes",
             "license": { "number": "--", "country": "de", "categories": "B" },
             "documents": [{ "id": "0190a000-0000-7000-8000-000000000000", "type": "other" }] });
         let said = app.post("/v1/drivers", &org.org_admin, body).await;
@@ -77,12 +97,13 @@ fn everything_wrong_is_told_at_once() {
                 "/license/categories",
                 "/license/country",
                 "/license/number",
+                "/lock",
                 "/status",
             ]
         );
         let path = made(&app, &org.org_admin, driver("Ruiz", None)).await;
         let said =
-            app.put(&path, &org.org_admin, json!({ "lock": { "locked": true }, "lastName": null })).await;
+            app.put(&path, &org.org_admin, json!({ "lock": { "locked": false }, "lastName": null })).await;
         said.problem(422, "validationFailed");
         assert_eq!(said.pointers(), ["/lock", "/lastName"]);
         for body in [json!([1]), json!("x"), json!({ "documents": 7 }), json!({ "documents": [7] })] {
@@ -114,7 +135,7 @@ fn the_list_has_pages_filters_and_an_order() {
             ("Davis", Some("A 4"), None),
             ("Évora", None, None),
         ] {
-            let mut body = driver(name, license);
+            let mut body = offered(name, license);
             if let Some(day) = expires {
                 body["license"]["expiresAt"] = json!(day);
             }
@@ -136,6 +157,8 @@ fn the_list_has_pages_filters_and_an_order() {
         assert_eq!(names("q=a2").await, "Baker");
         assert_eq!(names("status=suspended").await, "");
         assert_eq!(names("locked=true").await, "");
+        assert_eq!(names("kept=false").await, "");
+        assert_eq!(names("kept=true&limit=1").await, "Évora");
         assert_eq!(names("assigned=true").await, "");
         assert_eq!(names("assigned=false&locked=false&sort=firstName,lastName&limit=1").await, "Adams");
         // In Kiritimati it is the 2nd of May already.
@@ -186,10 +209,10 @@ fn operators_name_the_organization() {
         app.get(&format!("/v1/drivers/search?licenseNumber=L1&{here}"), &app.root).await.ok(200);
         app.post(&format!("{path}/lock"), &app.root, json!({})).await.problem(422, "organizationRequired");
         let named = json!({ "organizationId": org.id });
-        let locked = app.post(&format!("{path}/lock"), &app.root, named.clone()).await.ok(200);
-        assert_eq!(locked["lock"]["organizationId"], json!(org.id));
-        let freed = app.post(&format!("{path}/unlock"), &app.root, named).await.ok(200);
+        let freed = app.post(&format!("{path}/unlock"), &app.root, named.clone()).await.ok(200);
         assert_eq!(freed["lock"], json!({ "locked": false }));
+        let locked = app.post(&format!("{path}/lock"), &app.root, named).await.ok(200);
+        assert_eq!(locked["lock"]["organizationId"], json!(org.id));
         app
     });
 }
@@ -224,7 +247,7 @@ fn a_plan_limits_the_drivers_an_organization_keeps() {
         let first = made(&app, &org.org_admin, driver("One", None)).await;
         app.post("/v1/drivers", &org.org_admin, driver("Two", None)).await.problem(403, "planLimitReached");
         app.post(&format!("{first}/lock"), &org.org_admin, nothing()).await.ok(200);
-        let foreign = made(&app, &other.org_admin, driver("Else", Some("E1"))).await;
+        let foreign = made(&app, &other.org_admin, offered("Else", Some("E1"))).await;
         app.post(&format!("{foreign}/lock"), &org.org_admin, nothing())
             .await
             .problem(403, "planLimitReached");

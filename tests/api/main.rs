@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
+mod assignment_history;
 mod assignments;
 mod audit;
 mod auth;

@@ -226,6 +226,7 @@ fn filled(path: &str, world: &World) -> String {
         "{vehicleId}" => world.owned["vehicles"].clone(),
         "{geofenceId}" => world.owned["geofences"].clone(),
         "{driverId}" => world.owned["drivers"].clone(),
+        "{assignmentId}" => world.owned["assignments"].clone(),
         fixed => fixed.to_owned(),
     };
     path.split('/').map(part).collect::<Vec<_>>().join("/")
@@ -241,12 +242,18 @@ pub(crate) async fn world(app: &App, name: &str) -> World {
     let person = json!({ "email": format!("guest-{name}@example.org"), "firstName": "A", "lastName": "B",
         "role": "viewer" });
     let event = event(app, &org.id, &vehicle, &geofence).await;
+    let driver = made("/v1/drivers", json!({ "firstName": "Ana", "lastName": "Ruiz", "lock": false })).await;
+    let wish = json!({ "vehicleId": vehicle });
+    let assign = format!("/v1/drivers/{driver}/assign-vehicle");
+    let assignment = text(&app.post(&assign, &org.org_admin, wish).await.ok(200)["id"]);
+    app.delete(&format!("/v1/drivers/{driver}/vehicles/{vehicle}"), &org.org_admin).await.ok(204);
     let owned = BTreeMap::from([
         ("organizations", org.id.clone()),
         ("trackers", made("/v1/trackers", json!({ "uniqueId": format!("imei-{name}") })).await),
         ("system-users", system_user(app, &org.id, "[]").await.0),
         ("users", made("/v1/users", person).await),
-        ("drivers", made("/v1/drivers", json!({ "firstName": "Ana", "lastName": "Ruiz" })).await),
+        ("drivers", driver),
+        ("assignments", assignment),
         ("fuel", entry(app, &org.id, &vehicle).await),
         ("visits", visit(app, &org.id, &vehicle, &geofence, &event).await),
         ("geofence-events", event),

@@ -36,6 +36,7 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
   await page.getByRole("button", { name: "Save" }).click();
   const astrid = detail(page, "Astrid Lind");
   await astrid.getByText("SE AB 12-34").waitFor();
+  await astrid.getByText("Locked by your organization").waitFor();
 
   await astrid.getByRole("button", { name: "Assign vehicle" }).click();
   const dialog = page.getByRole("dialog");
@@ -47,23 +48,22 @@ test("a driver is entered, assigned, taken over by force, unassigned, locked wit
   await astrid.getByText("Drives no vehicle now.").waitFor();
   await astrid.getByRole("region", { name: "Before" }).getByText("Bus 7").waitFor();
 
+  await astrid.getByRole("button", { name: "Unlock" }).click();
+  await dialog.getByRole("button", { name: "Unlock" }).click();
+  await astrid.getByText("Not locked").waitFor();
   await astrid.getByRole("button", { name: "Lock" }).click();
   await dialog.getByLabel("Reason").fill("Summer timetable");
   await dialog.getByRole("button", { name: "Lock" }).click();
   await astrid.getByText("Locked by your organization").waitFor();
   await astrid.getByText("Summer timetable").waitFor();
-  const { data } = await fleet.admin.get("/v1/drivers?locked=true");
+  const { data } = await fleet.admin.get("/v1/drivers?q=lind");
   assert.deepEqual(data.map(({ lastName, license, lock }) => [lastName, license.categories, lock.reason]), [["Lind", ["B", "D"], "Summer timetable"]]);
-
-  await astrid.getByRole("button", { name: "Unlock" }).click();
-  await dialog.getByRole("button", { name: "Unlock" }).click();
-  await astrid.getByText("Not locked").waitFor();
   assert.deepEqual(page.faults, []);
 });
 
-test("a driver of nobody is found by licence, masked, and is taken over", async () => {
+test("a driver of nobody is found by licence, masked, is taken over with an empty profile, and given back", async () => {
   const elsewhere = await Fleet.make(stage.server);
-  await elsewhere.admin.post("/v1/drivers", { firstName: "Frida", lastName: "Free", license: { number: "FREE 1", country: "SE" } });
+  await elsewhere.admin.post("/v1/drivers", { firstName: "Frida", lastName: "Free", phone: "+46 999", lock: false, license: { number: "FREE 1", country: "SE" } });
   const { page } = await signedIn("#/drivers");
   await page.getByRole("button", { name: "Find by licence" }).click();
   const dialog = page.getByRole("dialog");
@@ -74,7 +74,19 @@ test("a driver of nobody is found by licence, masked, and is taken over", async 
   await dialog.getByRole("button", { name: "Find" }).click();
   await dialog.getByText("F*** F***").waitFor();
   await dialog.getByRole("button", { name: "Lock and take over" }).click();
-  await detail(page, "Frida Free").getByText("Locked by your organization").waitFor();
+  const frida = detail(page, "Frida Free");
+  await frida.getByText("Locked by your organization").waitFor();
+  await frida.getByText("SE FREE 1").waitFor();
+  assert.equal(await frida.getByText("+46 999").count(), 0);
+  await frida.getByRole("button", { name: "Unlock" }).click();
+  await dialog.getByRole("button", { name: "Unlock" }).click();
+  await frida.getByText("Shown while your organization holds the driver").waitFor();
+  assert.equal(await frida.getByRole("button", { name: "Assign vehicle" }).count(), 0);
+  await frida.getByRole("button", { name: "Edit" }).click();
+  assert.equal(await page.getByLabel("First name").count(), 0);
+  await page.getByLabel("Notes").fill("Drove for us in May");
+  await page.getByRole("button", { name: "Save" }).click();
+  await frida.getByText("Drove for us in May").waitFor();
   assert.deepEqual(page.faults, []);
 });
 

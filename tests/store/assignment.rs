@@ -39,8 +39,8 @@ async fn people(store: &TestStore) {
         let insert = "insert into vehicle (id, organization_id, name, category, status, fuel, tracking, created_at, \
              updated_at) values ($1, $2, 'v', 'bus', 'active', '{}', '{}', $3, $3)";
         on().sql(insert).bind(vehicle(n)).bind(ORGANIZATION).bind(at(0)).run().await.expect("a vehicle");
-        let insert = "insert into driver (id, creator_organization_id, first_name, last_name, search_key, documents, \
-             status, created_at, updated_at) values ($1, $2, 'a', 'b', 'a b', '[]', 'active', $3, $3)";
+        let insert = "insert into driver (id, creator_organization_id, first_name, last_name, search_key, \
+             created_at, updated_at) values ($1, $2, 'a', 'b', 'a b', $3, $3)";
         on().sql(insert).bind(driver(n)).bind(ORGANIZATION).bind(at(0)).run().await.expect("a driver");
     }
 }

@@ -21,8 +21,8 @@ const SECOND: DriverId = DriverId(Uuid::from_u128(202));
 /// Two drivers.
 pub(crate) async fn hire(store: &TestStore) {
     for driver in [FIRST, SECOND] {
-        let insert = "insert into driver (id, creator_organization_id, first_name, last_name, search_key, documents, \
-             status, created_at, updated_at) values ($1, $2, 'a', 'b', 'a b', '[]', 'active', $3, $3)";
+        let insert = "insert into driver (id, creator_organization_id, first_name, last_name, search_key, \
+             created_at, updated_at) values ($1, $2, 'a', 'b', 'a b', $3, $3)";
         let insert = store.db.write().sql(insert).bind(driver.0).bind(ORGANIZATION.0).bind(Time(at(0)));
         insert.run().await.expect("a driver");
     }

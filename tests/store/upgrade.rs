@@ -12,7 +12,11 @@ use waypost_test_support::{Engine, TestStore, for_each_engine};
 
 use crate::fleet::{at, mark};
 
-for_each_engine!(late_data_begins_with_what_was_tracked_before, rules_of_before_hold_while_standing,);
+for_each_engine!(
+    late_data_begins_with_what_was_tracked_before,
+    rules_of_before_hold_while_standing,
+    what_the_creator_wrote_of_a_driver_becomes_the_creators_profile,
+);
 
 /// Brings an empty store up to a migration.
 async fn migrate_to(db: &Db, last: i64) {
@@ -23,6 +27,14 @@ async fn migrate_to(db: &Db, last: i64) {
         Pools::Postgres { pool, .. } => migrator.run_to(last, pool).await.expect("migrated"),
         Pools::Sqlite { writer, .. } => migrator.run_to(last, writer).await.expect("migrated"),
     }
+}
+
+async fn insert_organization(db: &Db, number: u128, status: &'static str) {
+    let sql = "insert into organization (id, name, search_key, slug, contact_email, status, settings, \
+        subscription, created_at, updated_at) values ($1, 'O', 'o', $2, 'o@example.org', $3, $4, $4, $5, $5)";
+    let empty = sqlx::types::Json(serde_json::json!({}));
+    let stmt = db.write().sql(sql).bind(Uuid::from_u128(number)).bind(format!("o{number}")).bind(status);
+    stmt.bind(empty).bind(Time(at(0))).run().await.expect("organization");
 }
 
 async fn insert_vehicle(db: &Db, number: u128, status: &'static str, deleted_at: Option<i64>) {
@@ -48,11 +60,8 @@ async fn insert_event(db: &Db, number: i64, occurred: i64, fix: i64) {
 async fn late_data_begins_with_what_was_tracked_before(store: TestStore) {
     let db = open(&store.empty().await).await.expect("opened");
     migrate_to(&db, 8).await;
-    let sql = "insert into organization (id, name, search_key, slug, contact_email, status, settings, \
-        subscription, created_at, updated_at) values ($1, 'O', 'o', 'o', 'o@example.org', 'active', $2, $2, $3, $3)";
+    insert_organization(&db, 1, "active").await;
     let empty = sqlx::types::Json(serde_json::json!({}));
-    let organization = db.write().sql(sql).bind(Uuid::from_u128(1)).bind(empty.clone()).bind(Time(at(0)));
-    organization.run().await.expect("organization");
     insert_vehicle(&db, 10, "active", None).await;
     insert_vehicle(&db, 11, "inactive", Some(70)).await;
     insert_vehicle(&db, 12, "decommissioned", None).await;
@@ -124,4 +133,95 @@ async fn rules_of_before_hold_while_standing(store: TestStore) {
     assert_eq!(settings[0].0["geofenceDefaults"]["holdWhileStanding"], serde_json::json!(true));
     assert_eq!(settings[0].0["units"], serde_json::json!("metric"));
     assert_eq!(settings[1].0.0, serde_json::json!({}));
+    db.close().await;
+}
+
+/// A driver of before profiles: who made it, who holds it, and whether it was deleted.
+async fn insert_driver(db: &Db, number: u128, creator: u128, holder: Option<u128>, deleted_at: Option<i64>) {
+    let sql = "insert into driver (id, creator_organization_id, lock_organization_id, locked_at, first_name, last_name, \
+        search_key, email, phone, employee_code, license, license_country, license_key, documents, status, created_at, \
+        updated_at, deleted_at) values ($1, $2, $3, $4, 'Ana  Maria', 'Ruiz', 'ana maria ruiz a@b.de +49 1 e7 l 1 l1', \
+        'a@b.de', '+49 1', 'E7', $5, 'DE', $6, $7, 'suspended', $8, $9, $10)";
+    let (uuid, json) = (Uuid::from_u128, |value| sqlx::types::Json(value));
+    let stmt = db.write().sql(sql).bind(uuid(number)).bind(uuid(creator)).bind(holder.map(uuid));
+    let stmt = stmt.bind(holder.map(|_| Time(at(5)))).bind(json(serde_json::json!({ "number": "L 1" })));
+    let stmt = stmt.bind(format!("L{number}")).bind(json(serde_json::json!([{ "note": "insulin" }])));
+    let stmt = stmt.bind(Time(at(1))).bind(Time(at(9))).bind(deleted_at.map(|second| Time(at(second))));
+    stmt.run().await.expect("driver");
+}
+
+async fn what_the_creator_wrote_of_a_driver_becomes_the_creators_profile(store: TestStore) {
+    let db = open(&store.empty().await).await.expect("opened");
+    migrate_to(&db, 15).await;
+    for (number, status) in [(1, "active"), (2, "active"), (3, "deleted")] {
+        insert_organization(&db, number, status).await;
+    }
+    insert_driver(&db, 20, 1, None, None).await;
+    insert_driver(&db, 21, 1, Some(2), None).await;
+    insert_driver(&db, 22, 1, None, Some(7)).await;
+    insert_driver(&db, 23, 3, None, None).await;
+    insert_driver(&db, 24, 3, Some(2), None).await;
+    insert_vehicle(&db, 10, "active", None).await;
+    let assigned = "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, assigned_by, \
+        created_at, updated_at) values ($1, $2, $3, $1, $4, $2, $4, $4)";
+    let assigned = db.write().sql(assigned).bind(Uuid::from_u128(10)).bind(Uuid::from_u128(1));
+    assigned.bind(Uuid::from_u128(20)).bind(Time(at(2))).run().await.expect("assigned");
+    migrate(&db).await.expect("migrated");
+
+    let persons =
+        "select id, lock_organization_id, search_key, license_key, deleted_at from driver order by id";
+    type Person = (Uuid, Option<Uuid>, String, String, Option<Time>);
+    let persons: Vec<Person> = db.read().sql(persons).all().await.expect("read");
+    let person = |number, holder: Option<u128>, deleted: Option<i64>| -> Person {
+        let (id, names) = (Uuid::from_u128(number), "ana maria ruiz".to_owned());
+        (id, holder.map(Uuid::from_u128), names, format!("L{number}"), deleted.map(|second| Time(at(second))))
+    };
+    assert_eq!(
+        persons,
+        [
+            person(20, None, None),
+            person(21, Some(2), None),
+            person(22, None, Some(7)),
+            person(23, None, Some(9)), // nobody has it on record any more
+            person(24, Some(2), None),
+        ]
+    );
+    let profiles = "select driver_id, organization_id, email, status, search_key, created_at, deleted_at \
+        from driver_profile order by driver_id, organization_id";
+    type Profile = (Uuid, Uuid, Option<String>, String, String, Time, Option<Time>);
+    let profiles: Vec<Profile> = db.read().sql(profiles).all().await.expect("read");
+    let creators = |number, creator, deleted: Option<i64>| -> Profile {
+        let (ids, email) = ((Uuid::from_u128(number), Uuid::from_u128(creator)), Some("a@b.de".to_owned()));
+        let (status, key) = ("suspended".to_owned(), "a@b.de +49 1 e7 l 1 l1".to_owned());
+        (ids.0, ids.1, email, status, key, Time(at(1)), deleted.map(|second| Time(at(second))))
+    };
+    let holders = |number| -> Profile {
+        let ids = (Uuid::from_u128(number), Uuid::from_u128(2));
+        (ids.0, ids.1, None, "active".to_owned(), String::new(), Time(at(5)), None)
+    };
+    assert_eq!(
+        profiles,
+        [
+            creators(20, 1, None),
+            creators(21, 1, None),
+            holders(21),
+            creators(22, 1, Some(7)),
+            creators(23, 3, Some(0)),
+            holders(24),
+            creators(24, 3, Some(0)),
+        ]
+    );
+    let documents = "select documents from driver_profile where organization_id = $1 and driver_id = $2";
+    let documents = async |organization| {
+        let stmt = db.read().sql(documents).bind(Uuid::from_u128(organization)).bind(Uuid::from_u128(21));
+        stmt.scalar::<sqlx::types::Json<serde_json::Value>>().await.expect("read").0
+    };
+    assert_eq!(documents(1).await, serde_json::json!([{ "note": "insulin" }]));
+    assert_eq!(documents(2).await, serde_json::json!([]));
+    // Assignments hold on to their drivers as before.
+    let removed = db.write().sql("delete from driver_profile").run().await.expect("deleted");
+    assert_eq!(removed, 7);
+    let refused = db.write().sql("delete from driver where id = $1").bind(Uuid::from_u128(20)).run().await;
+    assert!(refused.is_err(), "a driver with assignments was deleted");
+    db.close().await;
 }

@@ -77,7 +77,7 @@ fn add_what_types_do_not_say(document: &mut Value) {
     schemas["Subscription"]["properties"]["usage"] =
         json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
     // Which of the two a driver is shown as.
-    for (name, masked) in [("KeptDriver", false), ("DriverStub", true)] {
+    for (name, masked) in [("OwnDriver", false), ("DriverStub", true)] {
         schemas[name]["properties"]["masked"]["const"] = json!(masked);
     }
     // `geometry=none` leaves the shape out of a list.

@@ -40,10 +40,10 @@ export async function sample(server, name = "Söder Bussar") {
     buses.push(await fleet.vehicle(`Bus ${[2, 3, 53, 401][index]}`, { category: "bus", plate: { number: plate, country: "SE" }, make: "Volvo", model: "7900", year: 2022, fuel: { kind: "diesel", tankCapacityLiters: 220 } }));
   }
   const driver = await admin.post("/v1/drivers", {
-    firstName: "Astrid", lastName: "Lind", employeeCode: "A-17", phone: "+46 8 123 45", email: "astrid@example.org",
+    firstName: "Astrid", lastName: "Lind", lock: false, employeeCode: "A-17", phone: "+46 8 123 45", email: "astrid@example.org",
     license: { number: "SE-4711-08", country: "SE", categories: ["B", "D"], issuedAt: "2015-05-02", expiresAt: day(900) },
   });
-  await admin.post("/v1/drivers", { firstName: "Nils", lastName: "Åkerman", license: { number: "SE-1203-11", country: "SE", categories: ["D"], expiresAt: day(12) } });
+  await admin.post("/v1/drivers", { firstName: "Nils", lastName: "Åkerman", lock: false, license: { number: "SE-1203-11", country: "SE", categories: ["D"], expiresAt: day(12) } });
   await admin.post("/v1/drivers", { firstName: "Vera", lastName: "Ek", status: "suspended" });
   await admin.post(`/v1/drivers/${driver.id}/lock`, { reason: "Summer timetable" });
   await admin.post(`/v1/drivers/${driver.id}/assign-vehicle`, { vehicleId: buses[0].id });

@@ -1,12 +1,12 @@
 // Names for parts of the schema that it has no name for.
 
-import type { Event, FuelRecord, PageOfGeofenceOut, PageOfKeptDriver } from "./schema";
+import type { Event, FuelRecord, PageOfGeofenceOut, PageOfOwnDriver } from "./schema";
 
 /** A fence as lists have it; its shape is left out where `geometry=none` was asked for. */
 export type Fence = PageOfGeofenceOut["data"][number];
 
-/** A driver whom the organization keeps. */
-export type Driver = PageOfKeptDriver["data"][number];
+/** A driver of whom the organization has a profile. */
+export type Driver = PageOfOwnDriver["data"][number];
 
 /** What the feed calls an event: of a fence, or of a tank. */
 export type Happened = Event | FuelRecord;

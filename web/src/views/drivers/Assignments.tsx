@@ -37,7 +37,7 @@ export function Assignments({ driver, reload }: Props) {
       <section class="part" aria-label={words.vehicles}>
         <header>
           <h3>{words.vehicles}</h3><span class="grow" />
-          {may("assignDrivers") && <button type="button" onClick={() => { isAssigning.value = true; }}>{words.assign}</button>}
+          {may("assignDrivers") && driver.kept && <button type="button" onClick={() => { isAssigning.value = true; }}>{words.assign}</button>}
         </header>
         {now.length === 0 && <p class="quiet">{words.noVehicle}</p>}
         <ul class="lines">

@@ -38,10 +38,8 @@ export function DriverDetail({ driver, reload, onGone }: Props) {
     return <DriverForm driver={driver} onSaved={saved} onCancel={close} />;
   }
   const unlock = async () => {
-    const left = await api.post("/v1/drivers/{id}/unlock", { path, body: scope.peek() });
-    // whoever did not enter the driver sees a stub from now on
-    if (left.masked) await onGone();
-    else await reload();
+    await api.post("/v1/drivers/{id}/unlock", { path, body: scope.peek() });
+    await reload();
   };
   const remove = async () => {
     await api.delete("/v1/drivers/{id}", { path, query: scope.peek() });
@@ -52,7 +50,7 @@ export function DriverDetail({ driver, reload, onGone }: Props) {
       {may("writeDrivers") && (
         <div class="tools">
           <button type="button" onClick={ask("edit")}>{strings.manage.form.edit}</button>
-          {may("lockDrivers") && <button type="button" onClick={ask(driver.lock.locked ? "unlock" : "lock")}>{driver.lock.locked ? words.unlock : words.lock}</button>}
+          {may("lockDrivers") && (driver.kept || !driver.lock.locked) && <button type="button" onClick={ask(driver.lock.locked ? "unlock" : "lock")}>{driver.lock.locked ? words.unlock : words.lock}</button>}
           <span class="grow" />
           <button type="button" class="danger" onClick={ask("delete")}>{strings.manage.form.delete}</button>
         </div>
@@ -70,15 +68,16 @@ function DriverFacts({ driver: { lock, license, licenseStatus, ...driver } }: { 
   return (
     <Facts facts={[
       [words.status, words.statuses[driver.status ?? "active"]],
-      [words.lock, lock.locked && lock.lockedAt ? <span class="mark" data-mark="held">{words.lockedSince(dayAndTime(lock.lockedAt))}</span> : words.unlocked],
+      [words.lock, lock.lockedAt ? <span class="mark" data-mark="held">{words.lockedSince(dayAndTime(lock.lockedAt))}</span> : lock.locked ? words.lockedElsewhere : words.unlocked],
       [words.reason, lock.reason],
       [words.employeeCode, driver.employeeCode],
       [words.phone, driver.phone && <a href={`tel:${driver.phone}`}>{driver.phone}</a>],
       [words.email, driver.email && <a href={`mailto:${driver.email}`}>{driver.email}</a>],
       [words.dateOfBirth, driver.dateOfBirth && day(driver.dateOfBirth)],
-      [words.license, `${words.licenseStatuses[licenseStatus]}${license ? ` · ${license.country} ${license.number}` : ""}`],
+      [words.license, licenseStatus ? `${words.licenseStatuses[licenseStatus]}${license ? ` · ${license.country} ${license.number}` : ""}` : words.notKept],
       [words.licenseCategories, license?.categories?.join(", ")],
       [words.licenseExpires, license && (license.expiresAt ? day(license.expiresAt) : words.licenseNoExpiry)],
+      [words.notes, driver.notes],
     ]} />
   );
 }

@@ -3,7 +3,7 @@
 import { api } from "../../api/client";
 import type { CreateDriverBody, UpdateDriverBody } from "../../api/schema";
 import type { Driver } from "../../api/types";
-import { Form, Group, type Members, Row, SelectField, TextField, useDraft } from "../../parts/form";
+import { CheckField, Form, Group, type Members, Row, SelectField, TextField, useDraft } from "../../parts/form";
 import { scope } from "../../state/fleet";
 import { strings } from "../../strings";
 
@@ -18,6 +18,8 @@ interface Props {
 
 export function DriverForm({ driver, onSaved, onCancel }: Props) {
   const draft = useDraft(() => initial(driver), driver?.updatedAt);
+  // who does not keep the driver changes its own profile only
+  const isWhole = driver?.kept ?? true;
   const save = async () => {
     const body = sent(driver ? draft.changes() : draft.value.peek());
     const { id } = driver
@@ -27,24 +29,30 @@ export function DriverForm({ driver, onSaved, onCancel }: Props) {
   };
   return (
     <Form draft={draft} label={driver ? strings.manage.form.edit : words.new} action={strings.manage.form.save} work={save} {...(onCancel ? { onCancel } : {})}>
-      <Row><TextField of="/firstName" label={words.firstName} required /><TextField of="/lastName" label={words.lastName} required /></Row>
+      {isWhole && <Row><TextField of="/firstName" label={words.firstName} required /><TextField of="/lastName" label={words.lastName} required /></Row>}
       <Row><TextField of="/employeeCode" label={words.employeeCode} /><SelectField of="/status" label={words.status} options={words.statuses} /></Row>
       <Row><TextField of="/phone" label={words.phone} type="tel" /><TextField of="/email" label={words.email} type="email" /></Row>
-      <TextField of="/dateOfBirth" label={words.dateOfBirth} type="date" />
-      <Group title={words.license} open>
-        <Row><TextField of="/license/number" label={words.licenseNumber} /><TextField of="/license/country" label={words.licenseCountry} /></Row>
-        <TextField of="/license/categories" label={words.licenseCategories} hint={words.licenseCategoriesHint} />
-        <Row><TextField of="/license/issuedAt" label={words.licenseIssued} type="date" /><TextField of="/license/expiresAt" label={words.licenseExpires} type="date" /></Row>
-      </Group>
+      <TextField of="/notes" label={words.notes} rows={3} />
+      {isWhole && (
+        <>
+          <TextField of="/dateOfBirth" label={words.dateOfBirth} type="date" />
+          <Group title={words.license} open>
+            <Row><TextField of="/license/number" label={words.licenseNumber} /><TextField of="/license/country" label={words.licenseCountry} /></Row>
+            <TextField of="/license/categories" label={words.licenseCategories} hint={words.licenseCategoriesHint} />
+            <Row><TextField of="/license/issuedAt" label={words.licenseIssued} type="date" /><TextField of="/license/expiresAt" label={words.licenseExpires} type="date" /></Row>
+          </Group>
+        </>
+      )}
+      {!driver && <CheckField of="/lock" label={words.lockNew} />}
     </Form>
   );
 }
 
 /** What the form writes: categories are one line of text there. */
 function initial(driver: Driver | null): Members {
-  if (!driver) return { status: "active" };
-  const { firstName, lastName, employeeCode, status, phone, email, dateOfBirth, license } = driver;
-  return { firstName, lastName, employeeCode, status, phone, email, dateOfBirth, license: license && { ...license, categories: license.categories?.join(", ") } };
+  if (!driver) return { status: "active", lock: true };
+  const { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, license } = driver;
+  return { firstName, lastName, employeeCode, status, phone, email, notes, dateOfBirth, license: license && { ...license, categories: license.categories?.join(", ") } };
 }
 
 /** What the server takes: without a licence's number and country there is none. */

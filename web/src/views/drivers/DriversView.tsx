@@ -36,7 +36,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
         { title: words.vehicles, cell: (one) => one.currentVehicles.map(({ name }) => name).join(", ") },
         { title: words.license, cell: (one) => <LicenseMark driver={one} /> },
         { title: words.status, cell: (one) => words.statuses[one.status ?? "active"] },
-        { title: words.lock, cell: (one) => one.lock.locked && <span class="mark" data-mark="held">{words.locked}</span> },
+        { title: words.lock, cell: (one) => one.lock.locked && <span class="mark" data-mark="held">{one.kept ? words.locked : words.lockedElsewhere}</span> },
       ]}
       actions={may("writeDrivers") && (
         <>
@@ -62,6 +62,7 @@ export function DriversView({ parts: [open] }: { parts: readonly string[] }) {
 }
 
 function LicenseMark({ driver }: { driver: Driver }) {
+  if (!driver.licenseStatus) return null;
   const good = { valid: "good", expiring: "warn", expired: "bad", missing: "none" } as const;
   return <span class="mark" data-mark={good[driver.licenseStatus]}>{words.licenseStatuses[driver.licenseStatus]}</span>;
 }

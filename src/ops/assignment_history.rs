@@ -1,0 +1,143 @@
+//! Who drove what, and putting right what was entered wrongly.
+//!
+//! Records that are written already keep their driver, whatever becomes of an assignment.
+
+use serde_json::{Value, json};
+use uuid::Uuid;
+use waypost_actors::model::{DriverId, OrganizationId, VehicleId};
+
+use super::drivers::subject;
+use super::error::{Blocked, OpError};
+use super::etag::IfMatch;
+use crate::auth::{Action, Caller, OrgScope};
+use crate::context::Context;
+use crate::domain::assignment::{AssignedDriver, AssignedVehicle, Assignment, CorrectionIn, HistoryFilter};
+use crate::domain::audit::AuditAction;
+use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::store::assignment_history as history;
+pub use crate::store::assignment_history::SORT_KEYS;
+use crate::store::sql::Tx;
+use crate::store::{driver, vehicle};
+
+/// Members of an assignment that a client may send back but not change.
+const READ_ONLY: &[&str] = &[
+    "id",
+    "organizationId",
+    "driverId",
+    "vehicleId",
+    "assignedBy",
+    "endedBy",
+    "endReason",
+    "createdAt",
+    "updatedAt",
+];
+
+/// A page of what a driver drives and drove for the organization, which has a profile of the driver, or had one.
+pub async fn list_vehicles_of_driver(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    (id, include_deleted): (DriverId, bool),
+    filter: HistoryFilter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<AssignedVehicle>, OpError> {
+    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let found = driver::find(context.db.read(), &scope, id, include_deleted).await?;
+    found.ok_or(OpError::NotFound)?;
+    Ok(history::of_driver(&context.db, &scope, id, filter, sort, page).await?)
+}
+
+/// A page of who drives and drove a vehicle.
+pub async fn list_drivers_of_vehicle(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    (id, include_deleted): (VehicleId, bool),
+    filter: HistoryFilter,
+    sort: &Sort,
+    page: PageRequest,
+) -> Result<Page<AssignedDriver>, OpError> {
+    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let is_there = match include_deleted {
+        true => vehicle::existed(context.db.read(), &scope, id).await?,
+        false => vehicle::find(context.db.read(), &scope, id).await?.is_some(),
+    };
+    if !is_there {
+        return Err(OpError::NotFound);
+    }
+    Ok(history::of_vehicle(&context.db, &scope, id, filter, sort, page).await?)
+}
+
+/// Corrects when a past assignment began and ended.
+pub async fn correct_assignment(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    pair: (DriverId, VehicleId),
+    id: Uuid,
+    if_match: &IfMatch,
+    body: Value,
+) -> Result<Assignment, OpError> {
+    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
+    let now = context.clock.now();
+    let mut tx = context.db.begin().await?;
+    let current = hold_past(&mut tx, &scope, pair, id).await?;
+    let (body, problems) = writable(body, &json!(current), READ_ONLY, &[]);
+    let present = json!({ "startedAt": current.started_at, "endedAt": current.ended_at });
+    let wished = merged(present.clone(), &body, &[]);
+    let said = all_problems(problems, CorrectionIn::read(&wished, now))?;
+    if wished == present {
+        return Ok(current); // it is as asked already
+    }
+    if_match.check(&current)?;
+    let (started_at, ended_at) = (said.started_at, Some(said.ended_at));
+    let span = (said.started_at, said.ended_at);
+    if let Some((from, to)) = history::overlapping(tx.on(), &scope, (pair.1, id), span).await? {
+        return Err(OpError::Blocked(Blocked::AnotherAssignment(from, to)));
+    }
+    let corrected = Assignment { started_at, ended_at, updated_at: now, ..current.clone() };
+    history::correct(tx.on(), &scope, &corrected).await?;
+    let subject = subject(caller, &scope, pair.0, now);
+    subject.done(&mut tx, AuditAction::CorrectAssignment, &current, &corrected).await?;
+    tx.commit().await?;
+    Ok(corrected)
+}
+
+/// Removes a past assignment that never was; only the audit remembers it.
+pub async fn remove_assignment(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    pair: (DriverId, VehicleId),
+    id: Uuid,
+    if_match: &IfMatch,
+) -> Result<(), OpError> {
+    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
+    let mut tx = context.db.begin().await?;
+    let current = hold_past(&mut tx, &scope, pair, id).await?;
+    if_match.check(&current)?;
+    history::remove(tx.on(), &scope, id).await?;
+    let (subject, nothing) = (subject(caller, &scope, pair.0, context.clock.now()), json!({}));
+    subject.done(&mut tx, AuditAction::RemoveAssignment, &current, &nothing).await?;
+    tx.commit().await?;
+    Ok(())
+}
+
+/// A past assignment of the organization, with its vehicle's row held; its driver may be gone.
+async fn hold_past(
+    tx: &mut Tx,
+    scope: &OrgScope,
+    pair: (DriverId, VehicleId),
+    id: Uuid,
+) -> Result<Assignment, OpError> {
+    vehicle::hold(tx.on(), scope, pair.1).await?;
+    let found = history::find(tx.on(), scope, pair, id).await?.ok_or(OpError::NotFound)?;
+    if found.ended_at.is_none() {
+        let detail =
+            "the assignment is open: end it first with DELETE /v1/drivers/{driverId}/vehicles/{vehicleId}";
+        return Err(OpError::Transition(detail.to_owned()));
+    }
+    Ok(found)
+}
