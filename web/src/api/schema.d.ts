@@ -281,13 +281,13 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * List the drivers whom the organization keeps: those it holds, and those it made whom nobody holds
+         * List the drivers of whom the organization has a profile
          * @description Takes an access token.
          */
         readonly get: operations["list_drivers"];
         readonly put?: never;
         /**
-         * Create a driver
+         * Create a driver, held by the organization
          * @description A licence that another driver of the platform has is refused.
          *
          *     Takes an access token.
@@ -308,7 +308,7 @@ export interface paths {
         };
         /**
          * Find drivers by their whole licence number
-         * @description Whom the organization keeps is shown whole; whom nobody holds, or whom it made and another holds, as a masked stub; nobody else is there.
+         * @description Those of whom the organization has a profile are shown with it, others whom nobody holds as a masked stub; nobody else is there.
          *
          *     Takes an access token.
          */
@@ -383,6 +383,34 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        /**
+         * Correct when a past assignment began and ended: members left out stay
+         * @description Records that are written already keep their driver.
+         *
+         *     Takes an access token.
+         */
+        readonly put: operations["correct_assignment"];
+        readonly post?: never;
+        /**
+         * Remove a past assignment that never was
+         * @description Records that are written already keep their driver.
+         *
+         *     Takes an access token.
+         */
+        readonly delete: operations["remove_assignment"];
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/drivers/{id}": {
         readonly parameters: {
             readonly query?: never;
@@ -391,19 +419,21 @@ export interface paths {
             readonly cookie?: never;
         };
         /**
-         * Get a driver: whole to its keeper, a masked stub to its creator while another holds it
+         * Get a driver of whom the organization has a profile
          * @description Takes an access token.
          */
         readonly get: operations["find_driver"];
         /**
          * Change a driver: members left out stay, null clears
-         * @description Takes an access token.
+         * @description Names, date of birth and licence are the keeper's to change.
+         *
+         *     Takes an access token.
          */
         readonly put: operations["update_driver"];
         readonly post?: never;
         /**
-         * Delete a driver
-         * @description What they drive ends now; their history is kept, their licence may be entered anew.
+         * Delete the organization's profile of a driver, and its lock
+         * @description What they drive for it ends now; their history is kept. With the last organization's profile the person goes too, and the licence may be entered anew.
          *
          *     Takes an access token.
          */
@@ -423,8 +453,10 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Lock a driver: one organization at a time holds them, and only it reads, edits and assigns them
-         * @description Takes an access token.
+         * Lock a driver: one organization at a time holds them, and only it assigns them and changes who they are
+         * @description One that had no profile of the driver begins with an empty one.
+         *
+         *     Takes an access token.
          */
         readonly post: operations["lock_driver"];
         readonly delete?: never;
@@ -443,8 +475,8 @@ export interface paths {
         readonly get?: never;
         readonly put?: never;
         /**
-         * Unlock a driver
-         * @description What they drive for the organization ends now; who did not make the driver is answered with a stub, and finds them only by licence from then on.
+         * Unlock a driver: any organization may lock them
+         * @description What they drive for this one ends now; its profile stays.
          *
          *     Takes an access token.
          */
@@ -1296,6 +1328,26 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/vehicles/{id}/drivers": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List who drives and drove a vehicle, drivers who were deleted since too
+         * @description Takes an access token.
+         */
+        readonly get: operations["list_drivers_of_vehicle"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/vehicles/{id}/positions": {
         readonly parameters: {
             readonly query?: never;
@@ -1619,6 +1671,40 @@ export interface components {
             /** @description Which vehicle. */
             readonly vehicleId: components["schemas"]["VehicleId"];
         };
+        /** @description An assignment with its driver, deleted or not, as they are called today. */
+        readonly AssignedDriver: {
+            /**
+             * Format: uuid
+             * @description The account that began it.
+             */
+            readonly assignedBy: string;
+            /** @description When it was made; a start may lie before it. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description The driver. */
+            readonly driver: components["schemas"]["DriverName"];
+            /** @description Who. */
+            readonly driverId: components["schemas"]["DriverId"];
+            readonly endReason?: components["schemas"]["EndReason"] | null;
+            readonly endedAt?: components["schemas"]["Timestamp"] | null;
+            /**
+             * Format: uuid
+             * @description The account that ended it.
+             */
+            readonly endedBy?: string | null;
+            /**
+             * Format: uuid
+             * @description Which.
+             */
+            readonly id: string;
+            /** @description Whose: the vehicle's organization. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description Since when. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description When it last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+            /** @description What. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+        };
         /** @description An assignment with its vehicle, deleted or not, as it is called today. */
         readonly AssignedVehicle: {
             /**
@@ -1714,17 +1800,20 @@ export interface components {
          * @description What was done.
          * @enum {string}
          */
-        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
+        readonly AuditAction: "create" | "update" | "delete" | "rotateToken" | "lock" | "unlock" | "assign" | "unassign" | "correctAssignment" | "removeAssignment" | "invite" | "acceptInvite" | "resetPassword" | "verifyEmail" | "signIn" | "signInFailed" | "signInRefused" | "signOut" | "reuseToken";
         /** @description A change, as it is remembered. */
         readonly AuditEntry: {
             /** @description What was done. */
             readonly action: components["schemas"]["AuditAction"];
             /**
              * Format: uuid
-             * @description Who; nil for the console and the demo, and for whoever was not signed in.
+             * @description Who; nil for the console and the demo, for whoever was not signed in, and for another organization.
              */
             readonly actorId: string;
-            /** @description What that was at the time: a role, `system`, or `anonymous` for a sign-up or the link of a letter. */
+            /**
+             * @description What that was at the time: a role, `system`, `anonymous` for a sign-up or the link of a letter, or
+             *     `otherOrganization` for what another one did to a driver of whom both have a profile.
+             */
             readonly actorRole: string;
             /** @description The members that changed, as they became; null for something deleted. */
             readonly after?: Record<string, never> | null;
@@ -1738,7 +1827,7 @@ export interface components {
             /** @description When. */
             readonly occurredAt: components["schemas"]["Timestamp"];
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
-            /** @description The request, as the server's log names it. */
+            /** @description The request, as the server's log names it; null if it was another organization's. */
             readonly requestId?: string | null;
             /** @description To what. */
             readonly resource: components["schemas"]["AuditResource"];
@@ -1901,6 +1990,31 @@ export interface components {
             /** @description One for each vehicle, by its id. */
             readonly data: readonly components["schemas"]["ConsumptionOfPeriod"][];
         };
+        /** @description When a past assignment really began and ended. */
+        readonly CorrectAssignmentBody: {
+            /** @description As it was read; of no effect */
+            readonly assignedBy?: unknown;
+            /** @description As it was read; of no effect */
+            readonly createdAt?: unknown;
+            /** @description As it was read; of no effect */
+            readonly driverId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly endReason?: unknown;
+            /** @description Until when: not before it began, not in the future. */
+            readonly endedAt?: components["schemas"]["Timestamp"];
+            /** @description As it was read; of no effect */
+            readonly endedBy?: unknown;
+            /** @description As it was read; of no effect */
+            readonly id?: unknown;
+            /** @description As it was read; of no effect */
+            readonly organizationId?: unknown;
+            /** @description Since when. */
+            readonly startedAt?: components["schemas"]["Timestamp"];
+            /** @description As it was read; of no effect */
+            readonly updatedAt?: unknown;
+            /** @description As it was read; of no effect */
+            readonly vehicleId?: unknown;
+        };
         /** @description A new driver. */
         readonly CreateDriverBody: {
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
@@ -1911,13 +2025,20 @@ export interface components {
              * @description Where to write.
              */
             readonly email?: string | null;
-            /** @description What the keeper calls them, 1 to 40 characters. */
+            /** @description What the organization calls them, 1 to 40 characters. */
             readonly employeeCode?: string | null;
             /** @description Given name, 1 to 100 characters. */
             readonly firstName: string;
             /** @description Family name, 1 to 100 characters. */
             readonly lastName: string;
             readonly license?: components["schemas"]["LicenseIn"] | null;
+            /**
+             * @description Whether the organization holds them from the start (default); `false` offers them to any organization that knows
+             *     the licence.
+             */
+            readonly lock?: boolean | null;
+            /** @description Whatever else, 1 to 2000 characters. */
+            readonly notes?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Where to call, 3 to 40 characters. */
             readonly phone?: string | null;
@@ -2165,12 +2286,21 @@ export interface components {
          * @description A driver.
          */
         readonly DriverId: string;
+        /** @description A driver, in few words. */
+        readonly DriverName: {
+            /** @description Given name. */
+            readonly firstName: string;
+            /** @description Which. */
+            readonly id: components["schemas"]["DriverId"];
+            /** @description Family name. */
+            readonly lastName: string;
+        };
         /**
          * @description Whether a driver drives.
          * @enum {string}
          */
         readonly DriverStatus: "active" | "inactive" | "suspended";
-        /** @description A driver, as those see it who do not keep it: enough to tell one person from another, no more. */
+        /** @description A driver, as those see it who have no profile: enough to tell one person from another, no more. */
         readonly DriverStub: {
             /** @description The first letter of the given name. */
             readonly firstName: string;
@@ -2187,8 +2317,6 @@ export interface components {
              */
             readonly masked: true;
         };
-        /** @description A driver as the caller may see it. */
-        readonly DriverView: components["schemas"]["KeptDriver"] | components["schemas"]["DriverStub"];
         /** @description An axis. */
         readonly EAxis: {
             /** @description `time` or `value`. */
@@ -2755,45 +2883,6 @@ export interface components {
             /** @description Where the list ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
-        /** @description A driver with what the server finds out, for its keeper. */
-        readonly KeptDriver: {
-            /** @description When it was made. */
-            readonly createdAt: components["schemas"]["Timestamp"];
-            /** @description What they drive now, by start. */
-            readonly currentVehicles: readonly components["schemas"]["CurrentVehicle"][];
-            readonly dateOfBirth?: components["schemas"]["Day"] | null;
-            /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
-            readonly documents?: readonly components["schemas"]["Document"][];
-            /**
-             * Format: email
-             * @description Where to write.
-             */
-            readonly email?: string | null;
-            /** @description What the keeper calls them, 1 to 40 characters. */
-            readonly employeeCode?: string | null;
-            /** @description Given name, 1 to 100 characters. */
-            readonly firstName: string;
-            /** @description Which. */
-            readonly id: components["schemas"]["DriverId"];
-            /** @description Family name, 1 to 100 characters. */
-            readonly lastName: string;
-            readonly license?: components["schemas"]["License"] | null;
-            /** @description How the licence stands today, by the organization's date. */
-            readonly licenseStatus: components["schemas"]["LicenseStatus"];
-            /** @description Which organization holds them. */
-            readonly lock: components["schemas"]["Lock"];
-            /**
-             * @description Always false: all of it is shown.
-             * @constant
-             */
-            readonly masked: false;
-            /** @description Where to call, 3 to 40 characters. */
-            readonly phone?: string | null;
-            /** @description Whether they drive. */
-            readonly status?: components["schemas"]["DriverStatus"];
-            /** @description When it last changed. */
-            readonly updatedAt: components["schemas"]["Timestamp"];
-        };
         /** @description Where in its box a label is. */
         readonly LabelPosition: {
             /** @description From left to right. */
@@ -3156,10 +3245,63 @@ export interface components {
          * @enum {string}
          */
         readonly Origin: "live" | "backfill" | "recompute";
+        /** @description A driver with what the server finds out, for an organization with a profile. */
+        readonly OwnDriver: {
+            /** @description When the organization's profile was made. */
+            readonly createdAt: components["schemas"]["Timestamp"];
+            /** @description What they drive for the organization now, by start. */
+            readonly currentVehicles: readonly components["schemas"]["CurrentVehicle"][];
+            readonly dateOfBirth?: components["schemas"]["Day"] | null;
+            readonly deletedAt?: components["schemas"]["Timestamp"] | null;
+            /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
+            readonly documents?: readonly components["schemas"]["Document"][];
+            /**
+             * Format: email
+             * @description Where to write.
+             */
+            readonly email?: string | null;
+            /** @description What the organization calls them, 1 to 40 characters. */
+            readonly employeeCode?: string | null;
+            /** @description Given name, 1 to 100 characters. */
+            readonly firstName: string;
+            /** @description Which. */
+            readonly id: components["schemas"]["DriverId"];
+            /**
+             * @description Whether the organization keeps the driver: it holds the lock, or made a driver whom nobody holds. Else it cannot
+             *     assign the driver or change who they are, and does not see date of birth and licence.
+             */
+            readonly kept: boolean;
+            /** @description Family name, 1 to 100 characters. */
+            readonly lastName: string;
+            readonly license?: components["schemas"]["License"] | null;
+            readonly licenseStatus?: components["schemas"]["LicenseStatus"] | null;
+            /** @description Whether an organization holds them. */
+            readonly lock: components["schemas"]["Lock"];
+            /**
+             * @description Always false: the organization has a profile of the driver.
+             * @constant
+             */
+            readonly masked: false;
+            /** @description Whatever else, 1 to 2000 characters. */
+            readonly notes?: string | null;
+            /** @description Where to call, 3 to 40 characters. */
+            readonly phone?: string | null;
+            /** @description Whether they drive. */
+            readonly status?: components["schemas"]["DriverStatus"];
+            /** @description When person, lock or profile last changed. */
+            readonly updatedAt: components["schemas"]["Timestamp"];
+        };
         /** @description A page of a list. */
         readonly PageOf_ActivationRequest: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["ActivationRequest"][];
+            /** @description Where it stands. */
+            readonly pagination: components["schemas"]["PagePagination"];
+        };
+        /** @description A page of a list. */
+        readonly PageOf_AssignedDriver: {
+            /** @description Its items. */
+            readonly data: readonly components["schemas"]["AssignedDriver"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
@@ -3173,7 +3315,7 @@ export interface components {
         /** @description A page of a list. */
         readonly PageOf_DriverView: {
             /** @description Its items. */
-            readonly data: readonly (components["schemas"]["KeptDriver"] | components["schemas"]["DriverStub"])[];
+            readonly data: readonly (components["schemas"]["OwnDriver"] | components["schemas"]["DriverStub"])[];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
@@ -3185,16 +3327,16 @@ export interface components {
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
-        readonly PageOf_KeptDriver: {
+        readonly PageOf_Organization: {
             /** @description Its items. */
-            readonly data: readonly components["schemas"]["KeptDriver"][];
+            readonly data: readonly components["schemas"]["Organization"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
         /** @description A page of a list. */
-        readonly PageOf_Organization: {
+        readonly PageOf_OwnDriver: {
             /** @description Its items. */
-            readonly data: readonly components["schemas"]["Organization"][];
+            readonly data: readonly components["schemas"]["OwnDriver"][];
             /** @description Where it stands. */
             readonly pagination: components["schemas"]["PagePagination"];
         };
@@ -4192,6 +4334,8 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly currentVehicles?: unknown;
             readonly dateOfBirth?: components["schemas"]["Day"] | null;
+            /** @description As it was read; of no effect */
+            readonly deletedAt?: unknown;
             /** @description Their papers, at most 50. Sending the list replaces it; one without an id is new. */
             readonly documents?: readonly components["schemas"]["DocumentIn"][];
             /**
@@ -4199,12 +4343,14 @@ export interface components {
              * @description Where to write.
              */
             readonly email?: string | null;
-            /** @description What the keeper calls them, 1 to 40 characters. */
+            /** @description What the organization calls them, 1 to 40 characters. */
             readonly employeeCode?: string | null;
             /** @description Given name, 1 to 100 characters. */
             readonly firstName?: string;
             /** @description As it was read; of no effect */
             readonly id?: unknown;
+            /** @description As it was read; of no effect */
+            readonly kept?: unknown;
             /** @description Family name, 1 to 100 characters. */
             readonly lastName?: string;
             readonly license?: components["schemas"]["LicenseIn"] | null;
@@ -4214,6 +4360,8 @@ export interface components {
             readonly lock?: unknown;
             /** @description As it was read; of no effect */
             readonly masked?: unknown;
+            /** @description Whatever else, 1 to 2000 characters. */
+            readonly notes?: string | null;
             /** @description Where to call, 3 to 40 characters. */
             readonly phone?: string | null;
             /** @description Whether they drive. */
@@ -4673,9 +4821,11 @@ export interface components {
         };
     };
     responses: {
-        /** @description `driverLocked`: Another organization holds the driver. One organization at a time holds a driver; only it edits, assigns and unlocks them. Try again once it has unlocked them. */
-        readonly DriverLocked: {
+        /** @description `busy`: Too busy. Too many sign-ins are waiting to be checked, large bodies to be worked on, changes to take effect, or tickets of the live feed to be used. Nothing was done. Repeat the request after Retry-After seconds. */
+        readonly Busy: {
             headers: {
+                /** @description Seconds */
+                readonly "Retry-After"?: number;
                 readonly [name: string]: unknown;
             };
             content: {
@@ -4763,7 +4913,7 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `payloadTooLarge`: The body is too large. The body, unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB. */
+        /** @description `payloadTooLarge`: The body is too large. The body, as it comes or unpacked, is larger than the route accepts: 64 KiB, positions 256 KiB, a geofence 4 MiB, an import 16 MiB; or it has more than 100,000 values. */
         readonly PayloadTooLarge: {
             headers: {
                 readonly [name: string]: unknown;
@@ -4783,6 +4933,15 @@ export interface components {
         };
         /** @description Any other refusal; /problems explains the codes */
         readonly Refused: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `requestTimeout`: The body came too slowly. A body must come at 4 KiB a second or more, on average, after a grace of ten seconds, and be whole within a minute. Send it again, over a better line or in smaller parts. */
+        readonly RequestTimeout: {
             headers: {
                 readonly [name: string]: unknown;
             };
@@ -4819,8 +4978,17 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unsupportedMediaType`: The body's media type is not supported. Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip, br or zstd. */
+        /** @description `unsupportedMediaType`: The body's media type is not supported. Send application/json (geofences: application/geo+json too), plain or with Content-Encoding gzip; geofences and imports take br and zstd too. */
         readonly UnsupportedMediaType: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `uriTooLong`: The address is too long. Path and query together may have 16 KiB. Name fewer things in one request. */
+        readonly UriTooLong: {
             headers: {
                 readonly [name: string]: unknown;
             };
@@ -4859,6 +5027,7 @@ export type ApexRange = components['schemas']['ApexRange'];
 export type ApexSeries = components['schemas']['ApexSeries'];
 export type ApexStroke = components['schemas']['ApexStroke'];
 export type AssignVehicleBody = components['schemas']['AssignVehicleBody'];
+export type AssignedDriver = components['schemas']['AssignedDriver'];
 export type AssignedVehicle = components['schemas']['AssignedVehicle'];
 export type Assignment = components['schemas']['Assignment'];
 export type AssignmentSettings = components['schemas']['AssignmentSettings'];
@@ -4878,6 +5047,7 @@ export type Columns = components['schemas']['Columns'];
 export type Connection = components['schemas']['Connection'];
 export type ConsumptionOfPeriod = components['schemas']['ConsumptionOfPeriod'];
 export type ConsumptionOut = components['schemas']['ConsumptionOut'];
+export type CorrectAssignmentBody = components['schemas']['CorrectAssignmentBody'];
 export type CreateDriverBody = components['schemas']['CreateDriverBody'];
 export type CreateGeofenceBody = components['schemas']['CreateGeofenceBody'];
 export type CreateOrganizationBody = components['schemas']['CreateOrganizationBody'];
@@ -4895,9 +5065,9 @@ export type Document = components['schemas']['Document'];
 export type DocumentIn = components['schemas']['DocumentIn'];
 export type DocumentType = components['schemas']['DocumentType'];
 export type DriverId = components['schemas']['DriverId'];
+export type DriverName = components['schemas']['DriverName'];
 export type DriverStatus = components['schemas']['DriverStatus'];
 export type DriverStub = components['schemas']['DriverStub'];
-export type DriverView = components['schemas']['DriverView'];
 export type EAxis = components['schemas']['EAxis'];
 export type ECharts = components['schemas']['ECharts'];
 export type ELegend = components['schemas']['ELegend'];
@@ -4931,7 +5101,6 @@ export type ImportProblem = components['schemas']['ImportProblem'];
 export type ImportResult = components['schemas']['ImportResult'];
 export type Imported = components['schemas']['Imported'];
 export type InsideOut = components['schemas']['InsideOut'];
-export type KeptDriver = components['schemas']['KeptDriver'];
 export type LabelPosition = components['schemas']['LabelPosition'];
 export type License = components['schemas']['License'];
 export type LicenseIn = components['schemas']['LicenseIn'];
@@ -4960,12 +5129,14 @@ export type OrganizationSettingsIn = components['schemas']['OrganizationSettings
 export type OrganizationStatus = components['schemas']['OrganizationStatus'];
 export type OrganizationVerified = components['schemas']['OrganizationVerified'];
 export type Origin = components['schemas']['Origin'];
+export type OwnDriver = components['schemas']['OwnDriver'];
 export type PageOfActivationRequest = components['schemas']['PageOf_ActivationRequest'];
+export type PageOfAssignedDriver = components['schemas']['PageOf_AssignedDriver'];
 export type PageOfAssignedVehicle = components['schemas']['PageOf_AssignedVehicle'];
 export type PageOfDriverView = components['schemas']['PageOf_DriverView'];
 export type PageOfGeofenceOut = components['schemas']['PageOf_GeofenceOut'];
-export type PageOfKeptDriver = components['schemas']['PageOf_KeptDriver'];
 export type PageOfOrganization = components['schemas']['PageOf_Organization'];
+export type PageOfOwnDriver = components['schemas']['PageOf_OwnDriver'];
 export type PageOfSystemUser = components['schemas']['PageOf_SystemUser'];
 export type PageOfTracker = components['schemas']['PageOf_Tracker'];
 export type PageOfUser = components['schemas']['PageOf_User'];
@@ -5062,7 +5233,7 @@ export type Visit = components['schemas']['Visit'];
 export type VisitEnd = components['schemas']['VisitEnd'];
 export type VisitId = components['schemas']['VisitId'];
 export type WsTicket = components['schemas']['WsTicket'];
-export type ResponseDriverLocked = components['responses']['DriverLocked'];
+export type ResponseBusy = components['responses']['Busy'];
 export type ResponseIdempotencyKeyInUse = components['responses']['IdempotencyKeyInUse'];
 export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
 export type ResponseInvalidCredentials = components['responses']['InvalidCredentials'];
@@ -5075,10 +5246,12 @@ export type ResponseOrganizationRequired = components['responses']['Organization
 export type ResponsePayloadTooLarge = components['responses']['PayloadTooLarge'];
 export type ResponsePreconditionFailed = components['responses']['PreconditionFailed'];
 export type ResponseRefused = components['responses']['Refused'];
+export type ResponseRequestTimeout = components['responses']['RequestTimeout'];
 export type ResponseTooManyRequests = components['responses']['TooManyRequests'];
 export type ResponseUnauthenticated = components['responses']['Unauthenticated'];
 export type ResponseUniqueIdTaken = components['responses']['UniqueIdTaken'];
 export type ResponseUnsupportedMediaType = components['responses']['UnsupportedMediaType'];
+export type ResponseUriTooLong = components['responses']['UriTooLong'];
 export type ResponseValidationFailed = components['responses']['ValidationFailed'];
 export type $defs = Record<string, never>;
 export interface operations {
@@ -5106,7 +5279,10 @@ export interface operations {
     readonly openapi_json: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path?: never;
             readonly cookie?: never;
         };
@@ -5120,6 +5296,13 @@ export interface operations {
                 content: {
                     readonly "application/json": unknown;
                 };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             readonly default: components["responses"]["Refused"];
         };
@@ -5201,6 +5384,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -5239,7 +5423,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5250,6 +5434,7 @@ export interface operations {
             };
             readonly 403: components["responses"]["OrganizationInactive"];
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
             readonly 410: {
                 headers: {
@@ -5260,6 +5445,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -5286,7 +5472,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5295,7 +5481,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -5330,7 +5518,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5341,7 +5529,9 @@ export interface operations {
             };
             readonly 401: components["responses"]["InvalidCredentials"];
             readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             /** @description `tooManyRequests`: Too many requests. `tooManyAttempts`: Too many attempts. */
@@ -5378,7 +5568,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5387,7 +5577,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -5412,7 +5604,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Principal"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5431,6 +5623,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -5457,7 +5650,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5468,7 +5661,9 @@ export interface operations {
             };
             readonly 401: components["responses"]["InvalidToken"];
             readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -5498,7 +5693,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5508,6 +5703,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `linkExpired`: The link is too old. `linkUsed`: The link was used. */
             readonly 410: {
                 headers: {
@@ -5518,6 +5714,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -5545,7 +5742,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5556,6 +5753,7 @@ export interface operations {
             };
             readonly 401: components["responses"]["InvalidToken"];
             readonly 403: components["responses"]["OrganizationInactive"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -5581,7 +5779,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["WsTicket"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5601,6 +5799,7 @@ export interface operations {
                 };
             };
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["IdempotencyKeyReused"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -5609,16 +5808,20 @@ export interface operations {
     readonly list_drivers: {
         readonly parameters: {
             readonly query?: {
-                /** @description Text to find in names, e-mail, phone, employee code or licence number */
+                /** @description Text to find in names, e-mail, phone or employee code, or the licence number of a kept one */
                 readonly q?: string;
                 /** @description Only of these states */
                 readonly status?: readonly components["schemas"]["DriverStatus"][];
-                /** @description Only with licences that stand so */
+                /** @description Only kept ones with licences that stand so */
                 readonly licenseStatus?: readonly components["schemas"]["LicenseStatus"][];
+                /** @description Only those whom the organization keeps, or only others */
+                readonly kept?: boolean;
                 /** @description Only locked ones, or only others */
                 readonly locked?: boolean;
                 /** @description Only those that drive something now, or only others */
                 readonly assigned?: boolean;
+                /** @description true: those that the organization deleted, too */
+                readonly includeDeleted?: boolean;
                 /** @description lastName, firstName, status, licenseExpiresAt, createdAt, updatedAt; - for descending */
                 readonly sort?: string;
                 /** @description Operators name the organization */
@@ -5638,7 +5841,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["PageOf_KeptDriver"];
+                    readonly "application/json": components["schemas"]["PageOf_OwnDriver"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
@@ -5661,6 +5864,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -5702,10 +5906,10 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["KeptDriver"];
+                    readonly "application/json": components["schemas"]["OwnDriver"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5725,6 +5929,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `licenseTaken`: The driving licence is taken. */
             readonly 409: {
                 headers: {
@@ -5735,6 +5940,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -5796,6 +6002,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -5828,7 +6035,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Assignment"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5848,7 +6055,8 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. `driverNotActive`: The driver is not active. `licenseExpired`: The driver's licence is expired. `openVehicleLimitReached`: The driver drives as many vehicles as allowed. `vehicleNotActive`: The vehicle is not active. `vehicleAlreadyAssigned`: Another driver drives the vehicle. `assignmentOverlaps`: The vehicle's history does not allow this start. */
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. `driverNotHeld`: Your organization does not hold the driver. `driverNotActive`: The driver is not active. `licenseExpired`: The driver's licence is expired. `openVehicleLimitReached`: The driver drives as many vehicles as allowed. `vehicleNotActive`: The vehicle is not active. `vehicleAlreadyAssigned`: Another driver drives the vehicle. `assignmentOverlaps`: The vehicle's history does not allow this time. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5858,6 +6066,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -5877,6 +6086,12 @@ export interface operations {
             readonly query?: {
                 /** @description current, past or all (default) */
                 readonly state?: components["schemas"]["AssignmentState"];
+                /** @description Those that had not ended by then */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Those that had begun before */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description true: of a driver whom the organization deleted, too */
+                readonly includeDeleted?: boolean;
                 /** @description -startedAt (default) or startedAt */
                 readonly sort?: "-startedAt" | "startedAt";
                 /** @description Operators name the organization */
@@ -5921,7 +6136,16 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -5929,6 +6153,8 @@ export interface operations {
     readonly unassign_vehicle: {
         readonly parameters: {
             readonly query?: {
+                /** @description Since when they do not drive it any more; absent = now */
+                readonly endedAt?: components["schemas"]["Timestamp"];
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
@@ -5971,7 +6197,67 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            /** @description `driverLocked`: Another organization holds the driver. `assignmentOverlaps`: The vehicle's history does not allow this start. */
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly correct_assignment: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly driverId: components["schemas"]["DriverId"];
+                readonly vehicleId: components["schemas"]["VehicleId"];
+                readonly assignmentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody: {
+            readonly content: {
+                readonly "application/json": components["schemas"]["CorrectAssignmentBody"];
+            };
+        };
+        readonly responses: {
+            /** @description The assignment as it is now */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["Assignment"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `assignmentOverlaps`: The vehicle's history does not allow this time. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -5981,6 +6267,71 @@ export interface operations {
                 };
             };
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
+            readonly 415: components["responses"]["UnsupportedMediaType"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly remove_assignment: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+            };
+            readonly header?: {
+                /** @description The ETag it must still have, else 412 */
+                readonly "If-Match"?: string;
+            };
+            readonly path: {
+                readonly driverId: components["schemas"]["DriverId"];
+                readonly vehicleId: components["schemas"]["VehicleId"];
+                readonly assignmentId: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description Removed */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. `subscriptionInactive`: The subscription has ended. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["InvalidTransition"];
+            readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -5989,10 +6340,15 @@ export interface operations {
     readonly find_driver: {
         readonly parameters: {
             readonly query?: {
+                /** @description true: one that the organization deleted, too */
+                readonly includeDeleted?: boolean;
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly id: components["schemas"]["DriverId"];
             };
@@ -6006,8 +6362,15 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DriverView"];
+                    readonly "application/json": components["schemas"]["OwnDriver"];
                 };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
@@ -6029,6 +6392,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -6061,7 +6425,7 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["KeptDriver"];
+                    readonly "application/json": components["schemas"]["OwnDriver"];
                 };
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
@@ -6084,7 +6448,8 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            /** @description `licenseTaken`: The driving licence is taken. `driverLocked`: Another organization holds the driver. */
+            readonly 408: components["responses"]["RequestTimeout"];
+            /** @description `licenseTaken`: The driving licence is taken. `driverLocked`: Another organization holds the driver. `driverNotHeld`: Your organization does not hold the driver. */
             readonly 409: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6095,6 +6460,7 @@ export interface operations {
             };
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -6153,8 +6519,8 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
-            readonly 409: components["responses"]["DriverLocked"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -6184,10 +6550,10 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DriverView"];
+                    readonly "application/json": components["schemas"]["OwnDriver"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6207,6 +6573,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. `driverAssignedElsewhere`: The driver drives for another organization. */
             readonly 409: {
                 headers: {
@@ -6217,6 +6584,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -6255,10 +6623,10 @@ export interface operations {
                     readonly [name: string]: unknown;
                 };
                 content: {
-                    readonly "application/json": components["schemas"]["DriverView"];
+                    readonly "application/json": components["schemas"]["OwnDriver"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -6278,6 +6646,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `driverLocked`: Another organization holds the driver. */
             readonly 409: {
                 headers: {
@@ -6288,6 +6657,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -6356,6 +6726,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6419,6 +6790,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6479,6 +6851,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6547,6 +6920,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6612,6 +6986,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 406: components["responses"]["NotAcceptable"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6678,6 +7053,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -6744,6 +7120,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6805,6 +7182,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6887,6 +7265,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -6953,6 +7332,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -7016,6 +7396,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -7061,7 +7442,7 @@ export interface operations {
                     readonly "application/geo+json": unknown;
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7081,8 +7462,10 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -7094,6 +7477,7 @@ export interface operations {
                 };
             };
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
             readonly default: components["responses"]["Refused"];
         };
     };
@@ -7146,8 +7530,10 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -7159,6 +7545,7 @@ export interface operations {
                 };
             };
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
             readonly default: components["responses"]["Refused"];
         };
     };
@@ -7168,7 +7555,10 @@ export interface operations {
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly id: components["schemas"]["GeofenceId"];
             };
@@ -7185,6 +7575,13 @@ export interface operations {
                     readonly "application/json": components["schemas"]["GeofenceOut"];
                     readonly "application/geo+json": unknown;
                 };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
@@ -7206,6 +7603,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -7263,8 +7661,10 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -7276,6 +7676,7 @@ export interface operations {
                 };
             };
             readonly 429: components["responses"]["TooManyRequests"];
+            readonly 503: components["responses"]["Busy"];
             readonly default: components["responses"]["Refused"];
         };
     };
@@ -7324,6 +7725,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -7373,6 +7775,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7413,7 +7816,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7433,6 +7836,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `slugTaken`: The slug is taken. `emailTaken`: The e-mail address is taken. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
@@ -7443,6 +7847,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -7477,7 +7882,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7498,6 +7903,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 409: components["responses"]["InvalidTransition"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7548,6 +7954,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7598,6 +8005,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7605,7 +8013,10 @@ export interface operations {
     readonly find_organization: {
         readonly parameters: {
             readonly query?: never;
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly id: components["schemas"]["OrganizationId"];
             };
@@ -7622,7 +8033,14 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7642,6 +8060,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7673,7 +8092,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Organization"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7693,6 +8112,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `slugTaken`: The slug is taken. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
@@ -7704,6 +8124,7 @@ export interface operations {
             };
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -7731,7 +8152,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7752,6 +8173,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7776,7 +8198,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7785,7 +8207,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -7813,7 +8237,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["OrganizationVerified"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7832,6 +8256,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -7871,7 +8296,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["PositionsOut"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -7898,7 +8323,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -7954,6 +8381,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -7991,7 +8419,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SystemUser"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8011,6 +8439,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `emailTaken`: The e-mail address is taken. */
             readonly 409: {
                 headers: {
@@ -8021,6 +8450,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -8063,7 +8493,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["SignedIn"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8082,7 +8512,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             /** @description `tooManyRequests`: Too many requests. `tooManyAttempts`: Too many attempts. */
@@ -8119,7 +8551,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8128,7 +8560,9 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
             readonly 429: components["responses"]["TooManyRequests"];
@@ -8156,7 +8590,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["Verified"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8175,6 +8609,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -8185,7 +8620,10 @@ export interface operations {
                 /** @description Operators may name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -8201,6 +8639,13 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["SystemUser"];
                 };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
@@ -8222,6 +8667,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8277,6 +8723,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `emailTaken`: The e-mail address is taken. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
@@ -8288,6 +8735,7 @@ export interface operations {
             };
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -8347,6 +8795,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8403,6 +8852,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8439,7 +8889,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["TrackerWithToken"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8459,6 +8909,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `uniqueIdTaken`: The tracker's unique id is taken. */
             readonly 409: {
                 headers: {
@@ -8469,6 +8920,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -8536,6 +8988,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8591,9 +9044,11 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             readonly 409: components["responses"]["UniqueIdTaken"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -8653,6 +9108,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8705,6 +9161,7 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 409: components["responses"]["IdempotencyKeyInUse"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
                 headers: {
@@ -8769,6 +9226,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8807,7 +9265,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["User"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -8827,6 +9285,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `emailTaken`: The e-mail address is taken. */
             readonly 409: {
                 headers: {
@@ -8837,6 +9296,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -8857,7 +9317,10 @@ export interface operations {
                 /** @description For operators; may be left out */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly id: string;
             };
@@ -8873,6 +9336,13 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["User"];
                 };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
@@ -8894,6 +9364,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -8949,6 +9420,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `emailTaken`: The e-mail address is taken. `lastOrgAdmin`: The organization's last orgAdmin. `lastSuperAdmin`: The platform's last superAdmin. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
@@ -8960,6 +9432,7 @@ export interface operations {
             };
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -9029,6 +9502,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
                 headers: {
@@ -9097,6 +9571,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -9140,7 +9615,7 @@ export interface operations {
                     readonly "application/json": components["schemas"]["VehicleOut"];
                 };
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `malformedJson`: The body is not JSON. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `malformedJson`: The body is not JSON. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9160,6 +9635,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `idempotencyKeyInUse`: The first request is under way. `plateTaken`: The plate is taken. `vinTaken`: The VIN is taken. `uniqueIdTaken`: The tracker's unique id is taken. */
             readonly 409: {
                 headers: {
@@ -9170,6 +9646,7 @@ export interface operations {
                 };
             };
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
             readonly 422: {
@@ -9235,6 +9712,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -9248,7 +9726,10 @@ export interface operations {
                 /** @description Operators name the organization */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
             };
-            readonly header?: never;
+            readonly header?: {
+                /** @description An ETag; 304 while it holds */
+                readonly "If-None-Match"?: string;
+            };
             readonly path: {
                 readonly id: components["schemas"]["VehicleId"];
             };
@@ -9264,6 +9745,13 @@ export interface operations {
                 content: {
                     readonly "application/json": components["schemas"]["VehicleOut"];
                 };
+            };
+            /** @description As If-None-Match knows it */
+            readonly 304: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
             };
             /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
@@ -9285,6 +9773,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -9340,6 +9829,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 408: components["responses"]["RequestTimeout"];
             /** @description `plateTaken`: The plate is taken. `vinTaken`: The VIN is taken. `invalidTransition`: Not possible in this state. */
             readonly 409: {
                 headers: {
@@ -9351,6 +9841,7 @@ export interface operations {
             };
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 413: components["responses"]["PayloadTooLarge"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
@@ -9410,7 +9901,77 @@ export interface operations {
             };
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_drivers_of_vehicle: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description current, past or all (default) */
+                readonly state?: components["schemas"]["AssignmentState"];
+                /** @description Those that had not ended by then */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Those that had begun before */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description true: of a vehicle that was deleted, too */
+                readonly includeDeleted?: boolean;
+                /** @description -startedAt (default) or startedAt */
+                readonly sort?: "-startedAt" | "startedAt";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly page?: number;
+                readonly limit?: number;
+            };
+            readonly header?: never;
+            readonly path: {
+                readonly id: components["schemas"]["VehicleId"];
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A page */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["PageOf_AssignedDriver"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -9470,6 +10031,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -9540,6 +10102,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
@@ -9606,6 +10169,7 @@ export interface operations {
                 };
             };
             readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 422: components["responses"]["OrganizationRequired"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
@@ -9627,7 +10191,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9646,6 +10210,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
@@ -9666,7 +10231,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. */
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
             readonly 400: {
                 headers: {
                     readonly [name: string]: unknown;
@@ -9693,6 +10258,7 @@ export interface operations {
                     readonly "application/problem+json": components["schemas"]["Problem"];
                 };
             };
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };

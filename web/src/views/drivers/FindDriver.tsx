@@ -3,7 +3,7 @@
 import { useSignal } from "@preact/signals";
 
 import { api } from "../../api/client";
-import type { DriverView } from "../../api/schema";
+import type { PageOfDriverView } from "../../api/schema";
 import { Dialog } from "../../parts/Dialog";
 import { Form, Row, TextField, useDraft } from "../../parts/form";
 import { scope } from "../../state/fleet";
@@ -14,7 +14,7 @@ const words = strings.manage.drivers;
 
 export function FindDriver({ onClose, onTaken }: { onClose: () => void; onTaken: (id: string) => Promise<void> }) {
   const draft = useDraft(() => ({}));
-  const found = useSignal<readonly DriverView[] | null>(null);
+  const found = useSignal<PageOfDriverView["data"] | null>(null);
   const find = async () => {
     const text = (pointer: string) => String(draft.at(pointer) ?? "");
     const country = text("/country").toUpperCase();
