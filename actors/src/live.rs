@@ -21,12 +21,11 @@ use crate::ports::{LiveCache, StoreError, TrackStore};
 use crate::report::Reporter;
 pub use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
 use crate::watch::{Interest, Watch};
-use settle::Owed;
+use settle::{Owed, WAIT_FOR_CORRECTIONS};
 
-/// A change is answered within so long: whoever makes it waits for its records, not for a line of other work.
+/// A change is answered within so long, its corrections aside: whoever makes it waits for its records, not for a line of
+/// other work.
 const LONGEST_EDIT: Duration = Duration::from_secs(2);
-/// One that takes effect in the past waits for the corrections it brings about, too.
-const LONGEST_EDIT_OF_THE_PAST: Duration = Duration::from_secs(15);
 
 /// Why the live core did not do what was asked.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -205,7 +204,7 @@ impl Live {
     /// calibration is dated back has its past put right; returns once that is committed or well on its way, and goes on by itself after [`LiveError::Unavailable`].
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         let live = self.clone();
-        let limit = LONGEST_EDIT_OF_THE_PAST;
+        let limit = LONGEST_EDIT + WAIT_FOR_CORRECTIONS;
         self.see_through_for(limit, async move { live.put_and_settle(vehicle).await }).await
     }
 
@@ -224,19 +223,21 @@ impl Live {
     /// of the past by a version dated back. One dated ahead is settled when it takes effect.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         let live = self.clone();
-        let from =
-            fence.versions.iter().map(|version| version.effective_from.unwrap_or(Timestamp::FIRST)).min();
-        let patience = from.map_or(Duration::ZERO, |from| self.patience(from));
-        let is_recent = from.is_none_or(|from| self.is_recent(from));
-        let limit = if is_recent { LONGEST_EDIT } else { LONGEST_EDIT_OF_THE_PAST };
-        self.see_through_for(limit, async move {
+        self.see_through(async move {
             let versions: Vec<i64> = fence.versions.iter().map(|version| version.version).collect();
+            let from = fence.versions.iter().map(|version| version.effective_from).min().flatten();
             let timeline = live.core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
-            let mut outcome = Ok(());
-            for version in versions {
-                outcome = outcome.and(live.settle_in_time(Arc::clone(&timeline), version, patience).await);
-            }
-            outcome
+            let patience = live.patience(from.unwrap_or(Timestamp::FIRST));
+            let settling = live.clone();
+            let settled = async move {
+                let mut outcome = Ok(());
+                for version in versions {
+                    let timeline = Arc::clone(&timeline);
+                    outcome = outcome.and(settling.settle_in_time(timeline, version, patience).await);
+                }
+                outcome
+            };
+            live.see_through_for(LONGEST_EDIT + patience, settled).await
         })
         .await
     }

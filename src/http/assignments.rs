@@ -52,7 +52,7 @@ pub async fn assign_vehicle(
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path),
         ("endedAt" = Option<Timestamp>, Query, description = "Since when they do not drive it any more; absent = now"),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
-    responses((status = 204, description = "Ended")))]
+    responses((status = 204, description = "Ended"), (status = 422, description = "validationFailed")))]
 pub async fn unassign_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,

@@ -28,9 +28,12 @@ pub fn of(resource: &impl Serialize) -> String {
     format!("\"{}\"", BASE64.encode(&Sha256::digest(json)[..12]))
 }
 
-/// The ETag of a resource that is shown with members that change without it.
+/// The ETag of a resource that may be shown with members that change without it.
 pub fn shown(resource: &impl Serialize, shown: &impl Serialize) -> String {
     let (resource, shown) = (of(resource), of(shown));
+    if resource == shown {
+        return resource;
+    }
     with_part(&resource, shown.trim_matches('"')).unwrap_or(resource)
 }
 

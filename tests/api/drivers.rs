@@ -46,7 +46,7 @@ fn a_driver_is_made_read_changed_and_deleted() {
             (&lock, &json!(true), &json!([]))
         );
         let read = app.get(&path, &org.viewer).await;
-        assert_eq!((read.ok(200), read.header("etag")), (made.clone(), said.header("etag")));
+        assert_eq!((read.ok(200), read.resource_tag()), (made.clone(), said.resource_tag()));
         let kept = text(&made["documents"][1]["id"]);
         let change = json!({ "email": null, "license": { "expiresAt": "2026-04-30" },
             "documents": [{ "id": kept, "type": "other", "note": "m" }, { "type": "training" }] });

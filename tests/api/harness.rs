@@ -74,6 +74,11 @@ impl Said {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
+    /// The part of the ETag that `If-Match` looks at: of the resource without its derived members.
+    pub(crate) fn resource_tag(&self) -> Option<&str> {
+        self.header("etag")?.trim_matches('"').split('.').next()
+    }
+
     /// The body, after checking the status.
     #[track_caller]
     pub(crate) fn ok(&self, status: u16) -> Value {

@@ -33,7 +33,7 @@ fn a_user_is_invited_chooses_a_password_and_signs_in() {
         let path = text(&json!(said.header("location")));
         let read = app.get(&path, &org.org_admin).await;
         assert_eq!(read.ok(200), made);
-        assert_eq!(read.header("etag"), said.header("etag"));
+        assert_eq!(read.resource_tag(), said.resource_tag());
         let login = json!({ "email": "ada@example.org", "password": PASSWORD });
         app.post("/v1/auth/login", "", login.clone()).await.problem(401, "invalidCredentials");
         let accept = app.link("Ada@Example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");

@@ -20,7 +20,7 @@ use crate::ports::Seeds;
 /// Vehicles asked at once to settle a fence.
 const SETTLE_TOGETHER: usize = 256;
 /// A change of the past waits so long for the corrections it brought about; then they follow by themselves.
-const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
+pub(super) const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
 /// A change of now concerns what came while it was made: a moment's work, but behind whatever else is to be corrected.
 const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
 /// What took effect no longer ago is of now, in seconds.
@@ -104,11 +104,8 @@ impl Live {
 
     /// How long a change from this instant on waits for the corrections it brings about.
     pub(super) fn patience(&self, from: Timestamp) -> Duration {
-        if self.is_recent(from) { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
-    }
-
-    pub(super) fn is_recent(&self, from: Timestamp) -> bool {
-        self.now().seconds_since(from) < RECENT_SECONDS
+        let is_recent = self.now().seconds_since(from) < RECENT_SECONDS;
+        if is_recent { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
     }
 
     /// Settles a published version now, or when it takes effect, or later if it cannot be now; waits at most so long
@@ -296,7 +293,7 @@ impl Live {
         self.desk().directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let of = self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         if let (Some(cache), Some(organization)) = (&self.core.cache, of) {
-            cache.do_send(CacheRemove(vehicle, organization));
+            cache.send(CacheRemove(vehicle, organization)).await.map_err(|_| LiveError::Stopped)?;
         }
         Ok(())
     }
