@@ -24,7 +24,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// One connection to PostgreSQL, made when it is needed.
 #[derive(Clone)]
 pub struct Line {
-    options: PgConnectOptions,
+    options: Arc<PgConnectOptions>,
     /// Nobody else wants anything of it now.
     idle: Arc<Mutex<Option<PgConnection>>>,
 }
@@ -46,7 +46,7 @@ pub enum Writer {
 
 impl Line {
     pub(super) fn new(options: PgConnectOptions) -> Self {
-        Self { options, idle: Arc::default() }
+        Self { options: Arc::new(options), idle: Arc::default() }
     }
 
     /// The connection, after a first statement that changes nothing. A session that ended or went silent while

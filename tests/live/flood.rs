@@ -1,27 +1,28 @@
 //! A flood of sign-ins: what it costs in memory is what a few hashes take, whatever the flood.
 
-use awc::Client;
+use awc::{Client, Connector};
 use futures_util::stream::{self, StreamExt};
 use serde_json::json;
 use waypost_test_support::{Engine, Program, TestStore, run};
 
 use crate::server::{DEADLINE, launch};
 
-/// Sign-ins: `WAYPOST_TEST_SIGN_INS`, or 300.
+/// Sign-ins: `WAYPOST_TEST_SIGN_INS`, or 400.
 fn sign_ins() -> usize {
     std::env::var("WAYPOST_TEST_SIGN_INS")
-        .map_or(300, |text| text.parse().expect("WAYPOST_TEST_SIGN_INS is a number"))
+        .map_or(400, |text| text.parse().expect("WAYPOST_TEST_SIGN_INS is a number"))
 }
 
-/// More than may wait for a slot.
-const TOGETHER: usize = 100;
+/// More than may wait for a slot from one address.
+const TOGETHER: usize = 230;
 
 #[test]
 fn a_flood_of_sign_ins_takes_less_than_64_mb() {
     run(Engine::Sqlite, async |store: TestStore| {
         let server = Program::start(&launch(&store)).await;
         let before = server.resident_bytes();
-        let client = Client::builder().timeout(DEADLINE).finish();
+        let connector = Connector::new().limit(TOGETHER);
+        let client = Client::builder().connector(connector).timeout(DEADLINE).finish();
         let path = format!("{}/v1/auth/login", server.url());
         let statuses: Vec<u16> = stream::iter(0..sign_ins())
             .map(|number| {

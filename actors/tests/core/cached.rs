@@ -23,11 +23,16 @@ struct Shelf {
 
 impl Shelf {
     fn holds(&self) -> Vec<(VehicleId, Place)> {
-        self.holds.lock().unwrap().iter().map(|(vehicle, place)| (*vehicle, *place)).collect()
+        self.holds
+            .lock()
+            .expect("no test panics with it")
+            .iter()
+            .map(|(vehicle, place)| (*vehicle, *place))
+            .collect()
     }
 
     fn empty(&self) {
-        self.holds.lock().unwrap().clear();
+        self.holds.lock().expect("no test panics with it").clear();
         self.is_filled.store(false, Ordering::SeqCst);
     }
 
@@ -37,8 +42,8 @@ impl Shelf {
     }
 
     fn take(&self, states: &[Newest]) {
-        let places = states.iter().map(|(_, vehicle, state)| (*vehicle, state.last.unwrap().place));
-        self.holds.lock().unwrap().extend(places);
+        let places = states.iter().map(|(_, vehicle, state)| (*vehicle, state.last.expect("a place").place));
+        self.holds.lock().expect("no test panics with it").extend(places);
     }
 }
 
@@ -51,7 +56,7 @@ impl LiveCache for Shelf {
     ) -> BoxFuture<'a, Result<(), String>> {
         self.answer(|| {
             removed.iter().for_each(|(_, vehicle)| {
-                self.holds.lock().unwrap().remove(vehicle);
+                self.holds.lock().expect("no test panics with it").remove(vehicle);
             });
             self.take(states);
         })
@@ -59,7 +64,7 @@ impl LiveCache for Shelf {
 
     fn fill<'a>(&'a self, states: &'a [Newest], _: Timestamp) -> BoxFuture<'a, Result<(), String>> {
         self.answer(|| {
-            self.holds.lock().unwrap().clear();
+            self.holds.lock().expect("no test panics with it").clear();
             self.take(states);
             self.is_filled.store(true, Ordering::SeqCst);
         })

@@ -124,7 +124,7 @@ fn park(case: &Case, rules: Rules, seed: u64) -> Script {
     for second in (0..DAY_SECONDS).step_by(case.interval_seconds as usize) {
         let mut fix = Fix::new(at(f64::from(second)), script.now, shifted(PARKED, wander.step()));
         (fix.accuracy_meters, fix.speed_kmh) = (case.accuracy_meters, case.speed_kmh);
-        fix.ignition = (seed % 2 == 0).then_some(false);
+        fix.ignition = seed.is_multiple_of(2).then_some(false);
         apply(&mut script.state, fix, &context, &mut script.effects);
         script.effects.rows.clear();
         script.effects.checkpoints.clear();

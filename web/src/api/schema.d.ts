@@ -6199,7 +6199,15 @@ export interface operations {
             readonly 404: components["responses"]["NotFound"];
             readonly 412: components["responses"]["PreconditionFailed"];
             readonly 414: components["responses"]["UriTooLong"];
-            readonly 422: components["responses"]["OrganizationRequired"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
