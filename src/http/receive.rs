@@ -34,12 +34,14 @@ pub const LARGE_FROM_BYTES: usize = 256 * 1024;
 /// Large bodies that are coming in, all of them together.
 pub const LARGE_TOGETHER_BYTES: usize = 24 * 1024 * 1024;
 /// Large bodies that are unpacked, parsed and checked at the same time.
-pub const LARGE_AT_ONCE: usize = 2;
+pub const LARGE_AT_ONCE: usize = 1;
 /// A large body waits this long for its room or its turn.
 pub const LARGE_WAITS: Duration = Duration::from_secs(5);
 /// The largest window of br and zstd, as a power of two: 8 MiB, which RFC 8878 wants every decoder to have.
 const MOST_WINDOW_BITS: u8 = 23;
 
+/// What reading to an end wants to have left, to see that it is the end.
+const SPARE_BYTES: usize = 64;
 /// Room is taken in pieces, so that whoever sends slowly holds only what has come.
 const PIECE_BYTES: usize = 256 * 1024;
 
@@ -132,8 +134,9 @@ impl Received {
 
     fn unpacked(self) -> Result<Bytes, Problem> {
         let most = self.limit as u64 + 1;
-        let mut unpacked = Vec::new();
         let packed = &self.bytes[..];
+        // Room for all of it at once: memory is used as it is written, and growing would copy, to twice the size.
+        let mut unpacked = Vec::with_capacity(self.limit + SPARE_BYTES);
         let read = match self.coding {
             Coding::Identity => return Ok(self.bytes),
             Coding::Gzip => flate2::read::MultiGzDecoder::new(packed).take(most).read_to_end(&mut unpacked),
