@@ -95,7 +95,7 @@ impl Db {
     }
 
     /// The same connections for the server of this epoch: once another one has taken over, none of its transactions
-    /// commits, and it gets [`is_taken_over`].
+    /// commits, and it gets [`super::sql::is_taken_over`].
     #[must_use]
     pub fn of_epoch(self, epoch: i64) -> Self {
         Self { epoch: Some(epoch), ..self }
@@ -191,7 +191,7 @@ impl Tx {
     }
 
     /// Makes the transaction's writes durable. Refused, and nothing is written, if another server has taken over
-    /// ([`is_taken_over`]).
+    /// ([`super::sql::is_taken_over`]).
     pub async fn commit(mut self) -> Result<()> {
         if let Some(epoch) = self.epoch {
             self.require_epoch(epoch).await?;
