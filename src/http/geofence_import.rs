@@ -11,6 +11,7 @@ use super::body::CollectionBody;
 use super::collection::Collection;
 use super::geojson::{from_feature, pointer_in_feature};
 use super::query::Query;
+use super::receive::on_large_thread;
 use super::request::{Shared, SignedCaller};
 use crate::domain::field::FieldError;
 use crate::ops::geofence_import::{Feature, Features, Imported, import_geofences};
@@ -55,12 +56,10 @@ const PLACED: &str = "feature:";
 
 /// The members of a geofence, of a feature. A thousand vertices take milliseconds: off the async threads.
 async fn read(collection: Collection, index: usize) -> Feature {
-    let read = tokio::task::spawn_blocking(move || {
-        let feature = collection.feature(index).map_err(|problem| problem.field_errors())?;
-        from_feature(feature)
+    let read = on_large_thread(move || {
+        from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?)
     });
-    let lost = |_| Err(vec![FieldError::new("", "value", "cannot be read")]);
-    read.await.unwrap_or_else(lost).map_err(unplaced)
+    read.await.unwrap_or_else(|lost| Err(lost.field_errors())).map_err(unplaced)
 }
 
 fn unplaced(mut errors: Vec<FieldError>) -> Vec<FieldError> {

@@ -1,11 +1,12 @@
 //! The bytes of a request's body: how many may come, in what time, and what they may unpack to.
 //!
 //! The route table says how large a route's bodies are. What is beyond [`LARGE_FROM_BYTES`] takes its room from what all
-//! such bodies share, and is unpacked and parsed off the async threads, a few at a time.
+//! such bodies share, and is unpacked and parsed off the async threads, one after another.
 
 use std::io::Read;
-use std::sync::Arc;
-use std::sync::LazyLock;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, LazyLock, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use actix_web::dev::Payload;
@@ -13,7 +14,7 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{HttpMessage, HttpRequest};
 use futures_util::StreamExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::body::SMALL_BYTES;
@@ -33,7 +34,7 @@ pub const BODY_WITHIN: Duration = Duration::from_secs(60);
 pub const LARGE_FROM_BYTES: usize = 256 * 1024;
 /// Large bodies that are coming in, all of them together.
 pub const LARGE_TOGETHER_BYTES: usize = 24 * 1024 * 1024;
-/// Large bodies that are unpacked, parsed and checked at the same time.
+/// Large bodies that are unpacked, parsed and checked at the same time: what each holds meanwhile is large.
 pub const LARGE_AT_ONCE: usize = 1;
 /// A large body waits this long for its room or its turn.
 pub const LARGE_WAITS: Duration = Duration::from_secs(5);
@@ -48,6 +49,21 @@ const PIECE_BYTES: usize = 256 * 1024;
 static ROOM: LazyLock<Arc<Semaphore>> =
     LazyLock::new(|| Arc::new(Semaphore::new(LARGE_TOGETHER_BYTES / PIECE_BYTES)));
 static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(LARGE_AT_ONCE)));
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The thread of all large bodies. Threads that take turns would each keep, of what the last one took, megabytes that the
+/// next cannot use.
+static LARGE_THREAD: LazyLock<mpsc::Sender<Job>> = LazyLock::new(|| {
+    let (jobs, given) = mpsc::channel::<Job>();
+    thread::spawn(move || {
+        for job in given {
+            // Whoever waits for it hears that it is lost.
+            drop(catch_unwind(AssertUnwindSafe(job)));
+        }
+    });
+    jobs
+});
 
 /// The right to work on a large body; dropped when what was made of it is no longer held.
 #[derive(Debug)]
@@ -117,6 +133,16 @@ async fn whole(
     }
 }
 
+/// Does something with a large body where it holds nobody up.
+pub(super) async fn on_large_thread<T: Send + 'static>(
+    job: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    let (tell, told) = oneshot::channel();
+    let job: Job = Box::new(move || drop(tell.send(job())));
+    LARGE_THREAD.send(job).map_err(|_| Problem::new(Code::Internal))?;
+    told.await.map_err(|_| Problem::new(Code::Internal))
+}
+
 impl Received {
     /// Unpacks the body and makes something of it; of a large one with a turn, on a thread that may block.
     pub(super) async fn make<T: Send + 'static>(
@@ -128,8 +154,8 @@ impl Received {
             return Ok((made(self.unpacked()?)?, None));
         }
         let turn = Turn { _turn: granted(&TURNS, "large bodies are being worked on").await? };
-        let made = tokio::task::spawn_blocking(move || self.unpacked().and_then(made));
-        made.await.map_err(|_| Problem::new(Code::Internal))?.map(|made| (made, Some(turn)))
+        let made = on_large_thread(move || self.unpacked().and_then(made)).await?;
+        made.map(|made| (made, Some(turn)))
     }
 
     fn unpacked(self) -> Result<Bytes, Problem> {
