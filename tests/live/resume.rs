@@ -206,9 +206,9 @@ async fn a_slow_reader_disturbs_nobody_and_misses_nothing(store: TestStore) {
                 resets += 1;
             }
             Ok(_) => {}
-            // A machine so busy that all this took half a minute.
+            // A machine so busy that all this took half a minute; the close frame waits a second for its reader.
             Err(closed) => {
-                assert_eq!(closed, Some(4408));
+                assert!(matches!(closed, Some(4408) | None), "{closed:?}");
                 resets += 1;
                 slow = Wire::feed(&server, &fleet.dispatcher).await;
                 let mut again = events_only.clone();
