@@ -41,6 +41,8 @@ pub(super) fn just_after(instant: Timestamp) -> Timestamp {
     Timestamp::from_micros(instant.as_micros().saturating_add(1))
 }
 
+/// The newest checkpoint before an instant. Its fixes are as they are stored by now: what another report of them
+/// added since judges nothing, or has put the mark before them.
 pub(super) async fn checkpoint_before(
     tx: &mut Tx,
     vehicle: VehicleId,
@@ -50,7 +52,14 @@ pub(super) async fn checkpoint_before(
         "select at, state from checkpoint where vehicle_id = $1 and at < $2 order by at desc limit 1";
     let row: Option<CheckpointRow> =
         tx.on().sql(select).bind(vehicle.0).bind(Time(instant)).optional().await?;
-    Ok(row.map(checkpoint))
+    let mut checkpoint = row.map(checkpoint);
+    for known in checkpoint.iter_mut().flat_map(|checkpoint| checkpoint.state.fixes_mut()) {
+        let stored = fixes(tx, vehicle, None, Some(known.recorded_at), usize::MAX).await?;
+        if let Some(stored) = stored.iter().find(|stored| stored.fix.place == known.place) {
+            *known = stored.fix;
+        }
+    }
+    Ok(checkpoint)
 }
 
 /// The checkpoints in `(after, until]`, oldest first.

@@ -1,7 +1,7 @@
 //! What a step of a correction reads, and that a crash between two steps loses none.
 
 use waypost::store::track::Track;
-use waypost_actors::model::{EventKind, EventStatus, Fix, Timestamp};
+use waypost_actors::model::{EventKind, EventStatus, Fix, Place, Timestamp};
 use waypost_actors::ports::{Slice, TrackStore};
 use waypost_actors::tracking::{
     Checkpoint, Correction, Mark, PositionRow, Quarantine, Standing, VehicleState,
@@ -15,6 +15,7 @@ use crate::fleet::{
 for_each_engine!(
     a_slice_never_splits_an_instant,
     a_slice_has_what_counts,
+    a_slice_begins_with_fixes_as_they_are_stored_by_now,
     a_server_that_dies_between_slices_goes_on,
 );
 
@@ -88,6 +89,26 @@ async fn a_slice_has_what_counts(store: TestStore) {
     commit(&track, vec![earlier]).await;
     let slice = read(&track).await;
     assert_eq!((slice.checkpoint, slice.fixes.len(), slice.checkpoints.len()), (None, 5, 6));
+}
+
+async fn a_slice_begins_with_fixes_as_they_are_stored_by_now(store: TestStore) {
+    let track = stand(&store).await;
+    let mut kept = checkpoint(20, 10);
+    kept.state.suspect = Some(Box::new(fix(20)));
+    let mut written = write(vec![row(fix(10), Standing::Fresh), row(fix(20), Standing::Fresh)]);
+    written.effects.checkpoints = vec![kept.clone()];
+    written.effects.late = Some(mark(30, 30));
+    commit(&track, vec![written]).await;
+    let again = |second| Fix { odometer_km: Some(second as f64), ..fix(second) };
+    let elsewhere = Fix { place: Place::new(30.0, -97.75), odometer_km: Some(7.0), ..fix(10) };
+    let rows = vec![
+        row(elsewhere, Standing::Recheck { late: false }),
+        row(again(10), Standing::Repeat),
+        row(again(20), Standing::Repeat),
+    ];
+    commit(&track, vec![write(rows)]).await;
+    (kept.state.last, kept.state.suspect) = (Some(again(10)), Some(Box::new(again(20))));
+    assert_eq!(read(&track).await.checkpoint, Some(kept));
 }
 
 /// What a real evaluation would do, without one: a record per fix, and the rest left to the next slice.

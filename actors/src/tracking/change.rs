@@ -10,7 +10,7 @@ use super::judge::{Step, holds};
 use super::standstill::Stance;
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion};
-use crate::model::{Cause, Fix, Origin, Timestamp};
+use crate::model::{Cause, EventFix, Fix, Origin, Timestamp};
 
 /// A version of a fence that comes in force.
 type Change = (Timestamp, Arc<FenceTimeline>, usize);
@@ -182,7 +182,10 @@ pub(super) fn began_by(step: &Step<'_>) -> Cause {
 
 /// A change happens where the vehicle was last seen, and exactly when it was made.
 fn at_change(last: &Fix, at: Timestamp) -> Candidate {
-    Candidate { crossing: Crossing { at, place: last.place, uncertainty_seconds: 0.0 }, fix: *last }
+    Candidate {
+        crossing: Crossing { at, place: last.place, uncertainty_seconds: 0.0 },
+        fix: EventFix::from(last),
+    }
 }
 
 fn made_at(at: Timestamp, first: usize, effects: &mut Effects) {

@@ -23,8 +23,9 @@ pub struct StoredFix {
 pub struct Slice {
     /// The vehicle's dirty mark.
     pub mark: Mark,
-    /// The newest checkpoint with `at < mark.from`; `None`: the evaluation starts with the beginning. Where
-    /// the beginning is gone by retention, the checkpoint of then, though the mark may be earlier.
+    /// The newest checkpoint with `at < mark.from`, the fixes in it as they are stored by now; `None`: the
+    /// evaluation starts with the beginning. Where the beginning is gone by retention, the checkpoint of then,
+    /// though the mark may be earlier.
     pub checkpoint: Option<Checkpoint>,
     /// The fixes behind the checkpoint, by instant, without those quarantined as `future`: about
     /// [`Slice::MAX_FIXES`], and all of an instant or none.
@@ -167,7 +168,13 @@ struct Evaluation<'a> {
 impl<'a> Evaluation<'a> {
     fn begin(slice: &'a Slice, meanwhile: &'a Meanwhile, context: &'a Context<'a>) -> Self {
         let state = slice.checkpoint.as_ref().map(|checkpoint| checkpoint.state.clone()).unwrap_or_default();
-        let state = VehicleState { corrected_to: Timestamp::MIN, ..state };
+        let mut state = VehicleState { corrected_to: Timestamp::MIN, ..state };
+        for known in state.fixes_mut() {
+            let same = key(known);
+            for fix in meanwhile.fixes.iter().filter(|fix| key(fix) == same) {
+                known.merge(fix);
+            }
+        }
         Self {
             slice,
             context,

@@ -142,7 +142,7 @@ impl Step<'_> {
             None => (at_fix(fix, 0.0), Cause::Initial),
             Some((before, _)) => self.entry_crossing(before, fix, not_before),
         };
-        let candidate = Candidate { crossing, fix: *fix };
+        let candidate = Candidate { crossing, fix: EventFix::from(fix) };
         let mut stay = self.new_stay(Anchor::Fix(fix.recorded_at), crossing.at, cause);
         if let Some((_, leg)) = way {
             stay.tally.travel(leg, Piece::from_entry(&crossing, fix), &self.version.rules);
@@ -203,7 +203,8 @@ impl Step<'_> {
             let crossing = self.exit_crossing(stay, before, fix);
             let left = Piece::since(before, stay.entered_at, (crossing.at, crossing.place));
             at_exit.travel(leg, left, rules);
-            let (candidate, tally) = (Box::new(Candidate { crossing, fix: *fix }), Box::new(at_exit));
+            let (candidate, tally) =
+                (Box::new(Candidate { crossing, fix: EventFix::from(fix) }), Box::new(at_exit));
             let is_held = self.stands();
             stay.phase = Phase::Leaving { candidate, since: None, chord: None, is_held, tally };
         } else if !self.stands() && is_plausible(before, fix, self.context) {
@@ -240,7 +241,7 @@ impl Step<'_> {
                 place: fix.place,
                 uncertainty_seconds: 0.0,
             };
-            let candidate = Candidate { crossing, fix: *fix };
+            let candidate = Candidate { crossing, fix: EventFix::from(fix) };
             let id = event_id(self.vehicle(), self.fence.id, EventKind::Dwell, Anchor::Visit(stay.visit_id));
             let dwell = self.event(id, EventKind::Dwell, stay, &candidate, stay.cause, false);
             self.effects.events.push(dwell);
@@ -333,7 +334,7 @@ impl Step<'_> {
             cause,
             inferred,
             location: candidate.crossing.place,
-            fix: EventFix::from(&candidate.fix),
+            fix: candidate.fix,
             analytics: None,
             confirmed_at: candidate.fix.recorded_at, // whoever knows the step says it better
         }

@@ -15,7 +15,7 @@ use super::standstill::Stance;
 use super::state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
 use super::timeline::implied_speed_kmh;
 use crate::geofence::{Shape, haversine_meters, interpolate};
-use crate::model::{Cause, Fix, GeofenceId, Place, Timestamp};
+use crate::model::{Cause, EventFix, Fix, GeofenceId, Place, Timestamp};
 
 /// A shorter way through a fence is not worth a visit. Metres.
 const MIN_CHORD_METERS: f64 = 10.0;
@@ -118,7 +118,7 @@ impl Step<'_> {
             if let Some(Followed { stay, tally, from }) = &mut followed {
                 let mut tally = Box::new(*tally);
                 tally.travel(leg, Piece::new(*from, (exit.at, exit.place)), &self.version.rules);
-                let candidate = Box::new(Candidate { crossing: exit, fix: *fix });
+                let candidate = Box::new(Candidate { crossing: exit, fix: EventFix::from(fix) });
                 let chord = Some(chord);
                 stay.phase = Phase::Leaving { candidate, since: None, chord, is_held: false, tally };
                 left = Some(leave);
@@ -151,7 +151,7 @@ impl Step<'_> {
 
     fn begin_at_chord(&mut self, chord: Chord, entry: Crossing, leg: &Leg, fix: &Fix) -> Followed {
         let mut stay = self.new_stay(chord.anchor(fix.recorded_at), entry.at, Cause::Crossing);
-        self.record_entry_as(&stay, &Candidate { crossing: entry, fix: *fix }, true);
+        self.record_entry_as(&stay, &Candidate { crossing: entry, fix: EventFix::from(fix) }, true);
         // Should it go on, the fix is one of the stay.
         stay.tally.travel(leg, Piece::from_entry(&entry, fix), &self.version.rules);
         self.count(&mut stay, fix);

@@ -8,7 +8,7 @@ use super::motion::Trail;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
 use crate::geofence::FenceTimeline;
-use crate::model::{Analytics, Cause, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
+use crate::model::{Analytics, Cause, EventFix, EventId, Fix, GeofenceId, Place, Timestamp, VisitId};
 
 /// Where and when a boundary was crossed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,8 +27,8 @@ pub struct Crossing {
 pub struct Candidate {
     /// The crossing.
     pub crossing: Crossing,
-    /// The first fix on the new side.
-    pub fix: Fix,
+    /// The first fix on the new side: what a record shows of it.
+    pub fix: EventFix,
 }
 
 /// A part of the way between two fixes outside that lies in a fence.
@@ -213,6 +213,11 @@ impl VehicleState {
     #[must_use]
     pub fn newest(&self) -> Timestamp {
         self.suspect.as_ref().map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
+    }
+
+    /// The fixes in it of which another report may still say more.
+    pub fn fixes_mut(&mut self) -> impl Iterator<Item = &mut Fix> {
+        self.last.iter_mut().chain(self.suspect.as_deref_mut())
     }
 
     /// Whether the vehicle may have been near a fence since an instant, as far as this tells.

@@ -18,10 +18,15 @@ const CHECKPOINT_EVERY: u32 = 500;
 
 /// Applies one accepted fix: judges it, or stores it unjudged when it is late or doubtful.
 pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
-    if let Some(quarantine) = doubtful(&fix, context) {
-        store(state, fix, Some(quarantine), false, effects);
-    } else if at_same_instant(state, &fix).is_some() {
+    // Another report of a fix that counts cannot make one of both that does not.
+    if at_same_instant(state, &fix).is_some_and(|known| known.place == fix.place) {
         repeat(state, fix, context, effects);
+    } else if let Some(quarantine) = doubtful(&fix, context) {
+        store(state, fix, Some(quarantine), false, effects);
+    } else if let Some(known) = at_same_instant(state, &fix) {
+        // Which of two places counts never depends on which came first: a better one that comes second is late.
+        let late = by_rank(&fix, known).is_lt();
+        store(state, fix, None, late, effects);
     } else if fix.recorded_at < state.newest() || fix.recorded_at <= state.corrected_to {
         store(state, fix, None, true, effects);
     } else {
@@ -58,18 +63,12 @@ fn doubtful(fix: &Fix, context: &Context<'_>) -> Option<Quarantine> {
 }
 
 fn at_same_instant<'a>(state: &'a mut VehicleState, fix: &Fix) -> Option<&'a mut Fix> {
-    let same = |known: &&mut Fix| known.recorded_at == fix.recorded_at;
-    state.suspect.as_deref_mut().filter(same).or(state.last.as_mut().filter(same))
+    state.fixes_mut().find(|known| known.recorded_at == fix.recorded_at)
 }
 
-/// Another report of an instant that counts: the same fix again, or another place. Which of two
-/// places counts never depends on which came first, so a better one that comes second is a late fix.
+/// Another report of the newest fix, or of one that waits.
 fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     let Some(known) = at_same_instant(state, &fix) else { return };
-    if known.place != fix.place {
-        let late = by_rank(&fix, known).is_lt();
-        return store(state, fix, None, late, effects);
-    }
     let before = *known;
     let merged = known.merge(&fix);
     let whole = *known;

@@ -10,6 +10,7 @@ mod late;
 mod ledger;
 mod passages;
 mod properties;
+mod reports;
 mod rules;
 mod script;
 mod standing;

@@ -151,8 +151,14 @@ pub(crate) fn tracks(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
             fixes.into_iter().map(at).collect()
         },
     );
-    vec(prop_oneof![drive, stop], 1..7)
-        .prop_map(move |phases: Vec<Vec<Drawn>>| phases.into_iter().flatten().take(most).collect())
+    (vec(prop_oneof![drive, stop], 1..7), any::<bool>()).prop_map(move |(phases, has_fuel)| {
+        let mut track: Vec<Drawn> = phases.into_iter().flatten().take(most).collect();
+        // What a second report adds is judged otherwise without a fuel sensor.
+        for told in track.iter_mut().flat_map(|drawn| &mut drawn.reports).filter(|_| !has_fuel) {
+            (told.also.fuel, told.also.cumulative) = (None, None);
+        }
+        track
+    })
 }
 
 pub(crate) fn changes() -> impl Strategy<Value = Vec<(u32, Step)>> {

@@ -186,13 +186,11 @@ impl Ledger {
         let reach = if is_last { Timestamp::MAX } else { last };
         let kept = |(at, state): (&Timestamp, &VehicleState)| Checkpoint { at: *at, state: state.clone() };
         let checkpoints = self.checkpoints.iter().filter(|(at, _)| **at > after && **at <= reach);
-        Some(Slice {
-            mark,
-            checkpoint: checkpoint.map(kept),
-            checkpoints: checkpoints.map(kept).collect(),
-            fixes,
-            is_last,
-        })
+        let mut checkpoint = checkpoint.map(kept);
+        for fix in checkpoint.iter_mut().flat_map(|checkpoint| checkpoint.state.fixes_mut()) {
+            *fix = self.fixes[&key(fix)].fix;
+        }
+        Some(Slice { mark, checkpoint, checkpoints: checkpoints.map(kept).collect(), fixes, is_last })
     }
 
     /// The records that hold, by id.
