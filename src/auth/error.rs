@@ -43,6 +43,9 @@ pub enum AuthError {
     /// A link of ours that did its work before.
     #[error("the link was used")]
     LinkUsed,
+    /// Somebody else has this address by now.
+    #[error("the address is taken")]
+    EmailTaken,
     /// Too many failed sign-ins; try again after so many seconds.
     #[error("too many failed sign-ins")]
     TooManyAttempts(u64),

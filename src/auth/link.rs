@@ -31,6 +31,7 @@ const fn prefix(purpose: Purpose) -> &'static str {
         Purpose::Invite => "wpi_",
         Purpose::ResetPassword => "wpx_",
         Purpose::ResetSystemPassword => "wpy_",
+        Purpose::ConfirmAddress => "wpe_",
     }
 }
 

@@ -11,7 +11,8 @@ use crate::domain::audit::{AuditAction, AuditEntry};
 use crate::domain::system_user::SystemUserStatus;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
-use crate::store::{account, audit, sign_in_attempt, system_user};
+use crate::store::sql::is_conflict;
+use crate::store::{account, audit, one_time_token, outbox, sign_in_attempt, system_user};
 use serde_json::json;
 
 /// The links that give a new password.
@@ -110,6 +111,40 @@ impl Auth {
         tx.commit().await?;
         self.sessions.end_of(id, End::Credential);
         Ok(())
+    }
+
+    /// Makes a person's new address theirs, by the link that was sent there, and ends all their sessions and sockets.
+    pub async fn confirm_address(
+        &self,
+        token: &str,
+        request_id: Option<String>,
+    ) -> Result<Redeemed, AuthError> {
+        let now = self.clock.now();
+        let mut tx = self.db.begin().await?;
+        let redeemed = link::redeem(&mut tx, token, Purpose::ConfirmAddress, now).await?;
+        let Redeemed::Now(id) = redeemed else { return Ok(redeemed) };
+        let account = account::find(tx.on(), id).await?;
+        let account = account.filter(|account| account.status == AccountStatus::Active);
+        let account = account.ok_or(AuthError::LinkExpired)?;
+        let address = account::pending_address(tx.on(), id).await?.ok_or(AuthError::LinkExpired)?;
+        account::set_address(tx.on(), &account, &address, now.into())
+            .await
+            .map_err(|error| if is_conflict(&error) { AuthError::EmailTaken } else { error.into() })?;
+        // What was sent to the address before is somebody else's now.
+        for purpose in [Purpose::ResetPassword, Purpose::SignIn] {
+            outbox::withdraw(&mut tx, purpose, id).await?;
+            one_time_token::supersede(tx.on(), purpose, id, now.into()).await?;
+        }
+        session::revoke_all(tx.on(), HolderId::Account(id), now.into()).await?;
+        let entry = AuditEntry {
+            before: Some(json!({ "email": account.email.clone() })),
+            after: Some(json!({ "email": address })),
+            ..entry(AuditAction::VerifyEmail, &Holder::Account(account), request_id, now)
+        };
+        audit::insert(tx.on(), &entry).await?;
+        tx.commit().await?;
+        self.sessions.end_of(id, End::Credential);
+        Ok(redeemed)
     }
 
     /// So that nobody makes the server hash passwords for links that are none.

@@ -135,6 +135,26 @@ impl Auth {
         Ok(signed_in)
     }
 
+    /// Whether somebody who is signed in knows their password; guesses count as failed sign-ins.
+    pub async fn proves(&self, account: Uuid, password: String, peer: &Peer) -> Result<bool, AuthError> {
+        let now = self.clock.now();
+        let holder = Holder::find(self.db.read(), HolderId::Account(account)).await?;
+        let holder = holder.ok_or(AuthError::Unauthenticated)?;
+        let key = Door::People.attempts_key(holder.email());
+        if let Some(refused) = self.count_attempt(&key, peer, now).await? {
+            return Err(AuthError::TooManyAttempts(refused.wait_seconds));
+        }
+        let fits = self.hasher.fits(&peer.address, password, holder.password_hash()).await?;
+        if fits {
+            let mut tx = self.db.begin().await?;
+            sign_in_attempt::succeeded(&mut tx, &key, &peer.address, now.into()).await?;
+            tx.commit().await?;
+        } else {
+            self.note(AuditAction::SignInFailed, Some(&holder), peer, now).await?;
+        }
+        Ok(fits)
+    }
+
     /// Counts an attempt. Failures from one address make that address wait, for that account alone; very many from
     /// everywhere make those wait whom the account does not know, and never one that it signed in from before.
     async fn count_attempt(

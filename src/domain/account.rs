@@ -51,12 +51,24 @@ pub const PASSWORD_MIN_CHARS: usize = 12;
 /// The longest password that is hashed.
 pub const PASSWORD_MAX_CHARS: usize = 128;
 
+/// How much of a password must be hard to guess. To judge so many characters takes 15 ms at worst, less than to hash them;
+/// it takes seconds for 128 characters that each may stand for others.
+const JUDGED_CHARS: usize = 16;
+
 /// What is wrong with a new password, if anything.
 #[must_use]
 pub fn password_fault(password: &str) -> Option<String> {
-    let chars = password.chars().count();
-    let fits = (PASSWORD_MIN_CHARS..=PASSWORD_MAX_CHARS).contains(&chars);
-    (!fits).then(|| format!("must be {PASSWORD_MIN_CHARS} to {PASSWORD_MAX_CHARS} characters long"))
+    if !has_length(password) {
+        return Some(format!("must be {PASSWORD_MIN_CHARS} to {PASSWORD_MAX_CHARS} characters long"));
+    }
+    // Below a million guesses: common passwords, repetitions, rows of keys.
+    let head: String = password.chars().take(JUDGED_CHARS).collect();
+    let is_guessed = zxcvbn::zxcvbn(&head, &[]).score() < zxcvbn::Score::Two;
+    is_guessed.then(|| "must be harder to guess: several words that do not belong together, say".to_owned())
+}
+
+fn has_length(password: &str) -> bool {
+    (PASSWORD_MIN_CHARS..=PASSWORD_MAX_CHARS).contains(&password.chars().count())
 }
 
 /// A new password, as a member of a body. Taken as it is: it may begin with a space.
@@ -64,6 +76,29 @@ pub fn new_password(value: &serde_json::Value) -> super::members::Read<String> {
     let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
     match password_fault(text) {
         None => Ok(text.to_owned()),
-        Some(fault) => Err(("length", fault.trim_start_matches("must be ").to_owned())),
+        Some(fault) => {
+            let code = if has_length(text) { "guessable" } else { "length" };
+            Err((code, fault.trim_start_matches("must be ").to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_that_everybody_tries_are_refused() {
+        for guessed in
+            ["aaaaaaaaaaaa", "123456789012", "password1234", "qwertyuiop12", "abcabcabcabc", &"a1".repeat(60)]
+        {
+            let fault = password_fault(guessed).unwrap_or_else(|| panic!("{guessed} is taken"));
+            assert!(fault.contains("harder to guess"), "{guessed}: {fault}");
+        }
+        assert!(password_fault("elevenchars").is_some_and(|fault| fault.contains("12 to 128")));
+        for good in ["correct horse battery", "long enough password", "Xk7#mQ2pLv9z", "пароль 🚌 и автобус"]
+        {
+            assert_eq!(password_fault(good), None, "{good}");
+        }
     }
 }

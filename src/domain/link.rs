@@ -19,6 +19,8 @@ words!(
         ResetPassword = "resetPassword",
         /// Gives a system user a new password.
         ResetSystemPassword = "resetSystemPassword",
+        /// Makes a person's new address theirs.
+        ConfirmAddress = "confirmAddress",
     }
 );
 
@@ -27,6 +29,8 @@ words!(
     Notice {
         /// That the address is its reader's account's no more.
         AddressChanged = "addressChanged",
+        /// That somebody signs up with an address that has an account.
+        SignUpAgain = "signUpAgain",
     }
 );
 
@@ -37,6 +41,17 @@ pub enum LetterKind {
     Link(Purpose),
     /// One without.
     Notice(Notice),
+}
+
+impl LetterKind {
+    /// Its word.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Link(purpose) => purpose.as_str(),
+            Self::Notice(notice) => notice.as_str(),
+        }
+    }
 }
 
 impl TryFrom<String> for LetterKind {

@@ -54,6 +54,9 @@ pub struct User {
     /// Whether they can sign in. An administrator sets `disabled`, and from there `active` or, for one
     /// who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
     pub status: AccountStatus,
+    /// The address they are to have, until the link that was sent there is opened.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending_email: Option<String>,
     /// When they signed in last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_login_at: Option<Timestamp>,

@@ -119,7 +119,7 @@ pub async fn redeem_sign_in_link(context: Shared, PathToken(token): PathToken, q
 }
 
 /// Ask for a new password, of a user or of a system user. The answer is the same whether the address is known
-/// or not.
+/// or not. Less than a minute after the last letter, it is sent when that minute is over; an address gets five in a day.
 #[utoipa::path(post, path = "/v1/auth/forgot-password", tag = "auth", request_body = EmailIn,
     responses((status = 202, description = "If there is somebody with this address, a letter is on its way")))]
 pub async fn forgot_password(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
@@ -142,6 +142,20 @@ pub async fn reset_password(
 ) -> Answer {
     query.finish()?;
     context.auth.reset_password(&token, password(&body)?, &origin::peer()).await?;
+    Ok(HttpResponse::NoContent().finish())
+}
+
+/// Make a user's new address theirs by the link that was sent there. Ends every session; a link that did so before is
+/// no error.
+#[utoipa::path(post, path = "/v1/auth/confirm-address/{token}", tag = "auth",
+    params(("token" = String, Path, description = "The link's token")),
+    responses((status = 204, description = "The new address counts"),
+        (status = 404, description = "notFound"),
+        (status = 409, description = "emailTaken"),
+        (status = 410, description = "linkExpired")))]
+pub async fn confirm_address(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
+    query.finish()?;
+    context.auth.confirm_address(&token, origin::request_id()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

@@ -33,6 +33,12 @@ const ACTIVATE: Form = Form {
     button: "Activate",
     has_password: false,
 };
+const ADDRESS: Form = Form {
+    title: "Confirm your new e-mail address",
+    text: "Confirm that this address is yours. You sign in with it from then on.",
+    button: "Confirm",
+    has_password: false,
+};
 const INVITE: Form = Form {
     title: "Welcome to Waypost",
     text: "You were invited. Choose the password you will sign in with.",
@@ -125,14 +131,55 @@ pub async fn redeem_verify(context: Shared, PathToken(token): PathToken) -> Answ
     }
 }
 
-/// The form that activates an organization.
+/// The form that confirms a person's new address.
+pub async fn address_form(context: Shared, PathToken(token): PathToken) -> Answer {
+    form(&context, &token, Purpose::ConfirmAddress, &ADDRESS).await
+}
+
+/// Confirms a person's new address.
+pub async fn redeem_address(context: Shared, PathToken(token): PathToken) -> Answer {
+    match context.auth.confirm_address(&token, origin::request_id()).await {
+        Ok(Redeemed::Now(_)) => Ok(done("Thank you", "Sign in with this address from now on.")),
+        Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
+        Err(error) => refused(error),
+    }
+}
+
+/// The form that activates an organization. Where a system user made it, whoever reads the letter decides whether that
+/// works in it.
 pub async fn activate_form(context: Shared, PathToken(token): PathToken) -> Answer {
-    form(&context, &token, Purpose::ActivateOrganization, &ACTIVATE).await
+    let Standing::Good(id) = context.auth.link_standing(&token, Purpose::ActivateOrganization).await? else {
+        return form(&context, &token, Purpose::ActivateOrganization, &ACTIVATE).await;
+    };
+    let Some(founder) = activation::founder(&context, id).await? else {
+        return Ok(ACTIVATE.show(StatusCode::OK, None));
+    };
+    let body = format!(
+        "<p>{}</p><p>It was created by the system user <strong>{}</strong>. Let in, that may read and change everything \
+         in the organization, its users included. If you do not know this address, leave it out.</p>\
+         <form method=\"post\"><p><button name=\"founder\" value=\"letIn\">Activate, and let it in</button></p>\
+         <p><button name=\"founder\" value=\"leaveOut\">Activate without it</button></p></form>",
+        ACTIVATE.text,
+        escaped(&founder)
+    );
+    Ok(page(HttpResponse::Ok(), ACTIVATE.title, &body))
+}
+
+/// A text of strangers, as text of a page.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Activates an organization.
-pub async fn redeem_activate(context: Shared, PathToken(token): PathToken) -> Answer {
-    match activation::verify_email(&context, &token).await {
+pub async fn redeem_activate(
+    context: Shared,
+    PathToken(token): PathToken,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> Answer {
+    let [founder] = form_fields(&request, payload, ["founder"]).await?;
+    // Only the button that says so lets it in: a page from before it asked does not.
+    match activation::verify_email(&context, &token, founder == "letIn").await {
         Ok(verified) if verified.already_verified => {
             Ok(done("Done before", "The address is confirmed already."))
         }

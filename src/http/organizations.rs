@@ -159,7 +159,8 @@ pub async fn list_activation_requests(
 
 /// Verify an organization's contact address with the link of a mail; one that waits for that is active now.
 ///
-/// A link that was used answers alike, with `alreadyVerified`; one that is older than 24 hours or replaced
+/// The system user that made it, which the letter names, is bound to it. The page behind the link also activates it
+/// without that one. A link that was used answers alike, with `alreadyVerified`; one that is older than 24 hours or replaced
 /// by a newer one is 410.
 #[utoipa::path(post, path = "/v1/organizations/verify-email/{token}", tag = "organizations",
     params(("token" = String, Path, description = "The link's token")),
@@ -168,7 +169,7 @@ pub async fn list_activation_requests(
         (status = 410, description = "linkExpired, linkUsed")))]
 pub async fn verify_organization_email(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
-    let verified = activation::verify_email(&context, &token).await?;
+    let verified = activation::verify_email(&context, &token, true).await?;
     Ok(HttpResponse::Ok().json(OrganizationVerified {
         organization_id: verified.organization.id,
         status: verified.organization.status,

@@ -24,6 +24,7 @@ impl From<AuthError> for Problem {
             AuthError::NotFound => Self::new(Code::NotFound),
             AuthError::LinkExpired => Self::new(Code::LinkExpired),
             AuthError::LinkUsed => Self::new(Code::LinkUsed),
+            AuthError::EmailTaken => Self::new(Code::EmailTaken),
             AuthError::TooManyAttempts(seconds) => Self::new(Code::TooManyAttempts).retry_after(seconds),
             AuthError::Busy => Self::new(Code::Busy).retry_after(RETRY_SECONDS),
             AuthError::Keys(error) => internal(&error.to_string()),

@@ -88,6 +88,7 @@ routes! {
         Open "POST" "/v1/auth/forgot-password"        auth::forgot_password;
         Open "POST" "/v1/auth/reset-password/{token}" auth::reset_password;
         Open "POST" "/v1/auth/accept-invite/{token}"  auth::accept_invite;
+        Open "POST" "/v1/auth/confirm-address/{token}" auth::confirm_address;
 
         Either                "POST"   "/v1/system-users"                      system_users::create_system_user;
         May(ListSystemUsers)  "GET"    "/v1/system-users"                      system_users::list_system_users;
@@ -193,6 +194,8 @@ routes! {
         "POST" "/activate/{token}" links::redeem_activate;
         "GET"  "/invite/{token}"   links::invite_form;
         "POST" "/invite/{token}"   links::redeem_invite;
+        "GET"  "/address/{token}"  links::address_form;
+        "POST" "/address/{token}"  links::redeem_address;
         "GET"  "/reset/{token}"    links::reset_form;
         "POST" "/reset/{token}"    links::redeem_reset;
         "GET"  "/docs"             pages::docs;

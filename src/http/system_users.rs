@@ -83,7 +83,8 @@ impl From<Redeemed> for Verified {
 }
 
 /// Create a system user. Anybody may sign up, without scopes and organization; orgAdmins and operators
-/// make one of an organization, with its scopes. Either way its address has to be verified.
+/// make one of an organization, with its scopes. Either way its address has to be verified. A sign-up with an address
+/// that has a system user is answered alike; nothing is made, and a letter tells the owner of the address.
 #[utoipa::path(post, path = "/v1/system-users", tag = "system users", request_body = SystemUserCreateIn,
     responses((status = 201, body = SystemUser, description = "Created; Location names it. A letter is on its way"),
         (status = 403, description = "signUpClosed"),
@@ -111,7 +112,8 @@ pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, qu
     Ok(HttpResponse::Ok().json(verified))
 }
 
-/// Ask for another letter of verification. The answer is the same whether the address is known or not.
+/// Ask for another letter of verification. The answer is the same whether the address is known or not. Less than a
+/// minute after the last letter, it is sent when that minute is over; an address gets five in a day.
 #[utoipa::path(post, path = "/v1/system-users/resend-verification", tag = "system users", request_body = EmailIn,
     responses((status = 202, description = "If there is a reason for a letter, it is on its way")))]
 pub async fn resend_verification(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {

@@ -30,12 +30,16 @@ pub struct UserCreateIn {
 
 /// A change of a user.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct UserUpdateIn {
     /// What is said of them.
     #[serde(flatten)]
     pub user: UserIn,
     /// `disabled`, `active` or `invited`.
     pub status: Option<AccountStatus>,
+    /// One's own password, to change one's own address.
+    #[schema(format = Password, max_length = 1024)]
+    pub current_password: Option<String>,
 }
 
 /// List the users of an organization; an operator who names none sees the platform's operators.
@@ -105,8 +109,10 @@ pub async fn find_user(
 /// Change a user.
 ///
 /// Everybody changes their own names, phone, language and time zone; an administrator also address, role
-/// and status. Nobody raises themselves, and the last orgAdmin stays one. With a new address, links sent
-/// before end, and so do sessions, unless one changes one's own. Who is disabled is signed out at once.
+/// and status. Nobody raises themselves, and the last orgAdmin stays one. A new address is `pendingEmail` until the link
+/// that is sent there is opened, which ends sessions and older links; until then the old one counts, and is told. One's
+/// own is changed with `currentPassword`. Of a user who was never there it changes at once, and the invitation goes
+/// there. Who is disabled is signed out at once.
 #[utoipa::path(put, path = "/v1/users/{id}", tag = "users",
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),

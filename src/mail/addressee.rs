@@ -12,21 +12,28 @@ use crate::store::{account, organization, system_user};
 
 /// Between two letters of a kind about the same subject, at least, in seconds.
 const APART_SECONDS: f64 = 60.0;
-/// Letters of a kind about the same subject within a day, at most.
-const A_DAY: i64 = 5;
 
-/// The letter to an address, if there is a reason for one and the last was not just now.
+/// What becomes of a letter that was asked for.
+pub(super) enum Asked {
+    /// It is written.
+    For(OutgoingMail),
+    /// The one before was just now: it is written then.
+    NotBefore(Timestamp),
+    /// There is no reason for it.
+    NoReason,
+}
+
+/// The letter to an address, if there is a reason for one.
 pub(super) async fn find(
     tx: &mut Tx,
     purpose: Purpose,
     address: &str,
     now: Timestamp,
-) -> Result<Option<OutgoingMail>, SqlError> {
-    let Some(mail) = reason(tx, purpose, address).await? else { return Ok(None) };
-    let day = now.plus_seconds(-86_400.0);
-    let (made, last) = one_time_token::made_since(tx.on(), purpose, mail.subject_id, day.into()).await?;
-    let is_soon = last.is_some_and(|last| now.seconds_since(last.0) < APART_SECONDS);
-    Ok((made < A_DAY && !is_soon).then_some(mail))
+) -> Result<Asked, SqlError> {
+    let Some(mail) = reason(tx, purpose, address).await? else { return Ok(Asked::NoReason) };
+    let last = one_time_token::last_made(tx.on(), purpose, mail.subject_id).await?;
+    let next = last.map(|last| last.0.plus_seconds(APART_SECONDS)).filter(|next| *next > now);
+    Ok(next.map_or(Asked::For(mail), Asked::NotBefore))
 }
 
 async fn reason(tx: &mut Tx, purpose: Purpose, address: &str) -> Result<Option<OutgoingMail>, SqlError> {
@@ -58,6 +65,6 @@ async fn reason(tx: &mut Tx, purpose: Purpose, address: &str) -> Result<Option<O
                 letter(account.id, account.email, account.first_name, account.organization_name)
             })
         }
-        Purpose::Setup | Purpose::SignIn => None,
+        Purpose::Setup | Purpose::SignIn | Purpose::ConfirmAddress => None,
     })
 }

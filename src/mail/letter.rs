@@ -22,44 +22,75 @@ pub fn path(purpose: Purpose, token: &str) -> String {
         Purpose::ActivateOrganization => "activate",
         Purpose::Invite => "invite",
         Purpose::ResetPassword | Purpose::ResetSystemPassword => "reset",
+        Purpose::ConfirmAddress => "address",
     };
     format!("/{page}/{token}")
 }
 
-/// Writes a letter.
-pub(super) fn write(purpose: Purpose, greeting: &str, about: &str, public_url: &str, token: &str) -> Letter {
-    let (greeting, about) = (one_line(greeting), one_line(about));
+/// What a letter says besides its matter. Strangers choose all of it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Said<'a> {
+    /// How its reader is called; empty = no name.
+    pub(super) greeting: &'a str,
+    /// The organization's name.
+    pub(super) about: &'a str,
+    /// The verified address of the system user that made the organization.
+    pub(super) founder: Option<&'a str>,
+}
+
+/// Writes a letter. Its subject has none of a stranger's words, its text no name that could be an address to open.
+pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &str) -> Letter {
+    let (greeting, about) = (plain(said.greeting), plain(said.about));
     let link = format!("{public_url}{}", path(purpose, token));
     let (subject, before, after) = match purpose {
         Purpose::VerifySystemUser => (
-            "Confirm your e-mail address".to_owned(),
+            "Confirm your e-mail address",
             "Somebody, you most likely, made a Waypost system user with this address. To confirm it, open"
                 .to_owned(),
-            "If it was not you, do nothing: an address that is not confirmed cannot be used.",
+            "If it was not you, do nothing: an address that is not confirmed cannot be used.".to_owned(),
         ),
-        Purpose::ActivateOrganization => (
-            format!("Activate {about} on Waypost"),
-            format!(
-                "The organization {about} was created on Waypost with this contact address. To activate it, open"
-            ),
-            "If you know nothing of it, do nothing: it stays inactive.",
-        ),
+        Purpose::ActivateOrganization => {
+            let which = if about.is_empty() {
+                "An organization".to_owned()
+            } else {
+                format!("The organization {about}")
+            };
+            let founder = said.founder.map(|founder| {
+                format!(
+                    " It was created by the system user {founder}, which may read and change everything in it from \
+                     then on, unless you choose on that page to activate it without."
+                )
+            });
+            (
+                "Activate an organization on Waypost",
+                format!("{which} was created on Waypost with this contact address. To activate it, open"),
+                format!(
+                    "If you know nothing of it, do nothing: it stays inactive.{}",
+                    founder.unwrap_or_default()
+                ),
+            )
+        }
         Purpose::Invite => (
-            format!("You are invited to {}", if about.is_empty() { "Waypost" } else { &about }),
+            "You are invited to Waypost",
             format!(
                 "You were invited to work with {} on Waypost. To choose your password, open",
                 if about.is_empty() { "your colleagues" } else { &about }
             ),
-            "If you did not expect this, do nothing.",
+            "If you did not expect this, do nothing.".to_owned(),
+        ),
+        Purpose::ConfirmAddress => (
+            "Confirm your new e-mail address",
+            "This address is to be the one of a Waypost account. To confirm that, open".to_owned(),
+            "If you know nothing of it, do nothing: the account keeps the address it has.".to_owned(),
         ),
         Purpose::ResetPassword | Purpose::ResetSystemPassword | Purpose::Setup | Purpose::SignIn => {
             let whose = if purpose == Purpose::ResetSystemPassword { " of your system user" } else { "" };
             (
-                "Choose a new password".to_owned(),
+                "Choose a new password",
                 format!(
                     "Somebody, you most likely, asked for a new password{whose} on Waypost. To choose one, open"
                 ),
-                "If it was not you, do nothing: the old password goes on working.",
+                "If it was not you, do nothing: the old password goes on working.".to_owned(),
             )
         }
     };
@@ -67,20 +98,26 @@ pub(super) fn write(purpose: Purpose, greeting: &str, about: &str, public_url: &
     let body = format!(
         "{hello}\n\n{before}\n\n{link}\n\nThe link works once, for 24 hours; a newer one takes its place. {after}\n"
     );
-    Letter { subject, body, link: Some(link) }
+    Letter { subject: subject.to_owned(), body, link: Some(link) }
 }
 
 /// Writes a letter that tells something and asks for nothing. `about`: the new address, as far as it is told.
 pub(super) fn write_notice(notice: Notice, greeting: &str, about: &str) -> Letter {
-    let (hello, about) = (hello(&one_line(greeting)), one_line(about));
+    let (hello, about) = (hello(&plain(greeting)), one_line(about));
     let (subject, told) = match notice {
         Notice::AddressChanged => (
-            "Your Waypost account has another address",
+            "Your Waypost account is to have another address",
             format!(
-                "The e-mail address of your Waypost account was changed to {about}. From now on you sign in with that \
-                 one, and links that were sent to this address work no more.\n\nIf that was not wanted, tell your \
-                 administrator at once: whoever reads the new address can choose a new password."
+                "The e-mail address of your Waypost account is to be {about}. A link was sent there; once it is opened, \
+                 you sign in with that one, and links that were sent to this address work no more.\n\nIf that is not \
+                 wanted, tell your administrator at once: whoever reads the new address can choose a new password."
             ),
+        ),
+        Notice::SignUpAgain => (
+            "You have a Waypost account already",
+            "Somebody, perhaps you, signed up on Waypost with this address. It has an account already, so nothing was \
+             made. Sign in with it, or ask for a new password where you sign in.\n\nIf it was not you, do nothing."
+                .to_owned(),
         ),
     };
     Letter { subject: subject.to_owned(), body: format!("{hello}\n\n{told}\n"), link: None }
@@ -103,16 +140,29 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// A name on one line; none, if a mail program could take a part of it for an address to open. Browsers take the full
+/// stops of Chinese and Japanese for dots too (UTS 46).
+fn plain(name: &str) -> String {
+    let name = one_line(name);
+    let is_linked = |word: &str| {
+        let dots = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
+        let dotted = word.trim_end_matches(dots).split_once(dots);
+        word.contains(['/', ':', '@', '\\']) || dotted.is_some_and(|(_, rest)| !rest.is_empty())
+    };
+    if name.split(' ').any(is_linked) { String::new() } else { name }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_letter_names_its_reader_its_matter_and_its_page() {
-        let letter = write(Purpose::Invite, "Ada", "North\n\nBuses", "https://fleet.example.org", "wpi_x");
+        let said = Said { greeting: "Ada", about: "North\n\nBuses Ltd. & Co.", founder: None };
+        let letter = write(Purpose::Invite, said, "https://fleet.example.org", "wpi_x");
         let link = letter.link.unwrap();
         assert_eq!(link, "https://fleet.example.org/invite/wpi_x");
-        assert_eq!(letter.subject, "You are invited to North Buses");
+        assert!(letter.body.contains("work with North Buses Ltd. & Co. on Waypost"), "{}", letter.body);
         assert!(letter.body.starts_with("Hello Ada,\n") && letter.body.contains(&link));
     }
 
@@ -124,7 +174,7 @@ mod tests {
             Purpose::Invite,
             Purpose::ResetPassword,
         ];
-        let letters = kinds.map(|purpose| write(purpose, "", "Fleet", "http://x", "t"));
+        let letters = kinds.map(|purpose| write(purpose, Said::default(), "http://x", "t"));
         let links: std::collections::HashSet<&str> =
             letters.iter().map(|letter| letter.link.as_deref().unwrap()).collect();
         assert_eq!(links.len(), kinds.len());
@@ -132,12 +182,29 @@ mod tests {
     }
 
     #[test]
-    fn a_notice_names_the_new_address_to_those_who_know_it() {
-        let letter = write_notice(Notice::AddressChanged, "Ada", &masked("ada.new@example.org"));
+    fn strangers_put_no_words_into_subjects_and_no_links_into_letters() {
+        for name in
+            ["http://evil.test/click", "Click evil.test now", "a@evil.test", "www.evil.test.", "evil。test"]
+        {
+            let said = Said { greeting: name, about: name, founder: Some("robot@example.org") };
+            for purpose in [Purpose::Invite, Purpose::ActivateOrganization] {
+                let letter = write(purpose, said, "https://fleet.example.org", "wpa_x");
+                assert!(!letter.body.contains("evil") && !letter.subject.contains("evil"), "{}", letter.body);
+            }
+        }
+        let said = Said { greeting: "Ada", about: "Click here now", founder: Some("robot@example.org") };
+        let letter = write(Purpose::ActivateOrganization, said, "https://fleet.example.org", "wpa_x");
+        assert!(!letter.subject.contains("Click"));
         assert!(
-            letter.body.contains("changed to a…@example.org.") && letter.link.is_none(),
+            letter.body.contains("robot@example.org, which may read and change everything"),
             "{}",
             letter.body
         );
+    }
+
+    #[test]
+    fn a_notice_names_the_new_address_to_those_who_know_it() {
+        let letter = write_notice(Notice::AddressChanged, "Ada", &masked("ada.new@example.org"));
+        assert!(letter.body.contains("is to be a…@example.org.") && letter.link.is_none(), "{}", letter.body);
     }
 }

@@ -4,6 +4,7 @@
 //! writes and sends them. Knows no use case and no HTTP.
 
 mod addressee;
+mod allowance;
 mod letter;
 mod post;
 mod transport;

@@ -9,19 +9,21 @@ use std::time::Duration;
 use futures_util::{StreamExt, stream};
 use lettre::Message;
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
-use tokio::sync::{Notify, watch};
+use tokio::sync::{Mutex, Notify, watch};
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
+use waypost_actors::model::Timestamp;
 
-use super::addressee;
+use super::addressee::{self, Asked};
+use super::allowance;
 use super::letter::{self, Letter};
 use super::transport::{NotSent, Transport};
 use crate::auth::link::{self, Purpose};
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::store::outbox::{self, LetterKind, OutgoingMail, Waiting};
-use crate::store::sql::{Db, SqlError};
-use crate::store::{activation, one_time_token};
+use crate::store::sql::{Db, SqlError, Tx};
+use crate::store::{activation, founder, letter_written, one_time_token};
 
 /// Between two looks when nobody wakes the post: letters that are due again.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -53,6 +55,8 @@ pub struct Post {
     from: lettre::message::Mailbox,
     public_url: String,
     within: Duration,
+    /// One letter is written after another, or two to one recipient would not count each other.
+    writing: Mutex<()>,
     wake: Notify,
     stopping: watch::Sender<bool>,
 }
@@ -76,6 +80,7 @@ impl Post {
             from: settings.mail_from.0.clone(),
             public_url: settings.public_url(),
             within: settings.mail_timeout,
+            writing: Mutex::new(()),
             wake: Notify::new(),
             stopping: watch::channel(false).0,
         })
@@ -148,22 +153,56 @@ impl Post {
         }
     }
 
-    /// Takes a letter and writes it, with a new link. `None` when there is no reason for it any more.
+    /// Takes a letter and writes it, with a new link. `None` when it is not to be written, or not now.
     async fn write(&self, waiting: &Waiting) -> Result<Option<(String, Letter)>, SqlError> {
+        let _one = self.writing.lock().await;
         let now = self.clock.now();
         let mut tx = self.db.begin().await?;
         if !outbox::take(&mut tx, waiting, now.plus_seconds(pause(waiting.attempts)).into()).await? {
             return Ok(None);
         }
-        let purpose = match waiting.letter {
-            LetterKind::Link(purpose) => purpose,
+        let is_first = waiting.attempts == 0;
+        if is_first && self.is_put_off(&mut tx, waiting, now).await? {
+            tx.commit().await?;
+            return Ok(None);
+        }
+        let written = match waiting.letter {
+            LetterKind::Link(purpose) => self.with_link(&mut tx, waiting, purpose, now).await?,
             LetterKind::Notice(notice) => {
-                tx.commit().await?;
                 let about = waiting.about.as_deref().unwrap_or_default();
                 let letter = letter::write_notice(notice, &waiting.greeting, about);
-                return Ok(Some((waiting.recipient.clone(), letter)));
+                Some((waiting.recipient.clone(), letter))
             }
         };
+        if let Some((recipient, _)) = written.as_ref().filter(|_| is_first) {
+            letter_written::insert(tx.on(), waiting.id, recipient, waiting.letter, now.into()).await?;
+        }
+        tx.commit().await?;
+        Ok(written)
+    }
+
+    /// Whether a day bears no more letters to its recipient: it waits until the next one does. By then nobody waits for
+    /// what was asked for by an address, nor for what has waited a day.
+    async fn is_put_off(&self, tx: &mut Tx, waiting: &Waiting, now: Timestamp) -> Result<bool, SqlError> {
+        let next = allowance::not_before(tx, waiting.letter, &waiting.recipient, now).await?;
+        let Some(next) = next else { return Ok(false) };
+        let has_waited = now.seconds_since(waiting.created_at.0) > link::SECONDS;
+        if has_waited || waiting.subject_id.is_none() {
+            tracing::warn!(mail = %waiting.id, "not written: its recipient has had as many as a day bears");
+            outbox::forget(tx.on(), waiting.id).await?;
+        } else {
+            outbox::postpone(tx, waiting.id, next.into()).await?;
+        }
+        Ok(true)
+    }
+
+    async fn with_link(
+        &self,
+        tx: &mut Tx,
+        waiting: &Waiting,
+        purpose: Purpose,
+        now: Timestamp,
+    ) -> Result<Option<(String, Letter)>, SqlError> {
         let mail = match waiting.subject_id {
             Some(subject_id) => OutgoingMail {
                 purpose,
@@ -172,28 +211,39 @@ impl Post {
                 greeting: waiting.greeting.clone(),
                 about: waiting.about.clone(),
             },
-            None => match addressee::find(&mut tx, purpose, &waiting.recipient, now).await? {
-                Some(mail) => {
-                    outbox::address(&mut tx, waiting.id, &mail).await?;
+            None => match addressee::find(tx, purpose, &waiting.recipient, now).await? {
+                Asked::For(mail) => {
+                    outbox::address(tx, waiting.id, &mail).await?;
                     mail
                 }
-                None => {
+                Asked::NotBefore(next) => {
+                    outbox::postpone(tx, waiting.id, next.into()).await?;
+                    return Ok(None);
+                }
+                Asked::NoReason => {
                     outbox::forget(tx.on(), waiting.id).await?;
-                    tx.commit().await?;
                     return Ok(None);
                 }
             },
         };
         if waiting.attempts == 0 {
-            one_time_token::supersede(tx.on(), mail.purpose, mail.subject_id, now.into()).await?;
+            one_time_token::supersede(tx.on(), purpose, mail.subject_id, now.into()).await?;
         }
-        let token = link::issue(&mut tx, mail.purpose, mail.subject_id, now).await?;
-        if waiting.attempts == 0 && mail.purpose == Purpose::ActivateOrganization {
-            activation::sent(tx.on(), &mail, now.into(), now.plus_seconds(link::SECONDS).into()).await?;
-        }
-        tx.commit().await?;
-        let about = mail.about.as_deref().unwrap_or_default();
-        let letter = letter::write(mail.purpose, &mail.greeting, about, &self.public_url, &token);
+        let token = link::issue(tx, purpose, mail.subject_id, now).await?;
+        let founder = if purpose == Purpose::ActivateOrganization {
+            if waiting.attempts == 0 {
+                activation::sent(tx.on(), &mail, now.into(), now.plus_seconds(link::SECONDS).into()).await?;
+            }
+            founder::address(tx.on(), mail.subject_id).await?
+        } else {
+            None
+        };
+        let said = letter::Said {
+            greeting: &mail.greeting,
+            about: mail.about.as_deref().unwrap_or_default(),
+            founder: founder.as_deref(),
+        };
+        let letter = letter::write(purpose, said, &self.public_url, &token);
         Ok(Some((mail.recipient, letter)))
     }
 

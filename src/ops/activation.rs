@@ -1,5 +1,7 @@
 //! The activation of an organization by mail, and the requests for it.
 
+use uuid::Uuid;
+
 use super::error::OpError;
 use super::{life, organizations};
 use crate::auth::link::{self, Purpose, Redeemed};
@@ -8,9 +10,9 @@ use crate::context::Context;
 use crate::domain::activation::ActivationRequest;
 use crate::domain::organization::{Organization, OrganizationStep};
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::store::activation;
 pub use crate::store::activation::{Filter, SORT_KEYS};
 use crate::store::outbox;
+use crate::store::{activation, founder};
 
 /// What came of a link that was opened.
 pub struct Verified {
@@ -20,14 +22,27 @@ pub struct Verified {
     pub already_verified: bool,
 }
 
-/// Opens the link of a mail: verifies the organization's address, and activates one that waits for that.
-pub async fn verify_email(context: &Context, token: &str) -> Result<Verified, OpError> {
+/// The address of the system user that made an organization and would be bound to it.
+pub async fn founder(context: &Context, organization: Uuid) -> Result<Option<String>, OpError> {
+    Ok(founder::address(context.db.read(), organization).await?)
+}
+
+/// Opens the link of a mail: verifies the organization's address, and activates one that waits for that. A system user
+/// that made it is bound to it, if it is let in.
+pub async fn verify_email(
+    context: &Context,
+    token: &str,
+    lets_founder_in: bool,
+) -> Result<Verified, OpError> {
     let now = context.clock.now();
     let scope = auth::linked_organization(&context.db, token, now).await?;
     let mut tx = context.db.begin().await?;
     let current = organizations::held(&mut tx, &scope).await?;
     if let Redeemed::Before(_) = link::redeem(&mut tx, token, Purpose::ActivateOrganization, now).await? {
         return Ok(Verified { organization: current, already_verified: true });
+    }
+    if !lets_founder_in {
+        founder::leave_out(tx.on(), &scope, now.into()).await?;
     }
     let organization = life::advance(&mut tx, &scope, &current, OrganizationStep::VerifyEmail, now).await?;
     organizations::subject(None, &organization, now).updated(&mut tx, &current, &organization).await?;

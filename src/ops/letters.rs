@@ -1,13 +1,16 @@
 //! The letters that organizations and users cause, put into the outbox by the transaction that causes
 //! them. After its commit, wake the post.
 
+use serde::Serialize;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::error::OpError;
+use super::once;
 use crate::auth::OrgScope;
 use crate::auth::link::{self, Purpose};
 use crate::clock;
+use crate::context::Context;
 use crate::domain::organization::Organization;
 use crate::domain::user::User;
 use crate::mail::masked;
@@ -52,16 +55,43 @@ pub(super) async fn invite(
     Ok(outbox::put(tx, &mail, now.into()).await?)
 }
 
-/// Tells somebody at the address they had until now that it is theirs no more.
-pub(super) async fn tell_of_new_address(
+/// Sends the link that makes an address somebody's, and tells them at the one they have. Links sent to another address
+/// before are good no more.
+pub(super) async fn confirm_address(
     tx: &mut Tx,
-    before: &User,
-    changed: &User,
+    user: &User,
+    address: &str,
     now: Timestamp,
 ) -> Result<(), OpError> {
-    let told = masked(&changed.said.email);
-    let letter = (before.said.email.as_str(), before.said.first_name.as_str(), told.as_str());
-    Ok(outbox::put_notice(tx, Notice::AddressChanged, changed.id, letter, now.into()).await?)
+    forget(tx, &[Purpose::ConfirmAddress], user.id, now).await?;
+    let mail = OutgoingMail {
+        purpose: Purpose::ConfirmAddress,
+        subject_id: user.id,
+        recipient: address.to_owned(),
+        greeting: user.said.first_name.clone(),
+        about: None,
+    };
+    outbox::put(tx, &mail, now.into()).await?;
+    let told = masked(address);
+    let letter = (user.said.email.as_str(), user.said.first_name.as_str(), told.as_str());
+    Ok(outbox::put_notice(tx, Notice::AddressChanged, user.id, letter, now.into()).await?)
+}
+
+/// A sign-up with an address that has an account is answered as if that were new, so that nobody learns which addresses
+/// have one: nothing is made, and the owner of the address is told. `shown`: what is answered.
+pub(super) async fn sign_up_again(
+    context: &Context,
+    address: &str,
+    id: Uuid,
+    shown: &impl Serialize,
+) -> Result<(), OpError> {
+    let mut tx = context.db.begin().await?;
+    outbox::put_notice(&mut tx, Notice::SignUpAgain, id, (address, "", ""), context.clock.now().into())
+        .await?;
+    once::keep_made(&mut tx, shown).await?;
+    tx.commit().await?;
+    context.mail.wake();
+    Ok(())
 }
 
 /// Ends the links that were sent to an address which is an organization's no more.
@@ -72,7 +102,17 @@ pub(super) async fn forget_activation(tx: &mut Tx, scope: &OrgScope, now: Timest
 
 /// Ends the links that were sent to an address which is a person's no more, or to one who is disabled.
 pub(super) async fn forget_personal(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), OpError> {
-    forget(tx, &[Purpose::Invite, Purpose::ResetPassword, Purpose::SignIn], user, now).await
+    let purposes = [Purpose::Invite, Purpose::ResetPassword, Purpose::SignIn, Purpose::ConfirmAddress];
+    forget(tx, &purposes, user, now).await
+}
+
+/// Ends the links that verify a system user's address.
+pub(super) async fn forget_verification(
+    tx: &mut Tx,
+    system_user: Uuid,
+    now: Timestamp,
+) -> Result<(), OpError> {
+    forget(tx, &[Purpose::VerifySystemUser], system_user, now).await
 }
 
 /// Letters still to be written are forgotten too: their link is made when they are.

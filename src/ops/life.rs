@@ -69,6 +69,7 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
 /// Addresses and slug of what is deleted may be used again, and the drivers whom it held are free.
 async fn bury(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
     activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+    letters::forget_activation(tx, scope, now).await?;
     organization::end_sessions(tx.on(), scope, now.into()).await?;
     organization::delete_system_users(tx.on(), scope, now.into()).await?;
     organization::free_slug(tx.on(), scope).await?;

@@ -111,7 +111,14 @@ pub async fn create_organization(
     stale_sign_up::free_for_organization(&mut tx, &admin.email, &organization.said.slug, now).await?;
     conflict(organization::insert(tx.on(), &scope, &organization).await, Taken::Slug)?;
     let admin = admin.user(&scope, now);
-    conflict(user::insert(&mut tx, &AccountScope::Organization(scope), &admin).await, Taken::Email)?;
+    match user::insert(&mut tx, &AccountScope::Organization(scope), &admin).await {
+        Err(error) if is_conflict(&error) && !matches!(founder, Founder::Operator) => {
+            drop(tx);
+            letters::sign_up_again(context, &admin.said.email, admin.id, &organization).await?;
+            return Ok((organization, Usage { vehicles: 0, drivers: 0, users: 1, geofences: 0 }));
+        }
+        inserted => conflict(inserted, Taken::Email)?,
+    }
     if let Founder::SystemUser(id) = founder
         && !founder::found(tx.on(), &scope, id, now.into()).await?
     {
@@ -160,6 +167,7 @@ impl FirstAdmin {
                 timezone: None,
             },
             status: AccountStatus::Invited,
+            pending_email: None,
             last_login_at: None,
             created_at: now,
             updated_at: now,

@@ -1,12 +1,12 @@
-//! An address or a slug that a sign-up held whose link is good no longer goes to whoever wants it now: in the
-//! transaction that takes it, and remembered there.
+//! Nobody keeps an address by signing up with it: until a sign-up is confirmed, the address goes to whoever wants it
+//! now, in the transaction that takes it, and remembered there. A slug goes likewise once the link is good no longer.
 
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::audit::Subject;
 use super::error::OpError;
-use super::{life, organizations};
+use super::{letters, life, organizations};
 use crate::auth::{self, link};
 use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::organization::OrganizationStep;
@@ -38,14 +38,14 @@ pub(super) async fn free_for_user(tx: &mut Tx, email: &str, now: Timestamp) -> R
 
 /// Frees the address of a system user that is made now.
 pub(super) async fn free_for_system_user(tx: &mut Tx, email: &str, now: Timestamp) -> Result<(), OpError> {
-    let made_before = now.plus_seconds(-link::SECONDS).into();
-    if let Some(id) = stale_sign_up::delete_system_user(tx.on(), email, made_before, now.into()).await? {
+    if let Some(id) = stale_sign_up::delete_system_user(tx.on(), email, now.into()).await? {
+        letters::forget_verification(tx, id, now).await?;
         gone(AuditResource::SystemUser, None, id, now).noted(tx, AuditAction::Delete).await?;
     }
     Ok(())
 }
 
-/// Nobody deletes it: time has.
+/// Nobody deletes it: something else takes its place.
 fn gone(resource: AuditResource, organization: Option<Uuid>, id: Uuid, at: Timestamp) -> Subject<'static> {
     Subject { caller: None, organization_id: organization.map(Into::into), resource, id, at }
 }

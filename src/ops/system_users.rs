@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{once, origin, stale_sign_up, take_organization};
+use super::{letters, once, origin, stale_sign_up, take_organization};
 use crate::auth::link::Purpose;
 use crate::auth::{Action, Caller};
 use crate::clock;
@@ -79,9 +79,15 @@ pub async fn create_system_user(
     };
     let mut tx = context.db.begin().await?;
     stale_sign_up::free_for_system_user(&mut tx, &user.email, now).await?;
-    system_user::insert(tx.on(), &user, &password_hash)
-        .await
-        .map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::Email) } else { error.into() })?;
+    match system_user::insert(tx.on(), &user, &password_hash).await {
+        Err(error) if is_conflict(&error) && caller.is_none() => {
+            drop(tx);
+            letters::sign_up_again(context, &user.email, user.id, &user).await?;
+            return Ok(user);
+        }
+        Err(error) if is_conflict(&error) => return Err(OpError::Taken(Taken::Email)),
+        inserted => inserted?,
+    }
     outbox::put(&mut tx, &letter, now.into()).await?;
     subject(caller, &user, now).created(&mut tx, &user).await?;
     once::keep_made(&mut tx, &user).await?;

@@ -11,7 +11,7 @@ use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::organizations::{self, Counted, conflict};
-use super::{letters, once, stale_sign_up, take_organization};
+use super::{letters, once, origin, stale_sign_up, take_organization};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
 use crate::context::Context;
@@ -27,11 +27,11 @@ use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::sql::Tx;
 pub use crate::store::user::{Filter, SORT_KEYS};
-use crate::store::{sign_in_attempt, user};
+use crate::store::{account, sign_in_attempt, user};
 use crate::turns::Turn;
 
 /// Members of a user that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
+const READ_ONLY: &[&str] = &["id", "organizationId", "pendingEmail", "createdAt", "updatedAt"];
 /// Members that change by themselves.
 const DERIVED: &[&str] = &["lastLoginAt"];
 
@@ -53,6 +53,7 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
         organization_id: organization_of(&scope),
         said,
         status: AccountStatus::Invited,
+        pending_email: None,
         last_login_at: None,
         created_at: now,
         updated_at: now,
@@ -104,9 +105,10 @@ pub async fn update_user(
     named: Option<OrganizationId>,
     id: Uuid,
     if_match: &IfMatch,
-    body: Value,
+    mut body: Value,
 ) -> Result<User, OpError> {
     let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
+    let is_proven = caller.is_oneself(id) && proves(context, caller, &mut body).await?;
     let mut held = Held::begin(context, scope).await?;
     let current = held.find(context, id).await?;
     if !caller.is_oneself(id) {
@@ -120,7 +122,8 @@ pub async fn update_user(
     }
     refuse_beyond_rights(caller, &current, &said, status)?;
     if_match.check(&current.settled())?;
-    let changed = User { said, status, updated_at: context.clock.now(), ..current.clone() };
+    let mut changed = User { said, status, updated_at: context.clock.now(), ..current.clone() };
+    held.put_off_address(&current, &mut changed, caller.is_oneself(id) && !is_proven).await?;
     held.refuse_transition(&current, &changed).await?;
     held.keep_an_administrator(&current, &changed).await?;
     if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
@@ -130,13 +133,38 @@ pub async fn update_user(
         stale_sign_up::free_for_user(&mut held.tx, &changed.said.email, changed.updated_at).await?;
     }
     conflict(user::update(held.tx.on(), &scope, &changed).await, Taken::Email)?;
-    let is_signed_out = held.follow(context, caller, &current, &changed).await?;
+    let is_signed_out = held.follow(context, &current, &changed).await?;
     subject(Some(caller), &changed, changed.updated_at).updated(&mut held.tx, &current, &changed).await?;
     held.commit(context).await?;
     if is_signed_out || current.said.role != changed.said.role {
         context.sessions.end_of(id, End::Credential);
     }
     Ok(changed)
+}
+
+/// Whether a body has the caller's password, which is taken out of it. A wrong one is refused.
+async fn proves(context: &Context, caller: &Caller, body: &mut Value) -> Result<bool, OpError> {
+    let given = body.as_object_mut().and_then(|members| members.remove("currentPassword"));
+    let password = match given {
+        None | Some(Value::Null) => return Ok(false),
+        Some(Value::String(password)) => password,
+        Some(_) => {
+            return Err(OpError::Invalid(vec![FieldError::new(
+                "/currentPassword",
+                "type",
+                "must be a text",
+            )]));
+        }
+    };
+    if context.auth.proves(caller.id, password, &origin::peer()).await? {
+        Ok(true)
+    } else {
+        Err(not_proven("is not yours"))
+    }
+}
+
+fn not_proven(detail: &str) -> OpError {
+    OpError::Invalid(vec![FieldError::new("/currentPassword", "value", detail)])
 }
 
 /// Sends an invitation once more; the link sent before is good no longer.
@@ -270,27 +298,44 @@ impl Held {
         if others > 0 { Ok(()) } else { Err(OpError::LastAdministrator(role)) }
     }
 
+    /// A new address is its user's once the link that goes there is opened; until then they keep the one they have.
+    /// Whoever was never there has none to keep. `is_unproven`: they change their own without their password.
+    async fn put_off_address(
+        &mut self,
+        current: &User,
+        changed: &mut User,
+        is_unproven: bool,
+    ) -> Result<(), OpError> {
+        if changed.status == AccountStatus::Disabled {
+            changed.pending_email = None;
+        }
+        let is_new = email_key(&current.said.email) != email_key(&changed.said.email);
+        if !is_new || current.status == AccountStatus::Invited {
+            return Ok(());
+        }
+        if is_unproven {
+            return Err(not_proven("is required: your password, to change your own address"));
+        }
+        stale_sign_up::free_for_user(&mut self.tx, &changed.said.email, changed.updated_at).await?;
+        if account::find_by_email(self.tx.on(), &changed.said.email).await?.is_some() {
+            return Err(OpError::Taken(Taken::Email));
+        }
+        let asked = std::mem::replace(&mut changed.said.email, current.said.email.clone());
+        letters::confirm_address(&mut self.tx, current, &asked, changed.updated_at).await?;
+        changed.pending_email = Some(asked);
+        Ok(())
+    }
+
     /// What follows from a change: sessions and links that were for who it was before end, and an
     /// invitation goes to the new address. Answers whether sessions ended.
-    async fn follow(
-        &mut self,
-        context: &Context,
-        caller: &Caller,
-        current: &User,
-        changed: &User,
-    ) -> Result<bool, OpError> {
+    async fn follow(&mut self, context: &Context, current: &User, changed: &User) -> Result<bool, OpError> {
         let now = changed.updated_at;
         let is_new_address = email_key(&current.said.email) != email_key(&changed.said.email);
         let is_disabled = changed.status == AccountStatus::Disabled;
         if is_new_address || is_disabled {
             letters::forget_personal(&mut self.tx, changed.id, now).await?;
         }
-        // Who was never there has nothing to lose.
-        if is_new_address && current.status != AccountStatus::Invited {
-            letters::tell_of_new_address(&mut self.tx, current, changed, now).await?;
-        }
-        let is_signed_out = is_disabled || is_new_address && !caller.is_oneself(changed.id);
-        if is_signed_out {
+        if is_disabled {
             session::revoke_all(self.tx.on(), HolderId::Account(changed.id), now.into()).await?;
         }
         if current.status == AccountStatus::Locked {
@@ -301,7 +346,7 @@ impl Held {
         if changed.status == AccountStatus::Invited && waits_anew {
             self.invite(context, changed).await?;
         }
-        Ok(is_signed_out)
+        Ok(is_disabled)
     }
 
     /// Sends an invitation, if there is somewhere to go to.

@@ -121,6 +121,29 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Re
         .await
 }
 
+/// The address that an account is to have, if there is one.
+pub async fn pending_address(on: On<'_>, id: Uuid) -> Result<Option<String>> {
+    let found: Option<(Option<String>,)> =
+        on.sql("select pending_email from account where id = $1").bind(id).optional().await?;
+    Ok(found.and_then(|(address,)| address))
+}
+
+/// Gives an account another address; a taken one is a conflict.
+pub async fn set_address(on: On<'_>, account: &Account, address: &str, now: Time) -> Result<()> {
+    on.sql(
+        "update account set email = $2, email_key = $3, search_key = $4, pending_email = null, updated_at = $5 \
+         where id = $1",
+    )
+    .bind(account.id)
+    .bind(address)
+    .bind(email_key(address))
+    .bind(folded(&format!("{} {} {}", account.first_name, account.last_name, address)))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
 /// Gives an account a password; one that was invited is active then.
 pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
     on.sql(

@@ -26,6 +26,32 @@ pub async fn found(on: On<'_>, scope: &OrgScope, system_user: Uuid, now: Time) -
     Ok(noted > 0)
 }
 
+/// The address of the system user that made an organization and is to be bound to it.
+pub async fn address(on: On<'_>, organization: Uuid) -> Result<Option<String>> {
+    let found: Option<(String,)> = on
+        .sql(
+            "select email from system_user where founded_organization_id = $1 and organization_id is null \
+             and deleted_at is null",
+        )
+        .bind(organization)
+        .optional()
+        .await?;
+    Ok(found.map(|(email,)| email))
+}
+
+/// Leaves the system user that made an organization out of it.
+pub async fn leave_out(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
+    on.sql(
+        "update system_user set founded_organization_id = null, updated_at = $2 \
+         where founded_organization_id = $1 and organization_id is null",
+    )
+    .bind(Uuid::from(scope.organization_id()))
+    .bind(now)
+    .run()
+    .await?;
+    Ok(())
+}
+
 /// Binds the system user that made an organization to it, with every scope.
 pub async fn bind(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
     on.sql(

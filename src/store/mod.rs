@@ -28,6 +28,7 @@ pub mod geofence;
 pub mod geofence_event;
 mod hold;
 pub mod idempotency;
+pub mod letter_written;
 pub mod line;
 pub mod lock;
 pub mod one_time_token;

@@ -105,22 +105,15 @@ pub async fn standing(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> R
     })
 }
 
-/// How many links of a purpose were made about a subject since an instant, and when the last one was.
-pub async fn made_since(
-    on: On<'_>,
-    purpose: Purpose,
-    subject: Uuid,
-    since: Time,
-) -> Result<(i64, Option<Time>)> {
-    on.sql(
-        "select count(*), max(created_at) from one_time_token \
-         where purpose = $1 and subject_id = $2 and created_at > $3",
-    )
-    .bind(purpose.as_str())
-    .bind(subject)
-    .bind(since)
-    .one()
-    .await
+/// When the last link of a purpose was made about a subject.
+pub async fn last_made(on: On<'_>, purpose: Purpose, subject: Uuid) -> Result<Option<Time>> {
+    let (last,) = on
+        .sql("select max(created_at) from one_time_token where purpose = $1 and subject_id = $2")
+        .bind(purpose.as_str())
+        .bind(subject)
+        .one::<(Option<Time>,)>()
+        .await?;
+    Ok(last)
 }
 
 /// Whether a token is still good.

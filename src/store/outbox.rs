@@ -44,6 +44,8 @@ pub struct Waiting {
     pub about: Option<String>,
     /// How often it was tried.
     pub attempts: i64,
+    /// When it was put into the outbox.
+    pub created_at: Time,
 }
 
 /// Puts a letter with a link into the outbox, in the transaction of what causes it. After the commit, wake the post.
@@ -122,7 +124,7 @@ pub async fn ask(db: &Db, purpose: Purpose, address: &str, now: Time) -> Result<
 pub async fn due(db: &Db, now: Time, most: i64) -> Result<Vec<Waiting>> {
     db.read()
         .sql(
-            "select id, letter, subject_id, recipient, greeting, about, attempts from mail_outbox \
+            "select id, letter, subject_id, recipient, greeting, about, attempts, created_at from mail_outbox \
              where given_up_at is null and due_at <= $1 order by due_at, id limit $2",
         )
         .bind(now)
@@ -146,6 +148,17 @@ pub async fn take(tx: &mut Tx, waiting: &Waiting, due_again_at: Time) -> Result<
         .run()
         .await?;
     Ok(taken > 0)
+}
+
+/// Puts a letter off that was taken for the first time.
+pub async fn postpone(tx: &mut Tx, id: Uuid, due_at: Time) -> Result<()> {
+    tx.on()
+        .sql("update mail_outbox set attempts = 0, due_at = $2 where id = $1")
+        .bind(id)
+        .bind(due_at)
+        .run()
+        .await?;
+    Ok(())
 }
 
 /// Notes whom a letter goes to that was asked for by an address.

@@ -1,4 +1,4 @@
-//! Sign-ups that were never activated and can be no more: the link of the letter is too old. What they hold is free.
+//! Sign-ups that nobody confirmed: the address of whoever they name is free, and their slug once their link is too old.
 
 use uuid::Uuid;
 
@@ -7,9 +7,9 @@ use super::time::Time;
 use crate::domain::account::email_key;
 use crate::domain::link::Purpose;
 
-/// The organization of a sign-up that holds an address for its first orgAdmin, or a slug, if its link is good no
-/// longer and no letter is on its way. `made_before`: one made later may still get its letter. An operator's
-/// organization is no sign-up.
+/// The organization of a sign-up that holds an address for its first orgAdmin; or a slug, if its link is good no longer
+/// and no letter is on its way. `made_before`: one made later may still get its letter. An operator's organization is
+/// no sign-up.
 pub async fn organization(
     on: On<'_>,
     email: &str,
@@ -19,14 +19,15 @@ pub async fn organization(
 ) -> Result<Option<Uuid>> {
     let found: Option<(Uuid,)> = on
         .sql(
-            "select o.id from organization o where o.status = 'pendingActivation' and o.created_at < $3 \
-             and (o.slug = $2 or exists (select 1 from account a where a.organization_id = o.id \
-             and a.email_key = $1)) and exists (select 1 from audit u where u.organization_id = o.id \
+            "select o.id from organization o where o.status = 'pendingActivation' \
+             and exists (select 1 from audit u where u.organization_id = o.id \
              and u.resource = 'organization' and u.action = 'create' and u.actor_role in ('anonymous', 'system')) \
+             and (exists (select 1 from account a where a.organization_id = o.id and a.email_key = $1) \
+             or o.slug = $2 and o.created_at < $3 \
              and not exists (select 1 from one_time_token t where t.purpose = $5 and t.subject_id = o.id \
              and t.used_at is null and t.superseded_at is null and t.expires_at > $4) \
              and not exists (select 1 from mail_outbox m where m.letter = $5 and m.subject_id = o.id \
-             and m.given_up_at is null) order by o.created_at limit 1",
+             and m.given_up_at is null)) order by o.created_at limit 1",
         )
         .bind(email_key(email))
         .bind(slug)
@@ -38,27 +39,15 @@ pub async fn organization(
     Ok(found.map(|(id,)| id))
 }
 
-/// Deletes the system user that signed up by itself with an address, if its link is good no longer and no letter
-/// is on its way; answers which.
-pub async fn delete_system_user(
-    on: On<'_>,
-    email: &str,
-    made_before: Time,
-    now: Time,
-) -> Result<Option<Uuid>> {
+/// Deletes the system user that signed up by itself with an address and never verified it; answers which.
+pub async fn delete_system_user(on: On<'_>, email: &str, now: Time) -> Result<Option<Uuid>> {
     let gone: Option<(Uuid,)> = on
         .sql(
-            "update system_user set deleted_at = $3, updated_at = $3 where email_key = $1 \
-             and deleted_at is null and status = 'pendingVerification' and organization_id is null \
-             and created_at < $2 and not exists (select 1 from one_time_token t where t.purpose = $4 \
-             and t.subject_id = system_user.id and t.used_at is null and t.superseded_at is null \
-             and t.expires_at > $3) and not exists (select 1 from mail_outbox m where m.letter = $4 \
-             and m.subject_id = system_user.id and m.given_up_at is null) returning id",
+            "update system_user set deleted_at = $2, updated_at = $2 where email_key = $1 \
+             and deleted_at is null and status = 'pendingVerification' and organization_id is null returning id",
         )
         .bind(email_key(email))
-        .bind(made_before)
         .bind(now)
-        .bind(Purpose::VerifySystemUser.as_str())
         .optional()
         .await?;
     Ok(gone.map(|(id,)| id))

@@ -48,6 +48,7 @@ struct Row {
     status: AccountStatus,
     locale: Option<String>,
     timezone: Option<String>,
+    pending_email: Option<String>,
     last_login_at: Option<Time>,
     created_at: Time,
     updated_at: Time,
@@ -68,6 +69,7 @@ impl From<Row> for User {
                 timezone: row.timezone,
             },
             status: row.status,
+            pending_email: row.pending_email,
             last_login_at: row.last_login_at.map(Timestamp::from),
             created_at: row.created_at.into(),
             updated_at: row.updated_at.into(),
@@ -76,7 +78,7 @@ impl From<Row> for User {
 }
 
 const COLUMNS: &str = "id, organization_id, email, first_name, last_name, phone, role, status, locale, \
-     timezone, last_login_at, created_at, updated_at";
+     timezone, pending_email, last_login_at, created_at, updated_at";
 
 /// The users of a scope as they stand now; whoever is locked is told by their failed sign-ins.
 fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Time) -> Stmt<'c> {
@@ -85,7 +87,7 @@ fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Tim
         .push(select)
         .push(
             " from (select a.id, a.organization_id, a.email, a.first_name, a.last_name, a.phone, a.role, \
-             a.locale, a.timezone, a.last_login_at, a.created_at, a.updated_at, a.search_key, \
+             a.locale, a.timezone, a.pending_email, a.last_login_at, a.created_at, a.updated_at, a.search_key, \
              case when a.status = 'active' and exists (select 1 from login_attempt l \
              where l.email_key = a.email_key and l.failures >= case when l.address = '' then ",
         )
@@ -221,7 +223,7 @@ pub async fn update(on: On<'_>, scope: &AccountScope, user: &User) -> Result<()>
     let stmt = on
         .sql(
             "update account set email = $2, email_key = $3, first_name = $4, last_name = $5, phone = $6, \
-             role = $7, status = $8, locale = $9, timezone = $10, search_key = $11, updated_at = $12 \
+             role = $7, status = $8, locale = $9, timezone = $10, search_key = $11, updated_at = $12, pending_email = $13 \
              where id = $1 and ",
         )
         .bind(user.id)
@@ -235,7 +237,8 @@ pub async fn update(on: On<'_>, scope: &AccountScope, user: &User) -> Result<()>
         .bind(said.locale.clone())
         .bind(said.timezone.clone())
         .bind(said.search_key())
-        .bind(Time(user.updated_at));
+        .bind(Time(user.updated_at))
+        .bind(user.pending_email.clone());
     within(stmt, scope).run().await?;
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! Letters and the links in them: sent once, kept over restarts, given up at last; pages with a button.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 use waypost::auth::link::Purpose;
 use waypost::domain::account::{AccountStatus, Role};
@@ -7,7 +9,7 @@ use waypost::store::account::{self, NewAccount};
 use waypost::store::outbox::{self, OutgoingMail};
 use waypost_actors::model::OrganizationId;
 
-use crate::harness::{App, PASSWORD, ROOT, text, with_app};
+use crate::harness::{App, PASSWORD, ROOT, Said, organization, text, with_app};
 
 const NEW: &str = "another long password";
 
@@ -123,7 +125,7 @@ fn an_invitation_is_accepted_once_with_a_password_of_ones_own() {
         let page = app.link("ada@example.org", 1).await;
         let route = page.replace("/invite/", "/v1/auth/accept-invite/");
         let letter = app.mail.all("ada@example.org").remove(0);
-        assert!(letter.body.starts_with("Hello Ada,") && letter.subject.contains("Fleet"));
+        assert!(letter.body.starts_with("Hello Ada,") && letter.body.contains("work with Fleet on"));
         app.post(&route, "", json!({ "password": "short" })).await.problem(422, "validationFailed");
         app.post("/v1/auth/accept-invite/wpi_x", "", json!({ "password": NEW }))
             .await
@@ -216,6 +218,119 @@ fn the_pages_behind_links_have_a_button_and_use_nothing_up_by_being_looked_at() 
             assert!(app.get(page, "").await.header("content-type").unwrap().starts_with("text/html"));
             app.get(page, "").await.ok(404);
             app.send("POST", page, &form, "password=long+enough+password").await.ok(404);
+        }
+        app
+    });
+}
+
+#[test]
+fn nobody_gets_more_letters_of_strangers_than_a_day_bears() {
+    with_app(async |app| {
+        let victim = "victim@example.org";
+        for number in 0..8 {
+            let mut body = organization(&format!("fleet{number}"));
+            body["contactEmail"] = json!(victim);
+            app.post("/v1/organizations", "", body).await.ok(201);
+        }
+        app.post("/v1/system-users", "", sign_up(victim)).await.ok(201);
+        app.link(victim, 5).await;
+        app.post("/v1/system-users", "", sign_up("last@example.org")).await.ok(201);
+        app.link("last@example.org", 1).await;
+        assert_eq!(app.mail.all(victim).len(), 5);
+        assert!(app.mail.all(victim).iter().all(|letter| !letter.subject.contains("fleet")));
+        // What the reader needs is counted apart: an account of theirs gets its new password.
+        let made = app.account(Role::Admin, None).await;
+        let rename = "update account set email = $2, email_key = $2 where id = $1";
+        app.context.db.write().sql(rename).bind(made).bind(victim).run().await.unwrap();
+        app.post("/v1/auth/forgot-password", "", json!({ "email": victim })).await.ok(202);
+        assert!(app.link(victim, 6).await.starts_with("/reset/"));
+        // The others are not lost: they come when the next day bears them.
+        app.pass(24 * 3600 + 1);
+        app.context.mail.wake();
+        app.link(victim, 7).await;
+        app
+    });
+}
+
+#[test]
+fn invitations_to_one_address_are_few() {
+    with_app(async |app| {
+        let org = app.org("fleet").await;
+        let body = json!({ "email": "ada@example.org", "firstName": "A", "lastName": "L", "role": "viewer" });
+        let path = format!(
+            "/v1/users/{}/invitation",
+            text(&app.post("/v1/users", &org.org_admin, body).await.ok(201)["id"])
+        );
+        for _ in 0..10 {
+            app.post(&path, &org.org_admin, json!(null)).await.ok(200);
+        }
+        app.post("/v1/system-users", "", sign_up("last@example.org")).await.ok(201);
+        app.link("last@example.org", 1).await;
+        assert_eq!(app.mail.all("ada@example.org").len(), 5);
+        app
+    });
+}
+
+#[test]
+fn a_sign_up_with_a_known_address_is_answered_as_one_with_a_new_one() {
+    with_app(async |app| {
+        let known = "known@example.org";
+        app.post("/v1/system-users", "", sign_up(known)).await.ok(201);
+        let page = app.link(known, 1).await;
+        app.post(&page.replace("/verify/", "/v1/system-users/verify-email/"), "", json!(null)).await.ok(200);
+        let answers = [app.post("/v1/system-users", "", sign_up(known)).await, {
+            let mut again = organization("another");
+            again["admin"]["email"] = json!(ROOT);
+            app.post("/v1/organizations", "", again).await
+        }];
+        let fresh = [
+            app.post("/v1/system-users", "", sign_up("fresh@example.org")).await,
+            app.post("/v1/organizations", "", organization("fresh")).await,
+        ];
+        for (answer, fresh) in answers.iter().zip(&fresh) {
+            let names = |said: &Said| said.ok(201).as_object().unwrap().keys().cloned().collect::<Vec<_>>();
+            assert_eq!(names(answer), names(fresh));
+            let headers =
+                |said: &Said| said.headers.iter().map(|(name, _)| name.to_string()).collect::<BTreeSet<_>>();
+            assert_eq!(headers(answer), headers(fresh));
+        }
+        for (address, number) in [(known, 2), (ROOT, 1)] {
+            let letter = app.mail.nth(address, number).await;
+            assert_eq!(letter.subject, "You have a Waypost account already");
+        }
+        let listed = app.get("/v1/organizations/all", &app.root).await.ok(200);
+        assert_eq!(listed["pagination"]["totalItems"], 1, "only the fresh one was made");
+        app
+    });
+}
+
+#[test]
+fn whoever_activates_an_organization_decides_about_the_system_user_that_made_it() {
+    with_app(async |app| {
+        let form = [("content-type", "application/x-www-form-urlencoded")];
+        for (choice, is_in) in [("leaveOut", false), ("letIn", true)] {
+            let email = format!("{choice}@programs.example.org").to_lowercase();
+            app.post("/v1/system-users", "", sign_up(&email)).await.ok(201);
+            let page = app.link(&email, 1).await;
+            app.post(&page.replace("/verify/", "/v1/system-users/verify-email/"), "", json!(null))
+                .await
+                .ok(200);
+            let login = json!({ "email": email, "password": PASSWORD });
+            let token = text(&app.post("/v1/system-users/login", "", login).await.ok(200)["accessToken"]);
+            let name = choice.to_lowercase();
+            app.post("/v1/organizations", &token, organization(&name)).await.ok(201);
+            let address = format!("{name}@example.org");
+            let page = app.link(&address, 1).await;
+            assert!(app.mail.all(&address)[0].body.contains(&email), "the letter names it");
+            let shown = String::from_utf8(app.get(&page, "").await.bytes).unwrap();
+            assert!(shown.contains(&email) && shown.contains("Activate without it"), "{shown}");
+            app.send("POST", &page, &form, format!("founder={choice}")).await.ok(200);
+            let vehicles = app.get("/v1/vehicles", &token).await;
+            if is_in {
+                vehicles.ok(200)
+            } else {
+                vehicles.problem(403, "forbidden")
+            };
         }
         app
     });

@@ -204,7 +204,7 @@ const STEPS: &[(&str, &str, u16, &str)] = &[
     ("deleted", "activate", 404, "deleted"),
     ("deleted", "put active", 404, "deleted"),
     ("deleted", "delete", 404, "deleted"),
-    ("deleted", "open", 404, "deleted"),
+    ("deleted", "open", 410, "deleted"),
 ];
 
 #[test]

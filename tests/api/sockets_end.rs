@@ -147,6 +147,9 @@ fn whoever_is_disabled_or_gets_another_role_or_address_watches_no_more() {
         let mut socket = watching(&app, &org.viewer).await;
         let address = json!({ "email": "moved@example.org" });
         app.put(&path, &org.org_admin, address).await.ok(200);
+        let confirm =
+            app.link("moved@example.org", 1).await.replace("/address/", "/v1/auth/confirm-address/");
+        app.post(&confirm, "", json!(null)).await.ok(204);
         assert_eq!(closed_at_once(&mut socket).await, (4401, "sessionEnded".to_owned()));
         let token = app.sign_in(text(&me["id"]).parse().unwrap()).await;
         let mut socket = watching(&app, &token).await;

@@ -1,4 +1,6 @@
-//! What a sign-up held that was never activated is free once its link is too old, and not before.
+//! What a sign-up holds that nobody confirmed: addresses not at all, a slug until its link is too old.
+
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -21,16 +23,27 @@ async fn actions(app: &App, id: &Value) -> Vec<String> {
     rows.into_iter().map(|(action,)| action).collect()
 }
 
+/// The so-many-th letter to an address tells that somebody signed up with it.
+async fn told_of_sign_up(app: &App, address: &str, number: usize) {
+    let letter = tokio::time::timeout(Duration::from_secs(20), app.mail.nth(address, number)).await.unwrap();
+    assert_eq!((letter.subject.as_str(), letter.link.as_str()), ("You have a Waypost account already", ""));
+}
+
 #[test]
 fn an_organization_that_was_never_activated_gives_its_addresses_back() {
     on_each_engine(async |app| {
-        let first = app.post("/v1/organizations", "", organization("buses")).await.ok(201);
+        let sign_up = |admin: &str| {
+            let mut body = organization("buses");
+            body["admin"]["email"] = json!(admin);
+            body
+        };
+        let first = app.post("/v1/organizations", "", sign_up("ada@example.org")).await.ok(201);
         app.link("buses@example.org", 1).await;
-        app.post("/v1/organizations", "", organization("buses")).await.problem(409, "slugTaken");
+        app.post("/v1/organizations", "", sign_up("eva@example.org")).await.problem(409, "slugTaken");
         app.pass(DAY - 60);
-        app.post("/v1/organizations", "", organization("buses")).await.problem(409, "slugTaken");
+        app.post("/v1/organizations", "", sign_up("eva@example.org")).await.problem(409, "slugTaken");
         app.pass(120);
-        let second = app.post("/v1/organizations", "", organization("buses")).await.ok(201);
+        let second = app.post("/v1/organizations", "", sign_up("eva@example.org")).await.ok(201);
         assert_ne!(first["id"], second["id"]);
         assert_eq!(first["slug"], second["slug"], "its slug is free as well");
         let root = root(&app).await;
@@ -38,6 +51,35 @@ fn an_organization_that_was_never_activated_gives_its_addresses_back() {
         app.get(&path(&first), &root).await.problem(404, "notFound");
         assert_eq!(app.get(&path(&second), &root).await.ok(200)["status"], "pendingActivation");
         assert_eq!(actions(&app, &first["id"]).await, ["delete", "create"]);
+        app
+    });
+}
+
+#[test]
+fn nobody_keeps_others_from_an_address_by_signing_up_with_it() {
+    on_each_engine(async |app| {
+        let org = app.org("fleet").await;
+        let ada = |slug: &str| {
+            let mut body = organization(slug);
+            body["admin"]["email"] = json!("ada@example.org");
+            body
+        };
+        let strangers = app.post("/v1/organizations", "", ada("strangers")).await.ok(201);
+        let link = app.link("strangers@example.org", 1).await;
+        let theirs = app.post("/v1/organizations", "", ada("theirs")).await.ok(201);
+        let path = |made: &Value| format!("/v1/organizations/organization/{}", text(&made["id"]));
+        app.get(&path(&strangers), &app.root).await.problem(404, "notFound");
+        assert_eq!(app.get(&path(&theirs), &app.root).await.ok(200)["status"], "pendingActivation");
+        let verify = link.replace("/activate/", "/v1/organizations/verify-email/");
+        app.post(&verify, "", json!(null)).await.problem(410, "linkExpired");
+        let user =
+            json!({ "email": "ada@example.org", "firstName": "Ada", "lastName": "Ash", "role": "viewer" });
+        app.post("/v1/users", &org.org_admin, user).await.ok(201);
+        app.get(&path(&theirs), &app.root).await.problem(404, "notFound");
+        assert_eq!(actions(&app, &theirs["id"]).await, ["delete", "create"]);
+        // What an operator made, or a link confirmed, is no sign-up: it stays, and another is told by letter alone.
+        app.post("/v1/organizations", "", ada("again")).await.ok(201);
+        told_of_sign_up(&app, "ada@example.org", 2).await;
         app
     });
 }
@@ -57,7 +99,9 @@ fn what_is_active_or_an_operators_or_may_still_be_activated_keeps_its_addresses(
         app.link("again@example.org", 2).await;
         app.pass(120);
         for name in ["active", "operators", "again"] {
-            app.post("/v1/organizations", "", organization(name)).await.problem(409, "slugTaken");
+            let mut body = organization(name);
+            body["admin"]["email"] = json!("new@example.org");
+            app.post("/v1/organizations", "", body).await.problem(409, "slugTaken");
         }
         app
     });
@@ -70,8 +114,6 @@ fn a_system_user_that_was_never_verified_gives_its_address_back() {
         let first = app.post("/v1/system-users", "", robot.clone()).await.ok(201);
         let old =
             app.link("robot@example.org", 1).await.replace("/verify/", "/v1/system-users/verify-email/");
-        app.post("/v1/system-users", "", robot.clone()).await.problem(409, "emailTaken");
-        app.pass(DAY + 60);
         let second = app.post("/v1/system-users", "", robot.clone()).await.ok(201);
         assert_ne!(first["id"], second["id"]);
         assert_eq!(actions(&app, &first["id"]).await, ["delete", "create"]);
@@ -79,8 +121,10 @@ fn a_system_user_that_was_never_verified_gives_its_address_back() {
         let link =
             app.link("robot@example.org", 2).await.replace("/verify/", "/v1/system-users/verify-email/");
         app.post(&link, "", json!(null)).await.ok(200);
-        app.pass(DAY + 60);
-        app.post("/v1/system-users", "", robot).await.problem(409, "emailTaken");
+        // Verified, it is not free: a sign-up is answered alike, and its owner is told.
+        let none = app.post("/v1/system-users", "", robot).await.ok(201);
+        assert!(actions(&app, &none["id"]).await.is_empty());
+        told_of_sign_up(&app, "robot@example.org", 3).await;
         app
     });
 }
@@ -100,14 +144,16 @@ fn the_old_address_is_told_of_a_new_one() {
         app.put(&path, &org.org_admin, json!({ "email": "ada.ruiz@other.example.org" })).await.ok(200);
         let letter = app.mail.nth("eva.ruiz@example.org", 2).await;
         assert!(
-            letter.body.contains("changed to a…@other.example.org") && letter.link.is_empty(),
+            letter.body.contains("is to be a…@other.example.org") && letter.link.is_empty(),
             "{letter:?}"
         );
         assert!(letter.body.starts_with("Hello Eva,"), "{letter:?}");
+        let link = app.link("ada.ruiz@other.example.org", 1).await;
+        app.post(&link.replace("/address/", "/v1/auth/confirm-address/"), "", json!(null)).await.ok(204);
         // Only the address counts, not how it is written.
         app.put(&path, &org.org_admin, json!({ "email": "Ada.Ruiz@other.example.org" })).await.ok(200);
         assert!(app.mail.all("eva@example.org").iter().all(|letter| !letter.link.is_empty()));
-        assert_eq!(app.mail.all("ada.ruiz@other.example.org").len(), 0);
+        assert_eq!(app.mail.all("ada.ruiz@other.example.org").len(), 1);
         app
     });
 }

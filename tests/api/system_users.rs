@@ -65,7 +65,6 @@ fn a_sign_up_names_neither_scopes_nor_an_organization() {
         said.problem(422, "validationFailed");
         assert_eq!(said.pointers(), ["/organizationId", "/scopes", "/password"]);
         app.post("/v1/system-users", "", sign_up("robot@example.org")).await.ok(201);
-        app.post("/v1/system-users", "", sign_up("ROBOT@example.org")).await.problem(409, "emailTaken");
         app.post("/v1/system-users", "nonsense", sign_up("x@example.org"))
             .await
             .problem(401, "unauthenticated");
@@ -154,10 +153,15 @@ fn letters_to_one_address_are_few() {
         let ask = async |email: &str| {
             app.post("/v1/system-users/resend-verification", "", json!({ "email": email })).await.ok(202);
         };
-        ask("often@example.org").await; // within a minute of the first
         for number in 2..=5 {
-            app.pass(61);
+            ask("often@example.org").await; // within a minute of the one before: it comes when that is over
             ask("often@example.org").await;
+            let marker = format!("marker{number}@example.org");
+            app.post("/v1/system-users", "", sign_up(&marker)).await.ok(201);
+            app.link(&marker, 1).await;
+            assert_eq!(app.mail.all("often@example.org").len(), number - 1);
+            app.pass(61);
+            app.context.mail.wake();
             app.link("often@example.org", number).await;
         }
         app.pass(61);

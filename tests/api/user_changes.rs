@@ -213,7 +213,18 @@ fn a_new_address_is_unique_and_ends_what_went_to_the_old_one() {
         let reset = app.link("ada@example.org", 2).await.replace("/reset/", "/v1/auth/reset-password/");
         app.put(&path, &org.org_admin, json!({ "email": "Ada@example.org" })).await.ok(200);
         app.get("/v1/auth/me", &text(&session["accessToken"])).await.ok(200);
-        app.put(&path, &org.org_admin, json!({ "email": "lovelace@example.org" })).await.ok(200);
+        let asked = app.put(&path, &org.org_admin, json!({ "email": "lovelace@example.org" })).await.ok(200);
+        assert_eq!(asked["email"], "Ada@example.org", "it is theirs once they have read it there");
+        assert_eq!(asked["pendingEmail"], "lovelace@example.org");
+        app.get("/v1/auth/me", &text(&session["accessToken"])).await.ok(200);
+        let link = app.link("lovelace@example.org", 1).await;
+        assert!(app.get(&link, "").await.status == 200 && link.starts_with("/address/"));
+        let confirm = link.replace("/address/", "/v1/auth/confirm-address/");
+        for _ in 0..2 {
+            app.post(&confirm, "", json!(null)).await.ok(204);
+        }
+        let now = app.get(&path, &org.org_admin).await.ok(200);
+        assert_eq!((&now["email"], now.get("pendingEmail")), (&json!("lovelace@example.org"), None));
         app.get("/v1/auth/me", &text(&session["accessToken"])).await.problem(401, "unauthenticated");
         app.post(&reset, "", json!({ "password": PASSWORD })).await.problem(410, "linkExpired");
         let login = |email: &str| json!({ "email": email, "password": PASSWORD });
@@ -252,6 +263,45 @@ fn who_is_locked_is_shown_so_and_let_in_by_an_administrator() {
             "active"
         );
         app.post("/v1/auth/login", "", login).await.ok(200);
+        app
+    });
+}
+
+#[test]
+fn ones_own_address_takes_the_password_and_the_newest_link() {
+    with_app(async |app| {
+        let org = app.org("own").await;
+        let (path, session) = accepted(&app, &org, "boss@example.org", "orgAdmin").await;
+        let token = text(&session["accessToken"]);
+        let ask = async |email: &str, password: Option<&str>| {
+            app.put(&path, &token, json!({ "email": email, "currentPassword": password })).await
+        };
+        for guess in [None, Some("not this one")] {
+            let said = ask("stolen@example.org", guess).await;
+            said.problem(422, "validationFailed");
+            assert_eq!(said.pointers(), ["/currentPassword"]);
+        }
+        let said = app.put(&path, &token, json!({ "email": "stolen@example.org" })).await;
+        assert_eq!(said.pointers(), ["/currentPassword"]);
+        ask("first@example.org", Some(PASSWORD)).await.ok(200);
+        let confirm = |page: String| page.replace("/address/", "/v1/auth/confirm-address/");
+        let first = confirm(app.link("first@example.org", 1).await);
+        ask("second@example.org", Some(PASSWORD)).await.ok(200);
+        app.post(&first, "", json!(null)).await.problem(410, "linkExpired");
+        app.get("/v1/auth/me", &token).await.ok(200);
+        let second = confirm(app.link("second@example.org", 1).await);
+        // Somebody else has it by now.
+        let other = app.account(Role::Viewer, Some(&org.id)).await;
+        let take = "update account set email = $2, email_key = $2 where id = $1";
+        app.context.db.write().sql(take).bind(other).bind("second@example.org").run().await.unwrap();
+        app.post(&second, "", json!(null)).await.problem(409, "emailTaken");
+        let free = "update account set email = $2, email_key = $2 where id = $1";
+        app.context.db.write().sql(free).bind(other).bind("third@example.org").run().await.unwrap();
+        app.post(&second, "", json!(null)).await.ok(204);
+        let login = json!({ "email": "second@example.org", "password": PASSWORD });
+        app.post("/v1/auth/login", "", login).await.ok(200);
+        // Guesses of the password through this door are counted as sign-ins.
+        assert!(app.mail.all("stolen@example.org").is_empty());
         app
     });
 }

@@ -104,6 +104,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/auth/confirm-address/{token}": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly get?: never;
+        readonly put?: never;
+        /**
+         * Make a user's new address theirs by the link that was sent there
+         * @description Ends every session; a link that did so before is no error.
+         *
+         *     Anybody may call it.
+         */
+        readonly post: operations["confirm_address"];
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/auth/forgot-password": {
         readonly parameters: {
             readonly query?: never;
@@ -115,7 +137,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Ask for a new password, of a user or of a system user
-         * @description The answer is the same whether the address is known or not.
+         * @description The answer is the same whether the address is known or not. Less than a minute after the last letter, it is sent when that minute is over; an address gets five in a day.
          *
          *     Anybody may call it.
          */
@@ -937,7 +959,8 @@ export interface paths {
         readonly put?: never;
         /**
          * Verify an organization's contact address with the link of a mail; one that waits for that is active now
-         * @description A link that was used answers alike, with `alreadyVerified`; one that is older than 24 hours or replaced
+         * @description The system user that made it, which the letter names, is bound to it. The page behind the link also activates it
+         *     without that one. A link that was used answers alike, with `alreadyVerified`; one that is older than 24 hours or replaced
          *     by a newer one is 410.
          *
          *     Anybody may call it.
@@ -988,7 +1011,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Create a system user
-         * @description Anybody may sign up, without scopes and organization; orgAdmins and operators make one of an organization, with its scopes. Either way its address has to be verified.
+         * @description Anybody may sign up, without scopes and organization; orgAdmins and operators make one of an organization, with its scopes. Either way its address has to be verified. A sign-up with an address that has a system user is answered alike; nothing is made, and a letter tells the owner of the address.
          *
          *     Anybody may call it; an access token says on whose behalf.
          */
@@ -1030,7 +1053,7 @@ export interface paths {
         readonly put?: never;
         /**
          * Ask for another letter of verification
-         * @description The answer is the same whether the address is known or not.
+         * @description The answer is the same whether the address is known or not. Less than a minute after the last letter, it is sent when that minute is over; an address gets five in a day.
          *
          *     Anybody may call it.
          */
@@ -1217,8 +1240,10 @@ export interface paths {
         /**
          * Change a user
          * @description Everybody changes their own names, phone, language and time zone; an administrator also address, role
-         *     and status. Nobody raises themselves, and the last orgAdmin stays one. With a new address, links sent
-         *     before end, and so do sessions, unless one changes one's own. Who is disabled is signed out at once.
+         *     and status. Nobody raises themselves, and the last orgAdmin stays one. A new address is `pendingEmail` until the link
+         *     that is sent there is opened, which ends sessions and older links; until then the old one counts, and is told. One's
+         *     own is changed with `currentPassword`. Of a user who was never there it changes at once, and the invitation goes
+         *     there. Who is disabled is signed out at once.
          *
          *     Takes an access token.
          */
@@ -4492,6 +4517,11 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly createdAt?: unknown;
             /**
+             * Format: password
+             * @description One's own password, to change one's own address.
+             */
+            readonly currentPassword?: string | null;
+            /**
              * Format: email
              * @description What they sign in with; unique on the whole platform, whatever its case.
              */
@@ -4508,6 +4538,8 @@ export interface components {
             readonly locale?: string | null;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;
+            /** @description As it was read; of no effect */
+            readonly pendingEmail?: unknown;
             /** @description Where to call them, 3 to 40 characters. */
             readonly phone?: string | null;
             /** @description What they may do. `superAdmin` and `admin` belong to no organization, the others to one. */
@@ -4627,6 +4659,8 @@ export interface components {
             /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
+            /** @description The address they are to have, until the link that was sent there is opened. */
+            readonly pendingEmail?: string | null;
             /** @description Where to call them, 3 to 40 characters. */
             readonly phone?: string | null;
             /** @description What they may do. `superAdmin` and `admin` belong to no organization, the others to one. */
@@ -4832,6 +4866,15 @@ export interface components {
                 readonly "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `emailTaken`: The e-mail address is taken. Another account has this e-mail address; addresses are unique on the whole platform. */
+        readonly EmailTaken: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `idempotencyKeyInUse`: The first request is under way. A request with this Idempotency-Key is being handled. Repeat it after Retry-After seconds: it then gets the first one's answer. */
         readonly IdempotencyKeyInUse: {
             headers: {
@@ -4870,6 +4913,15 @@ export interface components {
         };
         /** @description `invalidTransition`: Not possible in this state. The resource is in a state from which this change is not possible; the detail names both states. */
         readonly InvalidTransition: {
+            headers: {
+                readonly [name: string]: unknown;
+            };
+            content: {
+                readonly "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `linkExpired`: The link is too old. A link of a mail works for 24 hours, and only until a newer one is sent. Ask for a new one. */
+        readonly LinkExpired: {
             headers: {
                 readonly [name: string]: unknown;
             };
@@ -5234,11 +5286,13 @@ export type VisitEnd = components['schemas']['VisitEnd'];
 export type VisitId = components['schemas']['VisitId'];
 export type WsTicket = components['schemas']['WsTicket'];
 export type ResponseBusy = components['responses']['Busy'];
+export type ResponseEmailTaken = components['responses']['EmailTaken'];
 export type ResponseIdempotencyKeyInUse = components['responses']['IdempotencyKeyInUse'];
 export type ResponseIdempotencyKeyReused = components['responses']['IdempotencyKeyReused'];
 export type ResponseInvalidCredentials = components['responses']['InvalidCredentials'];
 export type ResponseInvalidToken = components['responses']['InvalidToken'];
 export type ResponseInvalidTransition = components['responses']['InvalidTransition'];
+export type ResponseLinkExpired = components['responses']['LinkExpired'];
 export type ResponseNotAcceptable = components['responses']['NotAcceptable'];
 export type ResponseNotFound = components['responses']['NotFound'];
 export type ResponseOrganizationInactive = components['responses']['OrganizationInactive'];
@@ -5448,6 +5502,42 @@ export interface operations {
             readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             readonly 422: components["responses"]["ValidationFailed"];
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly confirm_address: {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path: {
+                /** @description The link's token */
+                readonly token: string;
+            };
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description The new address counts */
+            readonly 204: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 409: components["responses"]["EmailTaken"];
+            readonly 410: components["responses"]["LinkExpired"];
+            readonly 414: components["responses"]["UriTooLong"];
             readonly 429: components["responses"]["TooManyRequests"];
             readonly default: components["responses"]["Refused"];
         };
