@@ -1,6 +1,7 @@
 //! Languages and time zones, as settings name them.
 
-use jiff::tz::TimeZoneDatabase;
+use jiff::tz::{TimeZone, TimeZoneDatabase};
+use waypost_actors::model::Timestamp;
 
 use super::members::Read;
 
@@ -18,6 +19,15 @@ pub fn language_tag(value: &serde_json::Value) -> Read<String> {
 pub fn timezone(value: &serde_json::Value) -> Read<String> {
     let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
     named_zone(text).ok_or_else(|| ("format", "an IANA time zone, such as Europe/Berlin".to_owned()))
+}
+
+/// An instant as clocks of an IANA time zone show it, alike in every language: `2026-05-02 08:00 (America/New_York)`.
+#[must_use]
+pub fn told(at: Timestamp, timezone: &str) -> String {
+    let zone = TimeZoneDatabase::bundled().get(timezone).unwrap_or(TimeZone::UTC);
+    let at = jiff::Timestamp::from_microsecond(at.as_micros()).unwrap_or_default().to_zoned(zone);
+    let zone = at.time_zone().iana_name().unwrap_or("UTC");
+    format!("{} ({zone})", at.strftime("%Y-%m-%d %H:%M"))
 }
 
 /// The tag's parts come in this order, each matched as often as it may stand there.
@@ -119,6 +129,14 @@ mod tests {
         ] {
             assert!(!is_language_tag(bad), "{bad}");
         }
+    }
+
+    #[test]
+    fn an_instant_is_told_by_the_clocks_of_its_zone() {
+        let at = Timestamp::from_micros(1_777_636_800_000_000); // 2026-05-01T12:00:00Z
+        assert_eq!(told(at, "America/New_York"), "2026-05-01 08:00 (America/New_York)");
+        assert_eq!(told(at, "Asia/Kathmandu"), "2026-05-01 17:45 (Asia/Kathmandu)");
+        assert_eq!(told(at, "Mars/Olympus"), "2026-05-01 12:00 (UTC)");
     }
 
     #[test]

@@ -54,8 +54,8 @@ words!(
 pub struct Settings {
     /// IANA time zone, such as `Europe/Berlin`, in which pages and letters tell times of day, for whoever has set none.
     pub timezone: String,
-    /// BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
-    /// their words are English.
+    /// BCP 47 language tag, such as `de-DE`, by which pages write dates and numbers, for whoever has set none. Words are
+    /// English, and letters write dates as ISO 8601 does.
     pub locale: String,
     /// Which units pages show; the interface speaks metric whatever this is.
     pub units: Units,

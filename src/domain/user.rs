@@ -31,10 +31,10 @@ pub struct UserIn {
     pub phone: Option<String>,
     /// What they may do. `superAdmin` and `admin` belong to no organization, the others to one.
     pub role: Role,
-    /// BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent.
+    /// BCP 47 language tag, by which pages write dates and numbers; the organization's when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
-    /// IANA time zone; the organization's when absent.
+    /// IANA time zone in which pages and letters tell times; the organization's when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timezone: Option<String>,
 }

@@ -27,7 +27,7 @@ pub fn path(purpose: Purpose, token: &str) -> String {
     format!("/{page}/{token}")
 }
 
-/// What a letter says besides its matter. Strangers choose all of it.
+/// What a letter says besides its matter. Strangers choose all of it but `until`.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Said<'a> {
     /// How its reader is called; empty = no name.
@@ -36,6 +36,8 @@ pub(super) struct Said<'a> {
     pub(super) about: &'a str,
     /// The verified address of the system user that made the organization.
     pub(super) founder: Option<&'a str>,
+    /// Until when its link works.
+    pub(super) until: &'a str,
 }
 
 /// Writes a letter. Its subject has none of a stranger's words, its text no name that could be an address to open.
@@ -96,7 +98,8 @@ pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &
     };
     let hello = hello(&greeting);
     let body = format!(
-        "{hello}\n\n{before}\n\n{link}\n\nThe link works once, for 24 hours; a newer one takes its place. {after}\n"
+        "{hello}\n\n{before}\n\n{link}\n\nThe link works once, until {}; a newer one takes its place. {after}\n",
+        said.until
     );
     Letter { subject: subject.to_owned(), body, link: Some(link) }
 }
@@ -158,12 +161,13 @@ mod tests {
 
     #[test]
     fn a_letter_names_its_reader_its_matter_and_its_page() {
-        let said = Said { greeting: "Ada", about: "North\n\nBuses Ltd. & Co.", founder: None };
+        let said = Said { greeting: "Ada", about: "North\n\nBuses Ltd. & Co.", founder: None, until: "then" };
         let letter = write(Purpose::Invite, said, "https://fleet.example.org", "wpi_x");
         let link = letter.link.unwrap();
         assert_eq!(link, "https://fleet.example.org/invite/wpi_x");
         assert!(letter.body.contains("work with North Buses Ltd. & Co. on Waypost"), "{}", letter.body);
         assert!(letter.body.starts_with("Hello Ada,\n") && letter.body.contains(&link));
+        assert!(letter.body.contains("The link works once, until then;"), "{}", letter.body);
     }
 
     #[test]
@@ -186,13 +190,14 @@ mod tests {
         for name in
             ["http://evil.test/click", "Click evil.test now", "a@evil.test", "www.evil.test.", "evil。test"]
         {
-            let said = Said { greeting: name, about: name, founder: Some("robot@example.org") };
+            let said = Said { greeting: name, about: name, founder: Some("robot@example.org"), until: "" };
             for purpose in [Purpose::Invite, Purpose::ActivateOrganization] {
                 let letter = write(purpose, said, "https://fleet.example.org", "wpa_x");
                 assert!(!letter.body.contains("evil") && !letter.subject.contains("evil"), "{}", letter.body);
             }
         }
-        let said = Said { greeting: "Ada", about: "Click here now", founder: Some("robot@example.org") };
+        let said =
+            Said { greeting: "Ada", about: "Click here now", founder: Some("robot@example.org"), until: "" };
         let letter = write(Purpose::ActivateOrganization, said, "https://fleet.example.org", "wpa_x");
         assert!(!letter.subject.contains("Click"));
         assert!(

@@ -21,6 +21,7 @@ use super::transport::{NotSent, Transport};
 use crate::auth::link::{self, Purpose};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::domain::locale::told;
 use crate::store::outbox::{self, LetterKind, OutgoingMail, Waiting};
 use crate::store::sql::{Db, SqlError, Tx};
 use crate::store::{activation, founder, letter_written, one_time_token};
@@ -230,18 +231,22 @@ impl Post {
             one_time_token::supersede(tx.on(), purpose, mail.subject_id, now.into()).await?;
         }
         let token = link::issue(tx, purpose, mail.subject_id, now).await?;
+        let until = now.plus_seconds(link::SECONDS);
         let founder = if purpose == Purpose::ActivateOrganization {
             if waiting.attempts == 0 {
-                activation::sent(tx.on(), &mail, now.into(), now.plus_seconds(link::SECONDS).into()).await?;
+                activation::sent(tx.on(), &mail, now.into(), until.into()).await?;
             }
             founder::address(tx.on(), mail.subject_id).await?
         } else {
             None
         };
+        let timezone = outbox::timezone(tx, purpose, mail.subject_id).await?.unwrap_or_default();
+        let until = told(until, &timezone);
         let said = letter::Said {
             greeting: &mail.greeting,
             about: mail.about.as_deref().unwrap_or_default(),
             founder: founder.as_deref(),
+            until: &until,
         };
         let letter = letter::write(purpose, said, &self.public_url, &token);
         Ok(Some((mail.recipient, letter)))

@@ -2,14 +2,17 @@
 //!
 //! A row never holds the token of its link: the writer makes one when it writes the letter.
 
+use sqlx::types::Json;
 use uuid::Uuid;
 
+use super::account;
 use super::one_time_token::Purpose;
 use super::sql::{Db, On, Result, Tx};
 use super::time::Time;
 use crate::clock;
 use crate::domain::account::email_key;
 pub use crate::domain::link::{LetterKind, Notice};
+use crate::domain::organization_settings::Settings;
 
 /// A letter to somebody we know, with a link.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -203,4 +206,27 @@ pub async fn forget_given_up(db: &Db, before: Time) -> Result<()> {
 /// How many letters wait, and how many were given up.
 pub async fn counts(on: On<'_>) -> Result<(i64, i64)> {
     on.sql("select count(*) - count(given_up_at), count(given_up_at) from mail_outbox").one().await
+}
+
+/// The time zone of whom a letter with a link is about: their own, else their organization's.
+pub async fn timezone(tx: &mut Tx, purpose: Purpose, subject_id: Uuid) -> Result<Option<String>> {
+    let settings = match purpose {
+        Purpose::ActivateOrganization => "select settings from organization where id = $1",
+        Purpose::VerifySystemUser | Purpose::ResetSystemPassword => {
+            "select o.settings from system_user s join organization o on o.id = s.organization_id where s.id = $1"
+        }
+        Purpose::Invite
+        | Purpose::ResetPassword
+        | Purpose::ConfirmAddress
+        | Purpose::Setup
+        | Purpose::SignIn => {
+            if let Some(own) = account::find(tx.on(), subject_id).await?.and_then(|account| account.timezone)
+            {
+                return Ok(Some(own));
+            }
+            "select o.settings from account a join organization o on o.id = a.organization_id where a.id = $1"
+        }
+    };
+    let found: Option<(Json<Settings>,)> = tx.on().sql(settings).bind(subject_id).optional().await?;
+    Ok(found.map(|(settings,)| settings.0.timezone))
 }

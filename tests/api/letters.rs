@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use waypost::auth::link::Purpose;
 use waypost::domain::account::{AccountStatus, Role};
 use waypost::store::account::{self, NewAccount};
 use waypost::store::outbox::{self, OutgoingMail};
 use waypost_actors::model::OrganizationId;
 
-use crate::harness::{App, PASSWORD, ROOT, Said, organization, text, with_app};
+use crate::harness::{App, PASSWORD, ROOT, Said, on_each_engine, organization, text, with_app};
 
 const NEW: &str = "another long password";
 
-fn sign_up(email: &str) -> serde_json::Value {
+fn sign_up(email: &str) -> Value {
     json!({ "name": "Robot", "email": email, "password": PASSWORD })
 }
 
@@ -80,6 +80,30 @@ fn a_letter_that_is_refused_for_good_is_given_up() {
         app.link("third@example.org", 1).await;
         assert!(app.mail.all("never@example.org").is_empty());
         assert_eq!(outbox::counts(app.context.db.read()).await.unwrap().1, 1);
+        app
+    });
+}
+
+#[test]
+fn a_letter_says_until_when_its_link_works_by_the_clocks_of_its_reader() {
+    on_each_engine(async |app| {
+        let org = app.org("fleet").await;
+        let path = format!("/v1/organizations/organization/{}", org.id);
+        app.put(&path, &app.root, json!({ "settings": { "timezone": "America/New_York" } })).await.ok(200);
+        let until = async |address: &str, timezone: Value| {
+            let user = json!({ "email": address, "role": "viewer", "firstName": "Ada", "lastName": "Ash", "timezone": timezone });
+            app.post("/v1/users", &org.org_admin, user).await.ok(201);
+            app.link(address, 1).await;
+            app.mail.all(address).remove(0).body
+        };
+        let theirs = until("ny@example.org", Value::Null).await;
+        assert!(theirs.contains("until 2026-05-02 08:00 (America/New_York);"), "{theirs}");
+        let own = until("berlin@example.org", json!("Europe/Berlin")).await;
+        assert!(own.contains("until 2026-05-02 14:00 (Europe/Berlin);"), "{own}");
+        app.post("/v1/system-users", "", sign_up("alone@example.org")).await.ok(201);
+        app.link("alone@example.org", 1).await;
+        let nobodys = app.mail.all("alone@example.org").remove(0).body;
+        assert!(nobodys.contains("until 2026-05-02 12:00 (UTC);"), "{nobodys}");
         app
     });
 }
