@@ -86,8 +86,8 @@ const EFFECTS: &[(&str, &str, &[Effect])] = &[
         "Tracking",
         &[
             ("tracker_id", "src/ops/vehicles.rs", "tracker_id"),
-            ("interval_seconds", "", "tracking.interval_seconds"),
-            ("stopped_interval_seconds", "", "tracking.stopped_interval_seconds"),
+            ("interval_seconds", "src/domain/vehicle.rs", "seconds(self.interval_seconds)"),
+            ("stopped_interval_seconds", "src/domain/vehicle.rs", "seconds(self.stopped_interval_seconds)"),
             ("max_speed_kmh", "actors/src/tracking/motion.rs", "max_speed_kmh"),
             ("max_accuracy_meters", "actors/src/tracking/timeline.rs", "limits.max_accuracy_meters"),
             ("overspeed_kmh", "", "tracking.overspeed_kmh"),
