@@ -1,4 +1,6 @@
-//! What a caller is shown of a vehicle now.
+//! What a caller is shown of a vehicle.
+
+use waypost_actors::model::Analytics;
 
 use super::caller::Caller;
 use super::permission::Action;
@@ -19,6 +21,15 @@ impl Sees {
     #[must_use]
     pub const fn all(self) -> bool {
         self.positions && self.occupancy && self.fuel
+    }
+
+    /// Leaves out of what a visit came to what is not shown: the fuel it took.
+    pub const fn narrow(self, analytics: &mut Option<Analytics>) {
+        if let Some(analytics) = analytics
+            && !self.fuel
+        {
+            analytics.fuel_used_liters = None;
+        }
     }
 }
 

@@ -145,7 +145,7 @@ impl Socket {
         let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
         let cursor = cursor::seal(sealer, subscription.audience(), event.sequence() + 1, now);
         let id = wire::json(&subscription.id);
-        let body = event.encoded();
+        let body = event.encoded(subscription.filter.sees);
         let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
         self.send(Frame::text(&text)).await
     }

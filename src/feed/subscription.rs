@@ -1,5 +1,6 @@
 //! One subscription: its watch on the live core, and where its events go on.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use super::changes::{Changes, Known};
 use super::filter::Filter;
 use super::protocol::Subscribe;
 use super::wire;
+use crate::auth::Sees;
 
 /// More glances than this are merged, instead of told one after the other.
 const MAX_AS_THEY_ARE: usize = 8;
@@ -34,11 +36,16 @@ impl Told {
         }
     }
 
-    /// Its JSON, made once for all who ask.
-    pub(super) fn encoded(&self) -> &str {
+    /// Its JSON, made once for all who are shown all of it.
+    pub(super) fn encoded(&self, sees: Sees) -> Cow<'_, str> {
         match self {
-            Self::Geofence(event) => event.encoded(wire::json),
-            Self::Fuel(event) => event.encoded(wire::json),
+            Self::Geofence(event) if event.event.analytics.is_some() && !sees.fuel => {
+                let mut event = event.event.clone();
+                sees.narrow(&mut event.analytics);
+                Cow::Owned(wire::json(&event))
+            }
+            Self::Geofence(event) => Cow::Borrowed(event.encoded(wire::json)),
+            Self::Fuel(event) => Cow::Borrowed(event.encoded(wire::json)),
         }
     }
 }

@@ -62,7 +62,7 @@ pub struct VehicleOut {
     /// Where it is now; not part of the ETag.
     #[serde(skip_serializing_if = "Option::is_none")]
     live: Option<LiveVehicle>,
-    /// Who drives it now; not part of the ETag.
+    /// Who drives it now, for system users with the scope `drivers:read`; not part of the ETag.
     #[serde(skip_serializing_if = "Option::is_none")]
     driver: Option<CurrentDriver>,
     /// The tracker made with it.
@@ -79,7 +79,7 @@ async fn shown(
     with_live: bool,
 ) -> Result<Vec<VehicleOut>, Problem> {
     let ids: Vec<VehicleId> = vehicles.iter().map(|vehicle| vehicle.id).collect();
-    let mut drivers = ops::drivers_of(context, scope, &ids, None).await?;
+    let mut drivers = ops::drivers_of(context, caller, scope, &ids, None).await?;
     let live = if with_live { ops::live_vehicles(context, caller, scope, ids).await? } else { Vec::new() };
     let mut live = live.into_iter();
     let out = |vehicle: Vehicle| VehicleOut {

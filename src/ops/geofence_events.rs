@@ -20,7 +20,7 @@ pub async fn list_events(
     request: &SliceRequest,
 ) -> Result<Slice<Event>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
-    events_in(context, &scope, filter, order, request).await
+    events_in(context, caller, &scope, filter, order, request).await
 }
 
 /// Events of one vehicle, which may be deleted by now.
@@ -38,7 +38,7 @@ pub async fn list_events_of_vehicle(
         return Err(OpError::NotFound);
     }
     let filter = EventFilter { vehicle_ids: vec![vehicle.into()], ..filter };
-    events_in(context, &scope, &filter, order, request).await
+    events_in(context, caller, &scope, &filter, order, request).await
 }
 
 /// An event.
@@ -49,11 +49,14 @@ pub async fn find_event(
     id: EventId,
 ) -> Result<Event, OpError> {
     let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
-    geofence_event::find(&context.db, &scope, id).await?.ok_or(OpError::NotFound)
+    let mut found = geofence_event::find(&context.db, &scope, id).await?.ok_or(OpError::NotFound)?;
+    caller.sees().narrow(&mut found.analytics);
+    Ok(found)
 }
 
 async fn events_in(
     context: &Context,
+    caller: &Caller,
     scope: &OrgScope,
     filter: &EventFilter,
     order: EventOrder,
@@ -61,8 +64,9 @@ async fn events_in(
 ) -> Result<Slice<Event>, OpError> {
     let purpose = format!("geofence-events {} {}", order.as_str(), scope.organization_id());
     let listing = Listing::new(context, purpose, request);
-    let items =
+    let mut items =
         geofence_event::list(&context.db, scope, filter, order, listing.after()?, listing.limit()).await?;
+    items.iter_mut().for_each(|event| caller.sees().narrow(&mut event.analytics));
     listing.slice(items, |last| match order {
         EventOrder::Sequence => After::Sequence(last.sequence),
         _ => After::Happened(last.occurred_at, last.id.into()),

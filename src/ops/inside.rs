@@ -36,7 +36,7 @@ pub struct VehicleInside {
     pub state: Connection,
     /// Why its stay began.
     pub cause: Cause,
-    /// Who drove it then.
+    /// Who drove it then, for system users with the scope `drivers:read`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub driver: Option<CurrentDriver>,
 }
@@ -69,7 +69,7 @@ pub async fn vehicles_inside(
     let slice = listing.slice(inside, place)?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|view| view.vehicle_id).collect();
     let stubs = stubs(context, &scope, &ids).await?;
-    let mut drivers = vehicles::drivers_of(context, &scope, &ids, None).await?;
+    let mut drivers = vehicles::drivers_of(context, caller, &scope, &ids, None).await?;
     let shown = |view: InsideView| {
         Some(VehicleInside {
             vehicle: stubs.get(&view.vehicle_id)?.clone(),
@@ -108,7 +108,7 @@ pub async fn vehicles_inside_at(
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
     let (stubs, places) =
         (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
-    let mut drivers = vehicles::drivers_of(context, &scope, &ids, Some(at)).await?;
+    let mut drivers = vehicles::drivers_of(context, caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
         // Fixes may be gone by the organization's retention; the visit remembers where it began.
         let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));

@@ -148,13 +148,17 @@ pub async fn find_vehicle(
     Ok((scope, vehicle))
 }
 
-/// Who drives some vehicles now, or drove them at an instant, by vehicle.
+/// Who drives some vehicles now, or drove them at an instant, by vehicle; of nobody for who may not read drivers.
 pub async fn drivers_of(
     context: &Context,
+    caller: &Caller,
     scope: &OrgScope,
     ids: &[VehicleId],
     at: Option<Timestamp>,
 ) -> Result<HashMap<VehicleId, CurrentDriver>, OpError> {
+    if caller.may(Action::ReadDrivers).is_err() {
+        return Ok(HashMap::new());
+    }
     Ok(assignment::drivers_of(context.db.read(), scope, ids, at).await?.into_iter().collect())
 }
 

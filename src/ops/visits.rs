@@ -29,7 +29,7 @@ pub async fn list_visits(
     let (after, now) = (listing.after()?, context.clock.now());
     let items = visit::list(&context.db, &scope, filter, order, after, listing.limit(), now).await?;
     let mut slice = listing.slice(items, |last| (last.entered_at, Uuid::from(last.id)))?;
-    go_on(context, &mut slice.items).await?;
+    go_on(context, caller, &mut slice.items).await?;
     Ok(slice)
 }
 
@@ -42,26 +42,26 @@ pub async fn find_visit(
 ) -> Result<Visit, OpError> {
     let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
     let mut found = visit::find(&context.db, &scope, id).await?.ok_or(OpError::NotFound)?;
-    go_on(context, std::slice::from_mut(&mut found)).await?;
+    go_on(context, caller, std::slice::from_mut(&mut found)).await?;
     Ok(found)
 }
 
-/// Says of open visits what they did so far. One that ended since it was read says nothing.
-async fn go_on(context: &Context, visits: &mut [Visit]) -> Result<(), OpError> {
+/// Says of open visits what they did so far, and of all no more than the caller is shown. One that ended since it was
+/// read says nothing.
+async fn go_on(context: &Context, caller: &Caller, visits: &mut [Visit]) -> Result<(), OpError> {
     let mut vehicles: Vec<_> =
         visits.iter().filter(|visit| visit.open).map(|visit| visit.vehicle_id).collect();
     vehicles.sort_unstable();
     vehicles.dedup();
-    if vehicles.is_empty() {
-        return Ok(());
-    }
-    let running = context.live.running_visits(vehicles).await?;
+    let running =
+        if vehicles.is_empty() { Vec::new() } else { context.live.running_visits(vehicles).await? };
     let running: HashMap<VisitId, RunningVisit> =
         running.into_iter().map(|running| (running.visit_id, running)).collect();
-    for visit in visits.iter_mut().filter(|visit| visit.open) {
-        if let Some(running) = running.get(&visit.id) {
+    for visit in visits {
+        if let Some(running) = running.get(&visit.id).filter(|_| visit.open) {
             (visit.as_of, visit.analytics) = (Some(running.as_of), Some(running.analytics));
         }
+        caller.sees().narrow(&mut visit.analytics);
     }
     Ok(())
 }

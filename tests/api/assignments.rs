@@ -61,6 +61,14 @@ fn a_vehicle_is_given_taken_and_remembered() {
         );
         let listed = app.get("/v1/vehicles", &org.viewer).await.ok(200);
         assert_eq!(listed["data"][0]["driver"], driven["driver"]);
+        for scopes in [&["vehicles:read"][..], &["vehicles:read", "drivers:read"]] {
+            let (_, token) = app.system_user(&org.org_admin, scopes).await;
+            let one = app.get(&format!("/v1/vehicles/{bus}"), &token).await.ok(200);
+            let listed = app.get("/v1/vehicles", &token).await.ok(200);
+            for vehicle in [&one, &listed["data"][0]] {
+                assert_eq!(vehicle.get("driver").is_some(), scopes.len() > 1, "{scopes:?}: {vehicle}");
+            }
+        }
         let mine = format!("/v1/vehicles?driverId={}", path.rsplit('/').next().unwrap());
         assert_eq!(app.get(&mine, &org.viewer).await.ok(200)["pagination"]["totalItems"], 1);
         let changed = app.put(&format!("/v1/vehicles/{bus}"), &org.org_admin, driven.clone()).await.ok(200);

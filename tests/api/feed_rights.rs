@@ -33,7 +33,7 @@ async fn say(socket: &mut Socket, said: &Value) {
 }
 
 /// The next word of some types.
-async fn hear(socket: &mut Socket, types: &[&str]) -> Value {
+pub(crate) async fn hear(socket: &mut Socket, types: &[&str]) -> Value {
     loop {
         let Message::Text(said) = socket.next().await.unwrap().unwrap() else { continue };
         let said: Value = serde_json::from_str(&said).unwrap();
@@ -43,7 +43,7 @@ async fn hear(socket: &mut Socket, types: &[&str]) -> Value {
     }
 }
 
-async fn subscribe(socket: &mut Socket, topics: &[&str], filter: Value) -> Value {
+pub(crate) async fn subscribe(socket: &mut Socket, topics: &[&str], filter: Value) -> Value {
     let asked =
         json!({ "type": "subscribe", "id": "a", "topics": topics, "filter": filter, "minIntervalMs": 0 });
     say(socket, &asked).await;

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::feed_rights::{hear, subscribe};
 use crate::harness::{App, Org, START, on_each_engine, text, with_app};
+use crate::sockets_end::opened;
 
 /// A vehicle with a tank and the token of its tracker.
 struct Lorry {
@@ -120,6 +122,52 @@ fn navixys_example_is_consumption_and_no_drain() {
         near(&burnt["liters"], 8.88, 0.3);
         near(&burnt["distanceKm"], 6.37 * 1.5, 0.7);
         near(&burnt["litersPer100Km"], 93.0, 8.0);
+        app
+    });
+}
+
+#[test]
+fn what_a_visit_burnt_is_told_to_who_may_read_fuel() {
+    on_each_engine(async |app| {
+        let org = app.org("burning").await;
+        let fence = json!({ "name": "District", "effectiveFrom": null, "shape": { "type": "circle",
+            "center": { "latitude": 30.25, "longitude": -97.0 }, "radiusMeters": 20_000.0 } });
+        app.post("/v1/geofences", &org.org_admin, fence).await.ok(201);
+        let lorry = lorry(&app, &org, 100.0).await;
+        let mut callers = Vec::new();
+        for scopes in [&["events:read"][..], &["events:read", "fuel:read"]] {
+            let (_, token) = app.system_user(&org.org_admin, scopes).await;
+            let mut socket = opened(&app, "/v1/ws/live", &token).await.unwrap();
+            assert_eq!(subscribe(&mut socket, &["events"], json!({})).await["type"], "subscribed");
+            callers.push((scopes.len() > 1, token, socket));
+        }
+        // In after eight minutes, out after forty-eight.
+        let minutes: Vec<Minute> = (0..60).map(|minute| (60.0, 90.0 - 0.5 * minute as f64)).collect();
+        report(&app, &lorry, &minutes).await;
+        for (sees_fuel, token, mut socket) in callers {
+            let exits = app.get("/v1/geofence-events?type=exit", &token).await.ok(200)["data"].clone();
+            let (event, visit) = (text(&exits[0]["id"]), text(&exits[0]["visitId"]));
+            let told = loop {
+                let told = hear(&mut socket, &["event"]).await["event"].clone();
+                if told["type"] == "exit" {
+                    break told;
+                }
+            };
+            let get = async |path: String| app.get(&path, &token).await.ok(200);
+            let of_vehicle = format!("/v1/geofence-events/vehicle/{}?type=exit", lorry.id);
+            for (way, said) in [
+                ("list", exits[0].clone()),
+                ("event", get(format!("/v1/geofence-events/{event}")).await),
+                ("of the vehicle", get(of_vehicle).await["data"][0].clone()),
+                ("visits", get("/v1/visits".to_owned()).await["data"][0].clone()),
+                ("visit", get(format!("/v1/visits/{visit}")).await),
+                ("feed", told),
+            ] {
+                let analytics = said["analytics"].as_object().unwrap_or_else(|| panic!("{way}: {said}"));
+                assert_eq!(analytics.contains_key("fuelUsedLiters"), sees_fuel, "{way}: {said}");
+                assert!(analytics.contains_key("distanceMeters"), "{way}: {said}");
+            }
+        }
         app
     });
 }

@@ -252,6 +252,16 @@ fn events_and_visits_are_found_by_who_drove() {
         let corrected = async || events().await.pop().filter(|exit| exit["revision"] == 2);
         let exit = eventually(Duration::from_secs(30), corrected).await;
         assert_eq!((&exit["type"], &exit["driverId"]), (&json!("exit"), &json!(who)));
+        // Who drives is called by name to those who may read drivers.
+        let inside =
+            format!("/v1/geofence-events/geofence/{}/vehicles?asOf=2026-05-01T11:18:00Z", fleet.fence);
+        for scopes in [&["events:read"][..], &["events:read", "drivers:read"]] {
+            let (_, token) = app.system_user(&fleet.org.org_admin, scopes).await;
+            let said = app.get(&inside, &token).await.ok(200);
+            let vehicle = &said["data"][0];
+            assert_eq!(vehicle["vehicle"]["name"], "bus");
+            assert_eq!(vehicle.get("driver").is_some(), scopes.len() > 1, "{vehicle}");
+        }
         app
     });
 }
