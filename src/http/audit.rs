@@ -17,7 +17,7 @@ use crate::ops::audit as ops;
         ("actorId" = Option<Uuid>, Query, description = "Only by this account or system user"),
         ("from" = Option<Timestamp>, Query, description = "occurredAt from here, inclusive"),
         ("to" = Option<Timestamp>, Query, description = "occurredAt up to here, exclusive"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization; a superAdmin who names none sees what is of none: operators, system users without an organization, and their sign-ins"),
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<AuditEntry>, description = "A slice of the audit")))]
 pub async fn list_audit(

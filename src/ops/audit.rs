@@ -10,7 +10,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::error::OpError;
 use super::listing::Listing;
 use super::origin;
-use crate::auth::{Action, Caller};
+use crate::auth::{AccountScope, Action, Caller};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::Role;
@@ -127,8 +127,17 @@ pub async fn list_audit(
     filter: &AuditFilter,
     request: &SliceRequest,
 ) -> Result<Slice<AuditEntry>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadAudit, named).await?;
-    let listing = Listing::new(context, format!("audit {}", scope.organization_id()), request);
+    // What is nobody's organization's is for those who may change operators.
+    let scope = if caller.may(Action::WriteOperators).is_ok() {
+        caller.accounts(&context.db, Action::ReadAudit, named).await?
+    } else {
+        AccountScope::Organization(caller.scope(&context.db, Action::ReadAudit, named).await?)
+    };
+    let whose = match &scope {
+        AccountScope::Organization(scope) => scope.organization_id().to_string(),
+        _ => "platform".to_owned(),
+    };
+    let listing = Listing::new(context, format!("audit {whose}"), request);
     let items = audit::list(&context.db, &scope, filter, listing.after()?, listing.limit()).await?;
     listing.slice(items, |last| last.id)
 }

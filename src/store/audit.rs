@@ -8,7 +8,7 @@ use waypost_actors::model::OrganizationId;
 use super::filters::one_of;
 use super::sql::{Db, On, Result, Stmt};
 use super::time::Time;
-use crate::auth::scope::OrgScope;
+use crate::auth::scope::AccountScope;
 use crate::domain::audit::{AuditAction, AuditEntry, AuditFilter, AuditResource};
 
 #[derive(sqlx::FromRow)]
@@ -68,21 +68,25 @@ pub async fn insert(on: On<'_>, entry: &AuditEntry) -> Result<()> {
     Ok(())
 }
 
-/// At most `limit` entries of an organization, newest first, before an entry.
+/// At most `limit` entries of an organization, or of the platform's own accounts, newest first, before an entry.
 pub async fn list(
     db: &Db,
-    scope: &OrgScope,
+    scope: &AccountScope,
     filter: &AuditFilter,
     before: Option<Uuid>,
     limit: i64,
 ) -> Result<Vec<AuditEntry>> {
-    let stmt = db
-        .lists()
-        .sql(
-            "select id, organization_id, actor_id, actor_role, action, resource, resource_id, request_id, \
-             before, after, occurred_at from audit where organization_id = ",
-        )
-        .push_bind(Uuid::from(scope.organization_id()));
+    let stmt = db.lists().sql(
+        "select id, organization_id, actor_id, actor_role, action, resource, resource_id, request_id, \
+             before, after, occurred_at from audit where ",
+    );
+    let stmt = match scope {
+        AccountScope::Organization(scope) => {
+            stmt.push("organization_id = ").push_bind(Uuid::from(scope.organization_id()))
+        }
+        AccountScope::Operators(_) => stmt.push("organization_id is null"),
+        AccountScope::Oneself(id) => stmt.push("actor_id = ").push_bind(*id),
+    };
     let stmt = match before {
         Some(id) => stmt.push(" and id < ").push_bind(id),
         None => stmt,

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use waypost::config::Secret;
+use waypost::domain::account::Role;
 use waypost::store::sign_in_attempt::{self, ALL, ALL_FAILURES};
 
 use crate::harness::{App, PASSWORD, ROOT, Said, on_each_engine, text};
@@ -94,6 +95,40 @@ fn what_becomes_of_sessions_is_audited_with_the_clients_address() {
         assert_eq!(told[7..], [["signInFailed"; 5].as_slice(), &["signInRefused"]].concat());
         let address = |entry: &Value| entry["after"]["clientAddress"].clone();
         assert!(entries[..10].iter().all(|entry| address(entry) == "127.0.0.1"), "{entries:#?}");
+        app
+    });
+}
+
+#[test]
+fn a_super_admin_sees_the_sign_ins_of_whoever_belongs_to_no_organization() {
+    on_each_engine(async |app| {
+        let org = app.org("apart").await;
+        let admin = app.account(Role::Admin, None).await;
+        let admin = app.sign_in(admin).await;
+        app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": "wrong" }))
+            .await
+            .problem(401, "invalidCredentials");
+        let robot = json!({ "name": "Robot", "email": "robot@example.org", "password": PASSWORD });
+        let robot = app.post("/v1/system-users", "", robot).await.ok(201);
+        let told = app.get("/v1/audit?limit=2", &app.root).await.ok(200);
+        let (made, failed) = (&told["data"][0], &told["data"][1]);
+        assert_eq!((&made["action"], &made["resourceId"]), (&json!("create"), &robot["id"]));
+        assert_eq!(
+            (&failed["action"], &failed["after"]["clientAddress"]),
+            (&json!("signInFailed"), &json!("127.0.0.1"))
+        );
+        let all = app.get("/v1/audit?limit=200", &app.root).await.ok(200);
+        let entries = all["data"].as_array().unwrap();
+        assert!(entries.iter().all(|entry| entry["organizationId"].is_null()), "{all}");
+        // The next page is of the same list, and of no other.
+        let cursor = text(&told["pagination"]["endCursor"]);
+        let next = app.get(&format!("/v1/audit?limit=200&after={cursor}"), &app.root).await.ok(200);
+        assert_eq!(next["data"].as_array().unwrap()[..], entries[2..]);
+        let named = format!("/v1/audit?organizationId={}&after={cursor}", org.id);
+        app.get(&named, &app.root).await.problem(400, "invalidCursor");
+        app.get("/v1/audit", &admin).await.problem(422, "organizationRequired");
+        let own = app.get("/v1/audit", &org.org_admin).await.ok(200);
+        assert!(own["data"].as_array().unwrap().iter().all(|entry| entry["organizationId"] == json!(org.id)));
         app
     });
 }

@@ -2161,14 +2161,14 @@ export interface components {
             readonly firstName: string;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName: string;
-            /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
+            /** @description BCP 47 language tag, by which pages write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description Where to call them, 3 to 40 characters. */
             readonly phone?: string | null;
             /** @description What they may do. `superAdmin` and `admin` belong to no organization, the others to one. */
             readonly role: components["schemas"]["Role"];
-            /** @description IANA time zone; the organization's when absent. */
+            /** @description IANA time zone in which pages and letters tell times; the organization's when absent. */
             readonly timezone?: string | null;
         };
         /** @description A new vehicle. */
@@ -3202,8 +3202,8 @@ export interface components {
             /** @description Rules that a new geofence starts with. */
             readonly geofenceDefaults: components["schemas"]["Rules"];
             /**
-             * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
-             *     their words are English.
+             * @description BCP 47 language tag, such as `de-DE`, by which pages write dates and numbers, for whoever has set none. Words are
+             *     English, and letters write dates as ISO 8601 does.
              */
             readonly locale: string;
             /**
@@ -3230,8 +3230,8 @@ export interface components {
             /** @description How a fence turns fixes into entries and exits. `None` = off. */
             readonly geofenceDefaults?: components["schemas"]["RulesIn"];
             /**
-             * @description BCP 47 language tag, such as `de-DE`, by which pages and letters write dates and numbers, for whoever has set none;
-             *     their words are English.
+             * @description BCP 47 language tag, such as `de-DE`, by which pages write dates and numbers, for whoever has set none. Words are
+             *     English, and letters write dates as ISO 8601 does.
              */
             readonly locale?: string;
             /**
@@ -4534,7 +4534,7 @@ export interface components {
             readonly lastLoginAt?: unknown;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName?: string;
-            /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
+            /** @description BCP 47 language tag, by which pages write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;
@@ -4545,7 +4545,7 @@ export interface components {
             /** @description What they may do. `superAdmin` and `admin` belong to no organization, the others to one. */
             readonly role?: components["schemas"]["Role"];
             readonly status?: components["schemas"]["AccountStatus"] | null;
-            /** @description IANA time zone; the organization's when absent. */
+            /** @description IANA time zone in which pages and letters tell times; the organization's when absent. */
             readonly timezone?: string | null;
             /** @description As it was read; of no effect */
             readonly updatedAt?: unknown;
@@ -4656,7 +4656,7 @@ export interface components {
             readonly lastLoginAt?: components["schemas"]["Timestamp"] | null;
             /** @description Family name, 1 to 80 characters. */
             readonly lastName: string;
-            /** @description BCP 47 language tag, by which pages and letters write dates and numbers; the organization's when absent. */
+            /** @description BCP 47 language tag, by which pages write dates and numbers; the organization's when absent. */
             readonly locale?: string | null;
             readonly organizationId?: components["schemas"]["OrganizationId"] | null;
             /** @description The address they are to have, until the link that was sent there is opened. */
@@ -4670,7 +4670,7 @@ export interface components {
              *     who never accepted the invitation, `invited`. `locked` ends by itself, or by setting `active`.
              */
             readonly status: components["schemas"]["AccountStatus"];
-            /** @description IANA time zone; the organization's when absent. */
+            /** @description IANA time zone in which pages and letters tell times; the organization's when absent. */
             readonly timezone?: string | null;
             /** @description When they last changed. */
             readonly updatedAt: components["schemas"]["Timestamp"];
@@ -5397,7 +5397,7 @@ export interface operations {
                 readonly from?: components["schemas"]["Timestamp"];
                 /** @description occurredAt up to here, exclusive */
                 readonly to?: components["schemas"]["Timestamp"];
-                /** @description Operators name the organization */
+                /** @description Operators name the organization; a superAdmin who names none sees what is of none: operators, system users without an organization, and their sign-ins */
                 readonly organizationId?: components["schemas"]["OrganizationId"];
                 readonly limit?: number;
                 /** @description A cursor */
