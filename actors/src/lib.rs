@@ -9,6 +9,8 @@ mod words;
 
 mod actor;
 pub mod clock;
+pub mod config;
+pub mod error;
 pub mod fuel;
 pub mod geofence;
 pub mod live;

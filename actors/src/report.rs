@@ -10,12 +10,13 @@ use std::sync::Arc;
 
 use rustc_hash::FxBuildHasher;
 
-use crate::actor::directory::Inlet;
-use crate::actor::lanes::Home;
-use crate::actor::parcel::Parcel;
-use crate::actor::suspects::is_same;
-use crate::actor::vehicle::Outcome;
-use crate::live::{Live, LiveError};
+use crate::actor::runtime::core::Core;
+use crate::actor::runtime::directory::Inlet;
+use crate::actor::runtime::workers::Home;
+use crate::actor::vehicle::poison::is_same;
+use crate::actor::vehicle::report_batch::Outcome;
+use crate::actor::vehicle::report_batch::Parcel;
+use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
 use crate::ports::{Counts, RefusedFix, StoreError};
 
@@ -27,7 +28,7 @@ const PANICS: &str = "the engine failed on it three times";
 
 /// One connection's way to report fixes. Keeps the addresses of the vehicles it reported to.
 pub struct Reporter {
-    live: Live,
+    core: Arc<Core>,
     inlets: HashMap<VehicleId, Inlet, FxBuildHasher>,
     /// Where the connection wants its vehicles.
     home: Home,
@@ -39,7 +40,7 @@ pub struct Reporter {
 
 /// Fixes on their way to their commit.
 pub struct Pending {
-    live: Live,
+    core: Arc<Core>,
     parcel: Arc<Parcel>,
     /// Whose each of its parts is.
     vehicles: Vec<VehicleId>,
@@ -111,9 +112,9 @@ impl Pending {
         let Some(vehicle) = self.vehicles.get(part).copied() else { return Ok(()) };
         let places = self.parcel.range(part).map(|index| self.place(index));
         let mut report: Vec<(usize, Fix)> = places.zip(self.parcel.fixes(part).iter().copied()).collect();
-        leave_out(&self.live, vehicle, &mut report, left_out, settled).await?;
+        leave_out(&self.core, vehicle, &mut report, left_out, settled).await?;
         match refused {
-            Some(why) => isolate(&self.live, vehicle, report, &why, settled).await,
+            Some(why) => isolate(&self.core, vehicle, report, &why, settled).await,
             None => Ok(()),
         }
     }
@@ -125,7 +126,7 @@ impl Pending {
 
 /// Finds the fixes that the store refuses, by reporting halves of what holds some, in order.
 async fn isolate(
-    live: &Live,
+    core: &Arc<Core>,
     vehicle: VehicleId,
     refused: Vec<(usize, Fix)>,
     why: &str,
@@ -139,18 +140,18 @@ async fn isolate(
                 let second = part.split_off(part.len() / 2);
                 halves.extend([second, part]);
             } else if let Some((index, fix)) = part.pop() {
-                live.meters().refused_by_store.add(1);
-                quarantine(live, RefusedFix { vehicle_id: vehicle, fix, reason: why.clone() }).await?;
+                core.meters.refused_by_store.add(1);
+                quarantine(core, RefusedFix { vehicle_id: vehicle, fix, reason: why.clone() }).await?;
                 settled.refused.push((index, why));
             }
         }
         let Some(mut half) = halves.pop() else { return Ok(()) };
         let fixes = half.iter().map(|(_, fix)| *fix).collect();
-        let pending = live.reporter().report(vehicle, fixes).await?;
+        let pending = Reporter::new(Arc::clone(core)).report(vehicle, fixes).await?;
         let (outcomes, left_out) = poll_fn(|cx| pending.parcel.poll_settled(cx)).await;
         let outcome = outcomes.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
         for (_, left_out) in left_out {
-            leave_out(live, vehicle, &mut half, &left_out, settled).await?;
+            leave_out(core, vehicle, &mut half, &left_out, settled).await?;
         }
         settled.counts += outcome.counts;
         if let Some(why) = outcome.refused {
@@ -161,7 +162,7 @@ async fn isolate(
 
 /// Keeps apart what the engine panicked on, and takes it out of the report.
 async fn leave_out(
-    live: &Live,
+    core: &Arc<Core>,
     vehicle: VehicleId,
     report: &mut Vec<(usize, Fix)>,
     left_out: &[Fix],
@@ -172,19 +173,19 @@ async fn leave_out(
     *report = stay;
     let out: Vec<(usize, Fix)> = out;
     for (index, fix) in out {
-        live.meters().panicked_on.add(1);
-        quarantine(live, RefusedFix { vehicle_id: vehicle, fix, reason: PANICS.to_owned() }).await?;
+        core.meters.panicked_on.add(1);
+        quarantine(core, RefusedFix { vehicle_id: vehicle, fix, reason: PANICS.to_owned() }).await?;
         settled.refused.push((index, PANICS.to_owned()));
     }
     Ok(())
 }
 
 /// Keeps a refused fix before anybody is told. One that cannot be kept even there is in the log alone.
-async fn quarantine(live: &Live, refused: RefusedFix) -> Result<(), LiveError> {
+async fn quarantine(core: &Arc<Core>, refused: RefusedFix) -> Result<(), LiveError> {
     let vehicle = refused.vehicle_id;
     let recorded_at = refused.fix.recorded_at;
     tracing::error!(vehicle.id = %vehicle, %recorded_at, reason = refused.reason, "a fix is quarantined");
-    match live.store().quarantine(&refused).await {
+    match core.store.quarantine(&refused).await {
         Ok(()) => Ok(()),
         Err(StoreError::Refused(why)) => {
             tracing::error!(vehicle.id = %vehicle, why, "a quarantined fix cannot be kept");
@@ -239,9 +240,9 @@ impl Sorted {
 }
 
 impl Reporter {
-    pub(crate) fn new(live: Live) -> Self {
-        let home = live.lane_here();
-        Self { live, inlets: HashMap::default(), home, term: 0, outstanding: Arc::new(()) }
+    pub(crate) fn new(core: Arc<Core>) -> Self {
+        let home = core.lanes().here();
+        Self { core, inlets: HashMap::default(), home, term: 0, outstanding: Arc::new(()) }
     }
 
     /// Of a connection that goes on for long: its vehicles move to its thread.
@@ -268,14 +269,14 @@ impl Reporter {
 
     /// Shows those who watch where a vehicle is while nothing can be stored; the fixes have to come again.
     pub async fn glimpse(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
-        self.live.desk().glimpse(vehicle, fixes).await;
+        self.core.desk.glimpse(vehicle, fixes).await;
     }
 
     /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Whether a vehicle
     /// is unknown.
     async fn hand_over(&mut self, sorted: Sorted) -> Result<(Pending, bool), LiveError> {
         let Sorted { vehicles, fixes, parts, places } = sorted;
-        let permit = match self.live.desk().permits.take(fixes.len()).await {
+        let permit = match self.core.desk.permits.take(fixes.len()).await {
             Err(LiveError::Unavailable) => {
                 for (vehicle, part) in vehicles.into_iter().zip(parts) {
                     self.glimpse(vehicle, fixes.get(part).unwrap_or_default().to_vec()).await;
@@ -291,8 +292,8 @@ impl Reporter {
         let outstanding = Arc::clone(&self.outstanding);
         let parcel = Parcel::new(fixes, parts, permit);
         let is_unknown = self.send_all(&parcel, &vehicles).await?;
-        let live = self.live.clone();
-        Ok((Pending { live, parcel, vehicles, places, _outstanding: outstanding }, is_unknown))
+        let core = Arc::clone(&self.core);
+        Ok((Pending { core, parcel, vehicles, places, _outstanding: outstanding }, is_unknown))
     }
 
     /// Whether a vehicle is unknown.
@@ -329,9 +330,7 @@ impl Reporter {
     async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<&Inlet, LiveError> {
         Ok(match self.inlets.entry(vehicle) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => {
-                new.insert(self.live.desk().locate(vehicle, stale, self.home.clone()).await?)
-            }
+            Entry::Vacant(new) => new.insert(self.core.desk.locate(vehicle, stale, self.home.clone()).await?),
         })
     }
 }

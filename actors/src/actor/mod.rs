@@ -6,26 +6,7 @@
 //! coordinator of corrections who is dirty, and that one comes in at the edge like everybody else. A vehicle
 //! tells those who watch where it is before that is committed (`sightings`); nobody waits for that.
 
-mod asked;
-mod batches;
-pub(crate) mod cache;
-mod commit;
-pub(crate) mod core;
-pub(crate) mod corrections;
-pub(crate) mod desk;
-pub(crate) mod directory;
-pub(crate) mod glimpse;
-pub(crate) mod inbox;
-pub(crate) mod lanes;
-pub(crate) mod line;
-pub(crate) mod occupancy;
-pub(crate) mod parcel;
-mod patience;
-pub(crate) mod permits;
-pub(crate) mod persistence;
-pub(crate) mod registry;
-pub(crate) mod sightings;
-pub(crate) mod suspects;
+pub(crate) mod runtime;
 pub(crate) mod vehicle;
-pub(crate) mod watchdog;
-pub(crate) mod watchers;
+pub(crate) mod watch;
+pub(crate) mod writer;

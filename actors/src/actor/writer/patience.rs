@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt as _;
 
-use crate::live::LiveConfig;
+use crate::config::LiveConfig;
 use crate::model::VehicleId;
 use crate::ports::{Reread, StoreError, TrackStore};
 

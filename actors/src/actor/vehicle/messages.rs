@@ -4,19 +4,8 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::parcel::Part;
-use crate::model::{Timestamp, Vehicle};
-use crate::ports::Counts;
-
-/// What became of what was asked for.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Outcome {
-    pub(crate) counts: Counts,
-    /// Whether the vehicle awaits a correction that what was asked for brought about, or left.
-    pub(crate) is_dirty: bool,
-    /// The store will never take it, and why: nothing of it is stored.
-    pub(crate) refused: Option<Arc<str>>,
-}
+use super::report_batch::Part;
+use crate::model::{Timestamp, Vehicle, VehicleId};
 
 /// Fixes of one vehicle, in their order. From a reporter; one in flight per reporter and vehicle. Noted as applied,
 /// with those that were left out because the engine panics on them, and settled once the others are committed or refused.
@@ -64,3 +53,11 @@ pub(crate) struct Rest;
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Rename(pub(crate) Arc<Vehicle>);
+
+/// A vehicle went idle and stops. From the vehicle.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub(crate) struct Passivated {
+    pub(crate) vehicle: VehicleId,
+    pub(crate) generation: u64,
+}

@@ -10,7 +10,8 @@ use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
 use tokio::time::{Instant, timeout};
 
-use super::occupancy::{Everyone, Occupancy};
+use crate::actor::watch::occupancy::Occupancy;
+use crate::actor::watch::queries::Everyone;
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};

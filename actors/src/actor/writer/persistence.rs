@@ -9,22 +9,23 @@ use std::sync::Arc;
 use actix::dev::channel::channel;
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
-use tokio::sync::{oneshot, watch};
+use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::batches::{Owed, Piece, Waiting, refuse};
-use super::cache::{Cache, CacheNewest};
+use super::cache::CacheNewest;
 use super::commit::{Ended, commit};
-use super::corrections::{Corrections, Dirty};
-use super::inbox::{Bell, Inbox, Ring, Writer};
-use super::occupancy::{Occupancy, Replace, Withdraw};
+use super::corrections::Dirty;
+use super::inbox::{Barrier, Bell, Inbox, Ring, Writer};
+use super::parts::PersistenceParts;
 use super::patience::reread;
-use super::permits::Permits;
-use super::vehicle::Outcome;
-use crate::live::{Health, LiveConfig, LiveError};
-use crate::meters::{Invariant, Meters};
+use crate::actor::vehicle::report_batch::Outcome;
+use crate::actor::watch::occupancy::{Replace, Withdraw};
+use crate::config::Health;
+use crate::error::LiveError;
+use crate::meters::Invariant;
 use crate::model::VehicleId;
-use crate::ports::{Committed, Counts, Reread, StoreError, TrackStore};
+use crate::ports::{Committed, Counts, Reread, StoreError};
 
 /// Barriers that may wait without their senders waiting.
 const MAILBOX: usize = 1_024;
@@ -55,32 +56,13 @@ enum Doing {
     Ended,
 }
 
-/// What the writer works with.
-pub(crate) struct PersistenceParts {
-    pub(crate) store: Arc<dyn TrackStore>,
-    pub(crate) permits: Permits,
-    pub(crate) occupancy: Addr<Occupancy>,
-    pub(crate) cache: Option<Addr<Cache>>,
-    pub(crate) corrections: Addr<Corrections>,
-    pub(crate) config: LiveConfig,
-    /// Told when another server has taken over and this one must stop.
-    pub(crate) taken_over: watch::Sender<bool>,
-    /// Told when it cannot go on.
-    pub(crate) health: watch::Sender<Health>,
-    pub(crate) meters: Meters,
-}
-
-/// Answered once everything written before is committed and known to readers; with an error when
-/// it was refused instead, or while the store is away.
-#[derive(Message)]
-#[rtype(result = "Result<(), LiveError>")]
-pub(crate) struct Barrier;
-
 impl Persistence {
     /// Starts the writer on its thread. A vehicle can write before the thread has even begun.
     pub(crate) fn begin(thread: &ArbiterHandle, parts: PersistenceParts, next_sequence: i64) -> Writer {
         let (sender, receiver) = channel(MAILBOX);
-        let writer = Writer { inbox: Inbox::default(), address: Addr::new(sender) };
+        let address = Addr::new(sender);
+        let (wake, barrier) = (address.clone().recipient(), address.recipient());
+        let writer = Writer { inbox: Inbox::default(), wake, barrier };
         let inbox = writer.inbox.clone();
         thread.spawn_fn(move || {
             Context::with_receiver(receiver).run(Self::new(parts, next_sequence, inbox));

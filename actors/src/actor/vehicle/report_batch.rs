@@ -10,10 +10,20 @@ use std::task::{Context, Poll};
 use futures_util::task::AtomicWaker;
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::asked::Outcome;
-use super::permits::{Pass, Permit};
-use crate::live::LiveError;
+use crate::actor::runtime::permits::{Pass, Permit};
+use crate::error::LiveError;
 use crate::model::Fix;
+use crate::ports::Counts;
+
+/// What became of what was asked for.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) counts: Counts,
+    /// Whether the vehicle awaits a correction that what was asked for brought about, or left.
+    pub(crate) is_dirty: bool,
+    /// The store will never take it, and why: nothing of it is stored.
+    pub(crate) refused: Option<Arc<str>>,
+}
 
 /// Fixes on their way, by vehicle. What is asked of a vehicle without any is a parcel of one empty part.
 pub(crate) struct Parcel {

@@ -14,7 +14,7 @@ use rustc_hash::FxBuildHasher;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use super::permits::{Pass, Permits};
+use crate::actor::runtime::permits::{Pass, Permits};
 use crate::model::{OrganizationId, VehicleId};
 use crate::sighting::{Lookout, Sighting, Slot, Slots};
 use crate::tracking::VehicleState;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
-use crate::live::LiveError;
+use crate::error::LiveError;
 use crate::meters::Meters;
 
 /// Room for fixes on their way to a commit, and whether the store can be written at all.

@@ -4,15 +4,13 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use actix::prelude::*;
 use tokio::sync::mpsc;
 
-use super::occupancy::Occupancy;
-use super::sightings::Board;
+use super::hub::Board;
 use crate::fuel::FuelRecord;
 use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};
-use crate::watch::{Audience, CommittedEvent, Interest, Update, VehicleUpdate, Watch};
+use crate::watch::{Audience, CommittedEvent, Interest, Update, VehicleUpdate};
 
 struct Watcher {
     interest: Interest,
@@ -97,38 +95,5 @@ impl Watchers {
         });
         // After what is told: whoever reads this and finds nothing waiting was told all before it.
         self.told_up_to.store(commit.next_sequence, Ordering::Release);
-    }
-}
-
-/// Starts watching. From the edge.
-#[derive(Message)]
-#[rtype(result = "Watch")]
-pub(crate) struct StartWatch {
-    pub(crate) interest: Interest,
-    pub(crate) capacity: usize,
-}
-
-impl Handler<StartWatch> for Occupancy {
-    type Result = MessageResult<StartWatch>;
-
-    fn handle(
-        &mut self,
-        StartWatch { interest, capacity }: StartWatch,
-        _: &mut Context<Self>,
-    ) -> Self::Result {
-        let audience = interest.audience;
-        let vehicles = self
-            .vehicles
-            .iter()
-            .filter(|(vehicle, known)| audience.sees(known.organization_id) && interest.vehicle(**vehicle))
-            .map(|(vehicle, known)| (*vehicle, known.organization_id, Arc::clone(&known.state)))
-            .collect();
-        let mut board = self.sightings.board();
-        let sightings =
-            if interest.positions || interest.fuel { board.open_of(&interest) } else { Vec::new() };
-        let lookout = self.sightings.look_out(&interest, &mut board);
-        let updates = self.watchers.add(interest, capacity);
-        let (next_sequence, told_up_to) = (self.next_sequence, self.watchers.told_up_to());
-        MessageResult(Watch { vehicles, sightings, next_sequence, updates, lookout, told_up_to })
     }
 }

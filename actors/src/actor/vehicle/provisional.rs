@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::suspects::in_order;
-use super::vehicle::VehicleActor;
+use super::actor::VehicleActor;
+use super::poison::in_order;
 use crate::model::Fix;
 use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
 

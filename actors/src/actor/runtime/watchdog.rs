@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use tokio::sync::watch;
 
-use super::lanes::Lanes;
-use crate::live::Health;
+use super::workers::Lanes;
+use crate::config::Health;
 use crate::meters::Meters;
 
 /// What is looked at, and how patiently.

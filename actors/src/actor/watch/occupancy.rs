@@ -7,15 +7,13 @@ use std::sync::Arc;
 use actix::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use super::sightings::{Sightings, Told};
+use super::hub::{Sightings, Told};
 use super::watchers::{Commit, Watchers};
 use crate::fuel::FuelRecord;
-use crate::geofence::FenceTimeline;
 use crate::meters::Meters;
-use crate::model::{Event, GeofenceId, OrganizationId, Timestamp, VehicleId};
-use crate::ports::{Newest, Reread, VehicleSeed};
-use crate::tracking::{Stay, VehicleState};
-use crate::view::{HeldFence, InsideView, LiveFuel, RunningVisit, VehicleView};
+use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::ports::{Reread, VehicleSeed};
+use crate::tracking::VehicleState;
 use crate::watch::{CommittedEvent, VehicleUpdate};
 
 pub(super) struct Known {
@@ -28,8 +26,8 @@ type Vehicles = HashSet<VehicleId, FxBuildHasher>;
 /// The newest committed state of everything.
 pub(crate) struct Occupancy {
     pub(super) vehicles: HashMap<VehicleId, Known, FxBuildHasher>,
-    inside: HashMap<GeofenceId, Vehicles, FxBuildHasher>,
-    fleets: HashMap<OrganizationId, Vehicles>,
+    pub(super) inside: HashMap<GeofenceId, Vehicles, FxBuildHasher>,
+    pub(super) fleets: HashMap<OrganizationId, Vehicles>,
     pub(super) watchers: Watchers,
     pub(super) sightings: Sightings,
     pub(super) next_sequence: i64,
@@ -228,99 +226,6 @@ impl Handler<Seed> for Occupancy {
     }
 }
 
-/// What is known of a vehicle. From the edge.
-#[derive(Message)]
-#[rtype(result = "Option<VehicleView>")]
-pub(crate) struct View(pub(crate) VehicleId);
-
-impl Handler<View> for Occupancy {
-    type Result = Option<VehicleView>;
-
-    fn handle(&mut self, View(vehicle): View, _: &mut Context<Self>) -> Self::Result {
-        let known = self.vehicles.get(&vehicle)?;
-        let mut geofences: Vec<HeldFence> = known.state.open_stays().map(HeldFence::from).collect();
-        geofences.sort_by_key(|held| (held.entered_at, held.geofence_id));
-        let fuel = LiveFuel::of(vehicle, &known.state);
-        Some(VehicleView { fix: known.state.last, geofences, motion: known.state.trail.motion, fuel })
-    }
-}
-
-/// What some vehicles did so far in the fences they are in. From the edge.
-#[derive(Message)]
-#[rtype(result = "Vec<RunningVisit>")]
-pub(crate) struct Running(pub(crate) Vec<VehicleId>);
-
-impl Handler<Running> for Occupancy {
-    type Result = Vec<RunningVisit>;
-
-    fn handle(&mut self, Running(vehicles): Running, _: &mut Context<Self>) -> Self::Result {
-        let states =
-            vehicles.iter().filter_map(|vehicle| self.vehicles.get(vehicle)).map(|known| &known.state);
-        let running = |state: &VehicleState| {
-            let newest = state.last.map_or(Timestamp::MIN, |fix| fix.recorded_at);
-            let visit = |stay: &Stay| {
-                let (as_of, analytics) = stay.running(newest);
-                RunningVisit { visit_id: stay.visit_id, as_of, analytics }
-            };
-            state.open_stays().map(visit).collect::<Vec<_>>()
-        };
-        states.flat_map(|state| running(state)).collect()
-    }
-}
-
-/// The vehicles in a fence. From the edge.
-#[derive(Message)]
-#[rtype(result = "Vec<InsideView>")]
-pub(crate) struct Inside(pub(crate) GeofenceId);
-
-impl Handler<Inside> for Occupancy {
-    type Result = Vec<InsideView>;
-
-    fn handle(&mut self, Inside(fence): Inside, _: &mut Context<Self>) -> Self::Result {
-        let inside = |vehicle_id: &VehicleId| {
-            let state = &self.vehicles.get(vehicle_id)?.state;
-            let held = HeldFence::from(state.stay(fence)?);
-            Some(InsideView { vehicle_id: *vehicle_id, held, fix: state.last? })
-        };
-        let mut views: Vec<InsideView> =
-            self.inside.get(&fence).into_iter().flatten().filter_map(inside).collect();
-        views.sort_by_key(|view| (view.held.entered_at, view.vehicle_id));
-        views
-    }
-}
-
-/// The vehicles that a version of a fence may touch: those in the fence, those whose last fix it holds,
-/// and those that went on past the instant at which it takes effect. From the edge of an edit.
-#[derive(Message)]
-#[rtype(result = "Vec<VehicleId>")]
-pub(crate) struct Touched {
-    pub(crate) fence: Arc<FenceTimeline>,
-    pub(crate) version: i64,
-}
-
-impl Handler<Touched> for Occupancy {
-    type Result = Vec<VehicleId>;
-
-    fn handle(&mut self, Touched { fence, version }: Touched, _: &mut Context<Self>) -> Self::Result {
-        let Some(version) = fence.versions().iter().find(|known| known.version == version) else {
-            return Vec::new();
-        };
-        let from = version.effective_from.unwrap_or(Timestamp::FIRST);
-        let touched = |state: &VehicleState| {
-            state.stay(fence.id).is_some()
-                || (version.active && state.last.is_some_and(|fix| version.shape.covers(fix.place)))
-                || state.may_have_met(&fence, from)
-        };
-        self.fleets
-            .get(&fence.organization_id)
-            .into_iter()
-            .flatten()
-            .filter(|vehicle| self.vehicles.get(vehicle).is_some_and(|known| touched(&known.state)))
-            .copied()
-            .collect()
-    }
-}
-
 /// Makes a vehicle known that never reported. From the edge.
 #[derive(Message)]
 #[rtype(result = "()")]
@@ -341,20 +246,6 @@ impl Handler<Introduce> for Occupancy {
             let vehicles = [Arc::new(update)];
             self.watchers.tell(&Commit::of(&vehicles, None, self.next_sequence), &board);
         }
-    }
-}
-
-/// The newest state of every vehicle that was ever anywhere. From the cache.
-#[derive(Message)]
-#[rtype(result = "Vec<Newest>")]
-pub(crate) struct Everyone;
-
-impl Handler<Everyone> for Occupancy {
-    type Result = Vec<Newest>;
-
-    fn handle(&mut self, Everyone: Everyone, _: &mut Context<Self>) -> Self::Result {
-        let was_anywhere = self.vehicles.iter().filter(|(_, known)| known.state.last.is_some());
-        was_anywhere.map(|(id, known)| (known.organization_id, *id, Arc::clone(&known.state))).collect()
     }
 }
 

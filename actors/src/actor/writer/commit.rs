@@ -6,9 +6,9 @@ use actix::prelude::*;
 
 use super::batches::{Owed, Piece, broken_invariant, dirty_vehicles};
 use super::corrections::Dirty;
-use super::occupancy::{self, CommittedVehicle, Occupancy};
+use super::parts::PersistenceParts;
 use super::patience::in_time;
-use super::persistence::PersistenceParts;
+use crate::actor::watch::occupancy::{self, CommittedVehicle, Occupancy};
 use crate::meters::Invariant;
 use crate::ports::{Batch, Committed, Newest, StoreError, VehicleWrite};
 

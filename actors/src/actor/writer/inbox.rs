@@ -6,10 +6,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use super::line::Place;
-use super::parcel::Part;
-use super::persistence::{Barrier, Persistence};
-use crate::live::LiveError;
+use crate::actor::vehicle::report_batch::Part;
+use crate::actor::vehicle::write_chain::Place;
+use crate::error::LiveError;
 use crate::model::{OrganizationId, VehicleId};
 use crate::tracking::{Effects, VehicleState};
 
@@ -17,7 +16,8 @@ use crate::tracking::{Effects, VehicleState};
 #[derive(Clone)]
 pub(crate) struct Writer {
     pub(crate) inbox: Inbox,
-    pub(crate) address: Addr<Persistence>,
+    pub(crate) wake: Recipient<Ring>,
+    pub(crate) barrier: Recipient<Barrier>,
 }
 
 impl Writer {
@@ -26,14 +26,14 @@ impl Writer {
         let is_to_ring = self.inbox.push(write)?;
         if is_to_ring {
             // A full mailbox is fine: the writer looks after each message.
-            self.address.try_send(Ring).ok();
+            self.wake.try_send(Ring).ok();
         }
         Ok(())
     }
 
     /// Waits until what was handed over before is committed.
     pub(crate) async fn barrier(&self) -> Result<(), LiveError> {
-        self.address.send(Barrier).await.map_err(|_| LiveError::Stopped)?
+        self.barrier.send(Barrier).await.map_err(|_| LiveError::Stopped)?
     }
 }
 
@@ -54,6 +54,12 @@ pub(crate) struct Write {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Ring;
+
+/// Answered once everything written before is committed and known to readers; with an error when
+/// it was refused instead, or while the store is away.
+#[derive(Message)]
+#[rtype(result = "Result<(), LiveError>")]
+pub(crate) struct Barrier;
 
 /// Writes that the writer has not taken yet; never more than there are permits.
 #[derive(Clone, Default)]

@@ -7,20 +7,21 @@ use actix::dev::channel::channel;
 use actix::prelude::*;
 use tokio::sync::watch;
 
-use super::cache::Cache;
-use super::corrections::{Corrections, CorrectionsParts};
-use super::desk::Desk;
 use super::directory::{Directory, DirectoryParts};
-use super::inbox::Writer;
-use super::lanes::Lanes;
-use super::occupancy::Occupancy;
 use super::permits::Permits;
-use super::persistence::{Persistence, PersistenceParts};
 use super::registry::{GeofenceRegistry, Shelves};
-use super::sightings::Sightings;
+use super::router::Desk;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
+use super::workers::Lanes;
+use crate::actor::watch::hub::Sightings;
+use crate::actor::watch::occupancy::Occupancy;
+use crate::actor::writer::cache::Cache;
+use crate::actor::writer::corrections::{Corrections, CorrectionsParts};
+use crate::actor::writer::inbox::Writer;
+use crate::actor::writer::parts::PersistenceParts;
+use crate::actor::writer::persistence::Persistence;
 use crate::clock::Clock;
-use crate::live::{Health, LiveConfig, LiveParts};
+use crate::config::{Health, LiveConfig, LiveParts};
 use crate::meters::Meters;
 use crate::ports::{Seeds, TrackStore};
 
@@ -122,7 +123,7 @@ impl Core {
         });
         let registry = GeofenceRegistry::new(shelves, meters.clone());
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
-        let actors = once(&writer.address, &desk.directory, &occupancy, &corrections, &registry);
+        let actors = once(&writer, &desk.directory, &occupancy, &corrections, &registry);
         let watchdog = watchdog_parts(&config, &threads, actors, &meters);
         let watchdog = Mutex::new(Some(Watchdog::start(watchdog, health.clone())));
         Self {
@@ -168,14 +169,14 @@ impl Core {
 
 /// The actors that are there once, by name.
 fn once(
-    persistence: &Addr<Persistence>,
+    writer: &Writer,
     directory: &Addr<Directory>,
     occupancy: &Addr<Occupancy>,
     corrections: &Addr<Corrections>,
     registry: &Addr<GeofenceRegistry>,
 ) -> Vec<(&'static str, IsThere)> {
     vec![
-        ("persistence", is_there(persistence)),
+        ("persistence", is_writer_there(writer)),
         ("directory", is_there(directory)),
         ("occupancy", is_there(occupancy)),
         ("corrections", is_there(corrections)),
@@ -186,6 +187,11 @@ fn once(
 fn is_there<A: Actor<Context = Context<A>>>(actor: &Addr<A>) -> IsThere {
     let actor = actor.clone();
     Box::new(move || actor.connected())
+}
+
+fn is_writer_there(writer: &Writer) -> IsThere {
+    let wake = writer.wake.clone();
+    Box::new(move || wake.connected())
 }
 
 fn watchdog_parts(

@@ -12,9 +12,10 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::desk::Desk;
-use super::vehicle::{Correct, Outcome};
-use crate::live::LiveError;
+use crate::actor::runtime::router::Desk;
+use crate::actor::vehicle::messages::Correct;
+use crate::actor::vehicle::report_batch::Outcome;
+use crate::error::LiveError;
 use crate::meters::Meters;
 use crate::model::VehicleId;
 

@@ -8,15 +8,16 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use super::inbox::Writer;
-use super::lanes::{Home, Lane, Lanes};
-use super::occupancy::Occupancy;
-use super::parcel::Part;
 use super::permits::Permits;
 use super::registry::Shelves;
-use super::sightings::Sightings;
-use super::suspects::Suspects;
-use super::vehicle::{Leave, Rename, Report, Rest, Retire, VehicleActor, VehicleParts};
+use super::workers::{Home, Lane, Lanes};
+use crate::actor::vehicle::actor::{VehicleActor, VehicleParts};
+use crate::actor::vehicle::messages::{Leave, Passivated, Rename, Report, Rest, Retire};
+use crate::actor::vehicle::poison::Suspects;
+use crate::actor::vehicle::report_batch::Part;
+use crate::actor::watch::hub::Sightings;
+use crate::actor::watch::occupancy::Occupancy;
+use crate::actor::writer::inbox::Writer;
 use crate::clock::Clock;
 use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
@@ -222,14 +223,6 @@ impl Handler<Locate> for Directory {
         entry.inlet = Some(inlet.clone());
         Ok(inlet)
     }
-}
-
-/// A vehicle went idle and stops. From the vehicle.
-#[derive(Message)]
-#[rtype(result = "()")]
-pub(crate) struct Passivated {
-    pub(crate) vehicle: VehicleId,
-    pub(crate) generation: u64,
 }
 
 impl Handler<Passivated> for Directory {

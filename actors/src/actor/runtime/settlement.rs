@@ -5,22 +5,29 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use tokio::sync::oneshot;
 
-use super::{Live, LiveError};
-use crate::actor::cache::CacheRemove;
-use crate::actor::corrections::Await;
-use crate::actor::directory::{ForgetVehicle, Known, PutVehicle};
-use crate::actor::occupancy::{Forget, Introduce, Touched};
-use crate::actor::registry::Published;
-use crate::actor::vehicle::{Outcome, Settle};
+use super::core::Core;
+use super::registry::{Publish, Published};
+use crate::actor::runtime::directory::{ForgetVehicle, Known, PutVehicle};
+use crate::actor::vehicle::messages::Settle;
+use crate::actor::vehicle::report_batch::Outcome;
+use crate::actor::watch::occupancy::{Forget, Introduce};
+use crate::actor::watch::queries::Touched;
+use crate::actor::writer::cache::CacheRemove;
+use crate::actor::writer::corrections::Await;
+use crate::error::LiveError;
 use crate::geofence::{FenceTimeline, PreparedVersion};
-use crate::model::{GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::Seeds;
 
+/// A change is answered within so long, its corrections aside: whoever makes it waits for its records, not for a line of
+/// other work.
+const LONGEST_EDIT: Duration = Duration::from_secs(2);
 /// Vehicles asked at once to settle a fence.
 const SETTLE_TOGETHER: usize = 256;
 /// A change of the past waits so long for the corrections it brought about; then they follow by themselves.
-pub(super) const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
+pub(crate) const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
 /// A change of now concerns what came while it was made: a moment's work, but behind whatever else is to be corrected.
 const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
 /// What took effect no longer ago is of now, in seconds.
@@ -29,7 +36,7 @@ const RECENT_SECONDS: f64 = 10.0;
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// What was changed before the start, and may not be settled.
-pub(super) struct Owed {
+pub(crate) struct Owed {
     fences: Vec<(OrganizationId, GeofenceId, i64)>,
     /// Taken out for ever, and since when.
     removed: Vec<(VehicleId, Option<Timestamp>)>,
@@ -39,7 +46,7 @@ pub(super) struct Owed {
 }
 
 impl Owed {
-    pub(super) fn of(seeds: &Seeds) -> Self {
+    pub(crate) fn of(seeds: &Seeds) -> Self {
         let (removed, there): (Vec<_>, Vec<_>) = seeds.vehicles.iter().partition(|seed| seed.is_removed);
         let removed = removed.into_iter().map(|seed| (seed.vehicle.id, seed.vehicle.out_since())).collect();
         let out = there.into_iter().filter_map(|seed| {
@@ -52,11 +59,90 @@ impl Owed {
     }
 }
 
-impl Live {
+impl Core {
+    pub(crate) async fn put_vehicle(self: &Arc<Self>, vehicle: Vehicle) -> Result<(), LiveError> {
+        let core = Arc::clone(self);
+        let limit = LONGEST_EDIT + WAIT_FOR_CORRECTIONS;
+        self.see_through_for(limit, async move { core.put_and_settle(vehicle).await }).await
+    }
+
+    pub(crate) async fn remove_vehicle(
+        self: &Arc<Self>,
+        vehicle: VehicleId,
+        at: Timestamp,
+    ) -> Result<(), LiveError> {
+        let core = Arc::clone(self);
+        self.see_through_for(LONGEST_EDIT, async move { core.remove_for_sure(vehicle, at).await }).await
+    }
+
+    pub(crate) async fn put_fence(self: &Arc<Self>, fence: Fence) -> Result<(), LiveError> {
+        let core = Arc::clone(self);
+        self.see_through(async move {
+            let versions: Vec<i64> = fence.versions.iter().map(|version| version.version).collect();
+            let from = fence.versions.iter().map(|version| version.effective_from).min().flatten();
+            let timeline = core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
+            let patience = core.patience(from.unwrap_or(Timestamp::FIRST));
+            let settling = core.clone();
+            let settled = async move {
+                let mut outcome = Ok(());
+                for version in versions {
+                    let timeline = Arc::clone(&timeline);
+                    outcome = outcome.and(settling.settle_in_time(timeline, version, patience).await);
+                }
+                outcome
+            };
+            core.see_through_for(LONGEST_EDIT + patience, settled).await
+        })
+        .await
+    }
+
+    /// Runs a change to its end even if its caller goes away: a version that is committed and not
+    /// published, or not settled, would stay so until the next start.
+    async fn see_through<F>(self: &Arc<Self>, change: F) -> Result<(), LiveError>
+    where
+        F: Future<Output = Result<(), LiveError>> + Send + 'static,
+    {
+        let (done, result) = oneshot::channel();
+        self.spawn(async move {
+            done.send(change.await).ok();
+        });
+        result.await.unwrap_or(Err(LiveError::Stopped))
+    }
+
+    /// The same, but its caller waits no longer than this; then it is well on its way, unless the store is away.
+    async fn see_through_for<F>(self: &Arc<Self>, limit: Duration, change: F) -> Result<(), LiveError>
+    where
+        F: Future<Output = Result<(), LiveError>> + Send + 'static,
+    {
+        let late = || if self.desk.permits.is_available() { Ok(()) } else { Err(LiveError::Unavailable) };
+        tokio::time::timeout(limit, self.see_through(change)).await.unwrap_or_else(|_| late())
+    }
+
+    /// Tries a change again until the store takes it. Waits between attempts: what hinders it may
+    /// be a vehicle that rests, not the store.
+    fn again<F>(self: &Arc<Self>, change: impl Fn(Arc<Self>) -> F + Send + 'static)
+    where
+        F: Future<Output = Result<(), LiveError>> + Send,
+    {
+        let core = Arc::clone(self);
+        self.spawn(async move {
+            loop {
+                tokio::time::sleep(core.probe_every).await;
+                let settled = match core.desk.permits.available().await {
+                    Ok(()) => change(core.clone()).await,
+                    Err(stopped) => Err(stopped),
+                };
+                if settled != Err(LiveError::Unavailable) {
+                    return;
+                }
+            }
+        });
+    }
+
     /// Settles what is owed from before the start, or begins to.
     ///
     /// Corrections follow by themselves, and so do calibrations: they change the past alone.
-    pub(super) async fn settle_owed(&self, owed: Owed) {
+    pub(crate) async fn settle_owed(self: &Arc<Self>, owed: Owed) {
         for (organization, fence, version) in owed.fences {
             if let Err(error) = self.settle_published(organization, fence, version).await {
                 tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
@@ -68,16 +154,16 @@ impl Live {
             }
         }
         for (vehicle, from) in owed.removed {
-            let from = from.unwrap_or_else(|| self.now());
+            let from = from.unwrap_or_else(|| (self.clock)());
             if let Err(error) = self.remove_vehicle(vehicle, from).await {
                 tracing::error!(vehicle.id = %vehicle, %error, "the stays of a removed vehicle could not be ended yet");
             }
         }
-        let live = self.clone();
-        self.core.spawn(async move { live.settle_calibrations(owed.calibrations).await });
+        let core = Arc::clone(self);
+        self.spawn(async move { core.settle_calibrations(owed.calibrations).await });
     }
 
-    async fn settle_calibrations(&self, owed: Vec<(VehicleId, i64, Timestamp)>) {
+    async fn settle_calibrations(self: &Arc<Self>, owed: Vec<(VehicleId, i64, Timestamp)>) {
         for some in owed.chunks(SETTLE_TOGETHER) {
             let settled = some.iter().map(|(vehicle, version, from)| async move {
                 let settled = self.settle_vehicle(*vehicle, *from, Some(*version), Duration::ZERO).await;
@@ -90,12 +176,12 @@ impl Live {
     }
 
     async fn settle_published(
-        &self,
+        self: &Arc<Self>,
         organization: OrganizationId,
         fence: GeofenceId,
         version: i64,
     ) -> Result<(), LiveError> {
-        let timeline = self.core.registry.send(Published(organization, fence)).await;
+        let timeline = self.registry.send(Published(organization, fence)).await;
         match timeline.map_err(|_| LiveError::Stopped)? {
             Some(timeline) => self.settle_in_time(timeline, version, Duration::ZERO).await,
             None => Ok(()),
@@ -103,26 +189,26 @@ impl Live {
     }
 
     /// How long a change from this instant on waits for the corrections it brings about.
-    pub(super) fn patience(&self, from: Timestamp) -> Duration {
-        let is_recent = self.now().seconds_since(from) < RECENT_SECONDS;
+    pub(crate) fn patience(self: &Arc<Self>, from: Timestamp) -> Duration {
+        let is_recent = (self.clock)().seconds_since(from) < RECENT_SECONDS;
         if is_recent { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
     }
 
     /// Settles a published version now, or when it takes effect, or later if it cannot be now; waits at most so long
     /// for corrections.
-    pub(super) async fn settle_in_time(
-        &self,
+    pub(crate) async fn settle_in_time(
+        self: &Arc<Self>,
         timeline: Arc<FenceTimeline>,
         version: i64,
         patience: Duration,
     ) -> Result<(), LiveError> {
-        match effective_from(&timeline, version).filter(|from| *from > self.now()) {
+        match effective_from(&timeline, version).filter(|from| *from > (self.clock)()) {
             Some(from) => {
-                let live = self.clone();
-                self.core.spawn(async move {
-                    live.sleep_until(from).await;
+                let core = Arc::clone(self);
+                self.spawn(async move {
+                    core.sleep_until(from).await;
                     // Or it goes on by itself.
-                    live.settle_for_sure(timeline, version, Duration::ZERO).await.ok();
+                    core.settle_for_sure(timeline, version, Duration::ZERO).await.ok();
                 });
                 Ok(())
             }
@@ -131,9 +217,9 @@ impl Live {
     }
 
     /// Sleeps until the server's clock shows an instant, however the clock is set meanwhile.
-    async fn sleep_until(&self, instant: Timestamp) {
+    async fn sleep_until(self: &Arc<Self>, instant: Timestamp) {
         loop {
-            let seconds = instant.seconds_since(self.now());
+            let seconds = instant.seconds_since((self.clock)());
             if seconds <= 0.0 {
                 return;
             }
@@ -142,16 +228,16 @@ impl Live {
     }
 
     async fn settle_for_sure(
-        &self,
+        self: &Arc<Self>,
         timeline: Arc<FenceTimeline>,
         version: i64,
         patience: Duration,
     ) -> Result<(), LiveError> {
         let settled = self.settle(&timeline, version, patience).await;
         if settled == Err(LiveError::Unavailable) {
-            self.again(move |live| {
+            self.again(move |core| {
                 let timeline = Arc::clone(&timeline);
-                async move { live.settle(&timeline, version, Duration::ZERO).await }
+                async move { core.settle(&timeline, version, Duration::ZERO).await }
             });
         }
         settled
@@ -159,17 +245,17 @@ impl Live {
 
     /// Settles a published version against every vehicle it touches, those without a running actor too.
     async fn settle(
-        &self,
+        self: &Arc<Self>,
         timeline: &Arc<FenceTimeline>,
         version: i64,
         patience: Duration,
     ) -> Result<(), LiveError> {
         // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
         // is handed to the writer, and then in the newest committed states.
-        self.core.lanes().pass().await;
-        self.core.writer.barrier().await?;
+        self.lanes().pass().await;
+        self.writer.barrier().await?;
         let touched = Touched { fence: Arc::clone(timeline), version };
-        let touched = self.core.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
+        let touched = self.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
         let from = effective_from(timeline, version).unwrap_or(Timestamp::FIRST);
         let mut dirty = Vec::new();
         let mut outcome = Ok(());
@@ -185,35 +271,35 @@ impl Live {
         }
         outcome?;
         // What corrections owe is in the store, too.
-        let settled = self.core.store.mark_settled(timeline.id, version).await;
+        let settled = self.store.mark_settled(timeline.id, version).await;
         settled.map_err(|_| LiveError::Unavailable)?;
         self.wait_for_corrections(dirty, patience).await;
         Ok(())
     }
 
     async fn ask_to_settle(
-        &self,
+        self: &Arc<Self>,
         vehicle: VehicleId,
         from: Timestamp,
         retire: bool,
     ) -> Result<Outcome, LiveError> {
-        self.desk().ask(vehicle, move |part| Settle { from, retire, part }).await
+        self.desk.ask(vehicle, move |part| Settle { from, retire, part }).await
     }
 
-    async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
+    async fn wait_for_corrections(self: &Arc<Self>, dirty: Vec<VehicleId>, patience: Duration) {
         if !dirty.is_empty() && !patience.is_zero() {
-            let clean = self.core.corrections.send(Await(dirty));
+            let clean = self.corrections.send(Await(dirty));
             tokio::time::timeout(patience, clean).await.ok();
         }
     }
 
     /// Puts a vehicle, and settles a change of its times out of service and of its calibration.
-    pub(super) async fn put_and_settle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
+    pub(crate) async fn put_and_settle(self: &Arc<Self>, vehicle: Vehicle) -> Result<(), LiveError> {
         let id = vehicle.id;
         let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
-        self.core.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
+        self.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
         let now = vehicle.clone();
-        let before = self.desk().directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        let before = self.desk.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let Some(before) = before else { return Ok(()) };
         let service = now.service_differs_from(&before);
         let calibration = now.calibration_differs_from(&before);
@@ -229,7 +315,7 @@ impl Live {
 
     /// What a vehicle is judged by changed from an instant on; `calibrated`: by this version of its calibration.
     async fn settle_vehicle(
-        &self,
+        self: &Arc<Self>,
         vehicle: VehicleId,
         from: Timestamp,
         calibrated: Option<i64>,
@@ -238,7 +324,7 @@ impl Live {
         let settled = self.ask_vehicle(vehicle, from, calibrated).await;
         if matches!(settled, Err(LiveError::Unavailable)) {
             self.again(
-                move |live| async move { live.ask_vehicle(vehicle, from, calibrated).await.map(|_| ()) },
+                move |core| async move { core.ask_vehicle(vehicle, from, calibrated).await.map(|_| ()) },
             );
         }
         if settled?.is_dirty {
@@ -248,51 +334,55 @@ impl Live {
     }
 
     async fn ask_vehicle(
-        &self,
+        self: &Arc<Self>,
         vehicle: VehicleId,
         from: Timestamp,
         calibrated: Option<i64>,
     ) -> Result<Outcome, LiveError> {
         let outcome = self.ask_to_settle(vehicle, from, false).await?;
         if let Some(version) = calibrated {
-            let noted = self.core.store.mark_calibrated(vehicle, version).await;
+            let noted = self.store.mark_calibrated(vehicle, version).await;
             noted.map_err(|_| LiveError::Unavailable)?;
         }
         Ok(outcome)
     }
 
-    pub(super) async fn remove_for_sure(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
+    pub(crate) async fn remove_for_sure(
+        self: &Arc<Self>,
+        vehicle: VehicleId,
+        at: Timestamp,
+    ) -> Result<(), LiveError> {
         let removed = self.remove(vehicle, at).await;
         if removed == Err(LiveError::Unavailable) {
-            self.again(move |live| async move { live.remove(vehicle, at).await });
+            self.again(move |core| async move { core.remove(vehicle, at).await });
         }
         removed
     }
 
-    async fn remove(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
-        let known = self.desk().directory.send(Known(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+    async fn remove(self: &Arc<Self>, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
+        let known = self.desk.directory.send(Known(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let Some(known) = known else { return self.forget(vehicle).await };
         let mut retired = Vehicle::clone(&known);
         retired.retire(at);
         let from = retired.out_since().unwrap_or(at);
-        self.desk().directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
+        self.desk.directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
         match self.ask_to_settle(vehicle, from, true).await {
             Ok(_) | Err(LiveError::UnknownVehicle) => {}
             Err(error) => return Err(error),
         }
         // It cannot be forgotten while it awaits a correction, however long that takes.
-        let live = self.clone();
+        let core = Arc::clone(self);
         let forgotten = async move {
-            live.core.corrections.send(Await(vec![vehicle])).await.ok();
-            live.forget(vehicle).await
+            core.corrections.send(Await(vec![vehicle])).await.ok();
+            core.forget(vehicle).await
         };
         self.see_through_for(WAIT_FOR_RECENT, forgotten).await
     }
 
-    async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
-        self.desk().directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        let of = self.core.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
-        if let (Some(cache), Some(organization)) = (&self.core.cache, of) {
+    async fn forget(self: &Arc<Self>, vehicle: VehicleId) -> Result<(), LiveError> {
+        self.desk.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        let of = self.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        if let (Some(cache), Some(organization)) = (&self.cache, of) {
             cache.send(CacheRemove(vehicle, organization)).await.map_err(|_| LiveError::Stopped)?;
         }
         Ok(())

@@ -5,13 +5,13 @@ use std::future::poll_fn;
 use actix::prelude::*;
 
 use super::directory::{Directory, Inlet, Locate, NoInlet};
-use super::glimpse::Glimpse;
-use super::lanes::Home;
-use super::parcel::{Parcel, Part};
 use super::permits::Permits;
-use super::sightings::Sightings;
-use super::vehicle::{Outcome, VehicleActor};
-use crate::live::LiveError;
+use super::workers::Home;
+use crate::actor::vehicle::actor::VehicleActor;
+use crate::actor::vehicle::provisional::Glimpse;
+use crate::actor::vehicle::report_batch::{Outcome, Parcel, Part};
+use crate::actor::watch::hub::Sightings;
+use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
 
 /// Finds vehicles, and room for what they are asked.

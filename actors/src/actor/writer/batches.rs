@@ -7,9 +7,9 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::inbox::Write;
-use super::line::Place;
-use super::parcel::Part;
-use crate::live::LiveError;
+use crate::actor::vehicle::report_batch::Part;
+use crate::actor::vehicle::write_chain::Place;
+use crate::error::LiveError;
 use crate::meters::Invariant;
 use crate::model::{Timestamp, VehicleId};
 use crate::ports::{Batch, Committed, VehicleWrite};

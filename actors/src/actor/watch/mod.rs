@@ -1,0 +1,6 @@
+//! What readers are shown: committed state, and provisional positions ahead of it.
+
+pub(crate) mod hub;
+pub(crate) mod occupancy;
+pub(crate) mod queries;
+pub(crate) mod watchers;

@@ -1,0 +1,10 @@
+//! The one writer: from the inbox to the commit, and what follows a commit.
+
+pub(crate) mod batches;
+pub(crate) mod cache;
+pub(crate) mod commit;
+pub(crate) mod corrections;
+pub(crate) mod inbox;
+pub(crate) mod parts;
+pub(crate) mod patience;
+pub(crate) mod persistence;

@@ -1,0 +1,81 @@
+//! Bounds, times and parts that the live core is started with, and how it says that it is well.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::ports::{LiveCache, TrackStore};
+
+/// How the threads and actors of the core are, whatever the store does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Health {
+    /// All of them answer.
+    Well,
+    /// Some do not answer, which may pass.
+    Stalled(String),
+    /// It cannot go on: the process must end and be started again.
+    Broken(String),
+}
+
+/// Bounds and times of the live core.
+#[derive(Clone, Debug)]
+pub struct LiveConfig {
+    /// Fixes on their way to a commit, at most; the bound on everything between socket and store.
+    pub max_waiting_fixes: u32,
+    /// Rows and records in one transaction, about.
+    pub max_batch_rows: usize,
+    /// How long a write waits for others to share its transaction.
+    pub batch_window: Duration,
+    /// A commit that takes longer counts as failed.
+    pub commit_timeout: Duration,
+    /// Between two attempts to reach a store that is away.
+    pub probe_every: Duration,
+    /// How long a vehicle with late fixes waits for its correction, so that one serves many.
+    pub correction_delay: Duration,
+    /// A vehicle without fixes for so long gives its actor back.
+    pub idle_after: Duration,
+    /// A vehicle that panics over and over in this time rests for as long.
+    pub restart_window: Duration,
+    /// Threads of its own for vehicles, beside those that are lent to it.
+    pub lanes: usize,
+    /// Commits a watcher may lag behind.
+    pub watch_capacity: usize,
+    /// Between two looks at the threads.
+    pub watchdog_every: Duration,
+    /// A thread that does not answer for so long is told as stalled.
+    pub stalled_after: Duration,
+    /// And after so long as broken.
+    pub broken_after: Duration,
+}
+
+impl Default for LiveConfig {
+    fn default() -> Self {
+        Self {
+            max_waiting_fixes: 20_000,
+            max_batch_rows: 2_000,
+            batch_window: Duration::from_millis(20),
+            commit_timeout: Duration::from_secs(5),
+            probe_every: Duration::from_secs(1),
+            correction_delay: Duration::from_millis(200),
+            idle_after: Duration::from_secs(600),
+            restart_window: Duration::from_secs(60),
+            lanes: 1,
+            watch_capacity: 256,
+            watchdog_every: Duration::from_secs(1),
+            stalled_after: Duration::from_secs(5),
+            broken_after: Duration::from_secs(60),
+        }
+    }
+}
+
+/// What the live core is started with.
+pub struct LiveParts {
+    /// Bounds and times.
+    pub config: LiveConfig,
+    /// The durable store.
+    pub store: Arc<dyn TrackStore>,
+    /// The cache for readers outside, if there is one.
+    pub cache: Option<Arc<dyn LiveCache>>,
+    /// The server's clock.
+    pub clock: Clock,
+}
