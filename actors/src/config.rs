@@ -11,7 +11,7 @@ use crate::ports::{LiveCache, TrackStore};
 pub enum Health {
     /// All of them answer.
     Well,
-    /// Some do not answer, which may pass.
+    /// Some do not answer, which may ticket.
     Stalled(String),
     /// It cannot go on: the process must end and be started again.
     Broken(String),
@@ -37,7 +37,7 @@ pub struct LiveConfig {
     /// A vehicle that panics over and over in this time rests for as long.
     pub restart_window: Duration,
     /// Threads of its own for vehicles, beside those that are lent to it.
-    pub lanes: usize,
+    pub workers: usize,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
     /// Between two looks at the threads.
@@ -59,7 +59,7 @@ impl Default for LiveConfig {
             correction_delay: Duration::from_millis(200),
             idle_after: Duration::from_secs(600),
             restart_window: Duration::from_secs(60),
-            lanes: 1,
+            workers: 1,
             watch_capacity: 256,
             watchdog_every: Duration::from_secs(1),
             stalled_after: Duration::from_secs(5),

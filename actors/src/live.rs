@@ -43,13 +43,13 @@ impl Live {
     /// Whether fixes can be committed now.
     #[must_use]
     pub fn is_available(&self) -> bool {
-        self.core.desk.permits.is_available()
+        self.core.router.permits.is_available()
     }
 
     /// The same, for somebody who wants to hear when it changes.
     #[must_use]
     pub fn storing(&self) -> Storing {
-        self.core.desk.permits.storing()
+        self.core.router.permits.storing()
     }
 
     /// Waits until another server has taken over the store, which ends this one.
@@ -85,13 +85,13 @@ impl Live {
     /// How many fixes are on their way to a commit, and how many may be.
     #[must_use]
     pub fn on_their_way(&self) -> (u32, u32) {
-        self.core.desk.permits.room()
+        self.core.router.permits.room()
     }
 
     /// Vehicles whose fixes are reported on the calling thread may live on it from now on, so that no other one is
     /// woken to judge them. The thread must run an actix arbiter; without one, this does nothing.
     pub fn lend_thread(&self) {
-        self.core.lanes().lend();
+        self.core.workers().lend();
     }
 
     /// A way to report fixes, for one connection, on whose thread it is made.
@@ -148,8 +148,8 @@ impl Live {
     /// Takes nothing any more, waits until what is on its way is committed or refused, then stops
     /// every actor.
     pub async fn stop(&self) {
-        self.core.desk.permits.end();
-        self.core.desk.permits.all_back().await;
+        self.core.router.permits.end();
+        self.core.router.permits.all_back().await;
         self.core.stop();
     }
 

@@ -11,11 +11,11 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use crate::actor::runtime::core::Core;
-use crate::actor::runtime::directory::Inlet;
-use crate::actor::runtime::workers::Home;
+use crate::actor::runtime::directory::VehicleHandle;
+use crate::actor::runtime::workers::Affinity;
 use crate::actor::vehicle::poison::is_same;
 use crate::actor::vehicle::report_batch::Outcome;
-use crate::actor::vehicle::report_batch::Parcel;
+use crate::actor::vehicle::report_batch::ReportBatch;
 use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
 use crate::ports::{Counts, RefusedFix, StoreError};
@@ -29,11 +29,11 @@ const PANICS: &str = "the engine failed on it three times";
 /// One connection's way to report fixes. Keeps the addresses of the vehicles it reported to.
 pub struct Reporter {
     core: Arc<Core>,
-    inlets: HashMap<VehicleId, Inlet, FxBuildHasher>,
+    handles: HashMap<VehicleId, VehicleHandle, FxBuildHasher>,
     /// Where the connection wants its vehicles.
-    home: Home,
-    /// The newest term it reported in.
-    term: u64,
+    affinity: Affinity,
+    /// The newest generation it reported in.
+    generation: u64,
     /// Shared with every [`Pending`] that is not looked at yet.
     outstanding: Arc<()>,
 }
@@ -41,7 +41,7 @@ pub struct Reporter {
 /// Fixes on their way to their commit.
 pub struct Pending {
     core: Arc<Core>,
-    parcel: Arc<Parcel>,
+    batch: Arc<ReportBatch>,
     /// Whose each of its parts is.
     vehicles: Vec<VehicleId>,
     /// Where each of its fixes was in the report; `None`: where it is.
@@ -76,14 +76,14 @@ impl Pending {
 
     /// The same, with the fixes that are refused for good. After an error none is promised.
     pub async fn settled(self) -> Result<Settled, LiveError> {
-        let (outcomes, left_out) = poll_fn(|cx| self.parcel.poll_settled(cx)).await;
+        let (outcomes, quarantined) = poll_fn(|cx| self.batch.poll_settled(cx)).await;
         let mut settled = Settled::default();
         let mut failed = None;
         for (part, outcome) in outcomes.into_iter().enumerate() {
             match outcome {
                 Ok(Outcome { counts, refused, .. }) => {
                     settled.counts += counts;
-                    let out = left_out.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, out)| out);
+                    let out = quarantined.iter().find(|(of, _)| *of == part).map_or(&[][..], |(_, out)| out);
                     if (refused.is_some() || !out.is_empty())
                         && let Err(error) = self.sort_out(part, refused, out, &mut settled).await
                     {
@@ -91,7 +91,7 @@ impl Pending {
                     }
                 }
                 Err(LiveError::UnknownVehicle) => {
-                    settled.out_of_use.extend(self.parcel.range(part).map(|index| self.place(index)));
+                    settled.out_of_use.extend(self.batch.range(part).map(|index| self.place(index)));
                 }
                 Err(error) => failed = Some(error),
             }
@@ -106,13 +106,13 @@ impl Pending {
         &self,
         part: usize,
         refused: Option<Arc<str>>,
-        left_out: &[Fix],
+        quarantined: &[Fix],
         settled: &mut Settled,
     ) -> Result<(), LiveError> {
         let Some(vehicle) = self.vehicles.get(part).copied() else { return Ok(()) };
-        let places = self.parcel.range(part).map(|index| self.place(index));
-        let mut report: Vec<(usize, Fix)> = places.zip(self.parcel.fixes(part).iter().copied()).collect();
-        leave_out(&self.core, vehicle, &mut report, left_out, settled).await?;
+        let places = self.batch.range(part).map(|index| self.place(index));
+        let mut report: Vec<(usize, Fix)> = places.zip(self.batch.fixes(part).iter().copied()).collect();
+        set_aside(&self.core, vehicle, &mut report, quarantined, settled).await?;
         match refused {
             Some(why) => isolate(&self.core, vehicle, report, &why, settled).await,
             None => Ok(()),
@@ -148,10 +148,10 @@ async fn isolate(
         let Some(mut half) = halves.pop() else { return Ok(()) };
         let fixes = half.iter().map(|(_, fix)| *fix).collect();
         let pending = Reporter::new(Arc::clone(core)).report(vehicle, fixes).await?;
-        let (outcomes, left_out) = poll_fn(|cx| pending.parcel.poll_settled(cx)).await;
+        let (outcomes, quarantined) = poll_fn(|cx| pending.batch.poll_settled(cx)).await;
         let outcome = outcomes.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
-        for (_, left_out) in left_out {
-            leave_out(core, vehicle, &mut half, &left_out, settled).await?;
+        for (_, quarantined) in quarantined {
+            set_aside(core, vehicle, &mut half, &quarantined, settled).await?;
         }
         settled.counts += outcome.counts;
         if let Some(why) = outcome.refused {
@@ -161,14 +161,14 @@ async fn isolate(
 }
 
 /// Keeps apart what the engine panicked on, and takes it out of the report.
-async fn leave_out(
+async fn set_aside(
     core: &Arc<Core>,
     vehicle: VehicleId,
     report: &mut Vec<(usize, Fix)>,
-    left_out: &[Fix],
+    quarantined: &[Fix],
     settled: &mut Settled,
 ) -> Result<(), LiveError> {
-    let is_out = |(_, fix): &(usize, Fix)| left_out.iter().any(|out| is_same(out, fix));
+    let is_out = |(_, fix): &(usize, Fix)| quarantined.iter().any(|out| is_same(out, fix));
     let (out, stay) = std::mem::take(report).into_iter().partition(is_out);
     *report = stay;
     let out: Vec<(usize, Fix)> = out;
@@ -241,14 +241,14 @@ impl Sorted {
 
 impl Reporter {
     pub(crate) fn new(core: Arc<Core>) -> Self {
-        let home = core.lanes().here();
-        Self { core, inlets: HashMap::default(), home, term: 0, outstanding: Arc::new(()) }
+        let affinity = core.workers().here();
+        Self { core, handles: HashMap::default(), affinity, generation: 0, outstanding: Arc::new(()) }
     }
 
     /// Of a connection that goes on for long: its vehicles move to its thread.
     #[must_use]
     pub fn for_long(self) -> Self {
-        Self { home: self.home.for_long(), ..self }
+        Self { affinity: self.affinity.for_long(), ..self }
     }
 
     /// Reports fixes of one vehicle; they are applied by `recordedAt`. Waits for room, and until they are applied;
@@ -268,45 +268,49 @@ impl Reporter {
     }
 
     /// Shows those who watch where a vehicle is while nothing can be stored; the fixes have to come again.
-    pub async fn glimpse(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
-        self.core.desk.glimpse(vehicle, fixes).await;
+    pub async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
+        self.core.router.show_provisional(vehicle, fixes).await;
     }
 
     /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Whether a vehicle
     /// is unknown.
     async fn hand_over(&mut self, sorted: Sorted) -> Result<(Pending, bool), LiveError> {
         let Sorted { vehicles, fixes, parts, places } = sorted;
-        let permit = match self.core.desk.permits.take(fixes.len()).await {
+        let permit = match self.core.router.permits.take(fixes.len()).await {
             Err(LiveError::Unavailable) => {
                 for (vehicle, part) in vehicles.into_iter().zip(parts) {
-                    self.glimpse(vehicle, fixes.get(part).unwrap_or_default().to_vec()).await;
+                    self.show_provisional(vehicle, fixes.get(part).unwrap_or_default().to_vec()).await;
                 }
                 return Err(LiveError::Unavailable);
             }
             taken => taken?,
         };
-        if permit.pass.term > self.term && Arc::strong_count(&self.outstanding) > 1 {
+        if permit.ticket.generation > self.generation && Arc::strong_count(&self.outstanding) > 1 {
             return Err(LiveError::Unavailable);
         }
-        self.term = permit.pass.term;
+        self.generation = permit.ticket.generation;
         let outstanding = Arc::clone(&self.outstanding);
-        let parcel = Parcel::new(fixes, parts, permit);
-        let is_unknown = self.send_all(&parcel, &vehicles).await?;
+        let batch = ReportBatch::new(fixes, parts, permit);
+        let is_unknown = self.send_all(&batch, &vehicles).await?;
         let core = Arc::clone(&self.core);
-        Ok((Pending { core, parcel, vehicles, places, _outstanding: outstanding }, is_unknown))
+        Ok((Pending { core, batch, vehicles, places, _outstanding: outstanding }, is_unknown))
     }
 
     /// Whether a vehicle is unknown.
-    async fn send_all(&mut self, parcel: &Arc<Parcel>, vehicles: &[VehicleId]) -> Result<bool, LiveError> {
+    async fn send_all(
+        &mut self,
+        batch: &Arc<ReportBatch>,
+        vehicles: &[VehicleId],
+    ) -> Result<bool, LiveError> {
         let (mut is_unknown, mut failed) = (false, None);
-        let mut to_send: Vec<usize> = (0..parcel.len()).collect();
+        let mut to_send: Vec<usize> = (0..batch.len()).collect();
         for attempt in 0..ATTEMPTS {
             for index in to_send {
                 let Some(vehicle) = vehicles.get(index).copied() else { continue };
-                let stale = if attempt == 0 { None } else { self.inlets.remove(&vehicle) };
-                let part = parcel.part(index);
-                match self.inlet(vehicle, stale.map(|inlet| inlet.generation)).await {
-                    Ok(inlet) => inlet.report(part).await,
+                let stale = if attempt == 0 { None } else { self.handles.remove(&vehicle) };
+                let part = batch.part(index);
+                match self.handle(vehicle, stale.map(|handle| handle.incarnation)).await {
+                    Ok(handle) => handle.report(part).await,
                     Err(error) => {
                         // The others go on.
                         if error == LiveError::UnknownVehicle {
@@ -318,7 +322,7 @@ impl Reporter {
                     }
                 }
             }
-            to_send = poll_fn(|cx| parcel.poll_applied(cx)).await;
+            to_send = poll_fn(|cx| batch.poll_applied(cx)).await;
             if to_send.is_empty() {
                 return failed.map_or(Ok(is_unknown), Err);
             }
@@ -327,10 +331,12 @@ impl Reporter {
         Err(LiveError::Unavailable)
     }
 
-    async fn inlet(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<&Inlet, LiveError> {
-        Ok(match self.inlets.entry(vehicle) {
+    async fn handle(&mut self, vehicle: VehicleId, stale: Option<u64>) -> Result<&VehicleHandle, LiveError> {
+        Ok(match self.handles.entry(vehicle) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(self.core.desk.locate(vehicle, stale, self.home.clone()).await?),
+            Entry::Vacant(new) => {
+                new.insert(self.core.router.locate(vehicle, stale, self.affinity.clone()).await?)
+            }
         })
     }
 }

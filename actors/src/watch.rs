@@ -11,7 +11,7 @@ use tokio::sync::mpsc::error::TryRecvError;
 
 use crate::fuel::FuelRecord;
 use crate::model::{Event, GeofenceId, OrganizationId, VehicleId, VisitId};
-pub use crate::sighting::{Glance, Lookout, Sighting};
+pub use crate::provisional::{PositionBatch, PositionSubscription, ProvisionalPosition};
 use crate::tracking::VehicleState;
 use crate::view::{HeldFence, LiveFuel};
 
@@ -140,8 +140,8 @@ pub struct VehicleUpdate {
     /// Fences it was in before and is not now, or by another visit; they come before `entered`.
     pub left: Vec<GeofenceId>,
     /// Where it was seen since, which was told already.
-    pub sighting: Option<Arc<Sighting>>,
-    /// Counts what is told: sightings with a smaller one are out of date, those with a greater one are newer.
+    pub provisional: Option<Arc<ProvisionalPosition>>,
+    /// Counts what is told: provisional with a smaller one are out of date, those with a greater one are newer.
     pub order: u64,
     encoded: OnceLock<Box<str>>,
 }
@@ -157,8 +157,8 @@ impl VehicleUpdate {
             || (state.open_stays().map(HeldFence::from).collect(), Vec::new()),
             |before| crossed(before, &state),
         );
-        let (sighting, order, encoded) = (None, 0, OnceLock::new());
-        Self { vehicle_id, organization_id, state, entered, left, sighting, order, encoded }
+        let (provisional, order, encoded) = (None, 0, OnceLock::new());
+        Self { vehicle_id, organization_id, state, entered, left, provisional, order, encoded }
     }
 
     /// Whether a watcher who knows the state before would see no difference, fences aside.
@@ -200,7 +200,7 @@ fn crossed(before: &VehicleState, now: &VehicleState) -> (Vec<HeldFence>, Vec<Ge
 #[derive(Debug)]
 pub struct Update {
     /// Vehicles with their state after the commit; each once. Without those of which it changed no more than
-    /// [`Lookout`]s were told before.
+    /// [`PositionSubscription`]s were told before.
     pub vehicles: Vec<Arc<VehicleUpdate>>,
     /// Vehicles that were taken out of use.
     pub removed: Vec<VehicleId>,
@@ -226,13 +226,13 @@ pub struct Watch {
     /// Every vehicle of the audience with its newest committed state.
     pub vehicles: Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>,
     /// Where some of them were seen since; for who wants positions.
-    pub sightings: Vec<Arc<Sighting>>,
+    pub provisional: Vec<Arc<ProvisionalPosition>>,
     /// The number of the first event that the channel will bring: the log holds all before it.
     pub next_sequence: i64,
     /// Every commit from here on that is of interest.
     pub updates: mpsc::Receiver<Arc<Update>>,
     /// Where vehicles are seen from here on.
-    pub lookout: Lookout,
+    pub subscription: PositionSubscription,
     pub(crate) told_up_to: Arc<AtomicI64>,
 }
 
@@ -240,9 +240,9 @@ pub struct Watch {
 #[derive(Debug)]
 pub enum News {
     /// A commit, and what was seen by now: what is older than a vehicle's state in the commit is out of date.
-    Commit(Arc<Update>, Vec<Arc<Glance>>),
+    Commit(Arc<Update>, Vec<Arc<PositionBatch>>),
     /// Where vehicles are, after every commit that was told before.
-    Seen(Vec<Arc<Glance>>),
+    Provisional(Vec<Arc<PositionBatch>>),
     /// It has lagged too far behind and must watch anew.
     Lost,
 }
@@ -262,21 +262,21 @@ impl Watch {
         // What was seen before a commit was told is taken with it or before it, and no commit that came before
         // what was seen is left behind: the two ways are filled in one order, under one lock.
         match self.updates.try_recv() {
-            Ok(update) => return Poll::Ready(News::Commit(update, self.lookout.take())),
+            Ok(update) => return Poll::Ready(News::Commit(update, self.subscription.take())),
             Err(TryRecvError::Disconnected) => return Poll::Ready(News::Lost),
             Err(TryRecvError::Empty) => {}
         }
-        if positions && self.lookout.poll_seen(cx).is_ready() {
-            let seen = self.lookout.take();
+        if positions && self.subscription.poll_ready(cx).is_ready() {
+            let seen = self.subscription.take();
             // Not by a poll: that one also finds nothing when it is the task's turn to yield.
             return Poll::Ready(match self.updates.try_recv() {
                 Ok(update) => News::Commit(update, seen),
                 Err(TryRecvError::Disconnected) => News::Lost,
-                Err(TryRecvError::Empty) => News::Seen(seen),
+                Err(TryRecvError::Empty) => News::Provisional(seen),
             });
         }
         self.updates.poll_recv(cx).map(|update| match update {
-            Some(update) => News::Commit(update, self.lookout.take()),
+            Some(update) => News::Commit(update, self.subscription.take()),
             None => News::Lost,
         })
     }

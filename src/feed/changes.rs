@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use waypost_actors::model::{Fix, GeofenceId, OrganizationId, VehicleId};
 use waypost_actors::tracking::VehicleState;
-use waypost_actors::watch::{Glance, Sighting, VehicleUpdate};
+use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::filter::Filter;
 use super::wire::{self, InsideOut, LeftOut, OccupancyOut};
@@ -25,11 +25,11 @@ pub(super) struct Changes {
 #[derive(Clone)]
 pub(super) enum Change {
     /// It was seen somewhere, which may not be stored yet.
-    Seen(Arc<Sighting>),
+    Seen(Arc<ProvisionalPosition>),
     /// It is as a commit left it.
     Committed(Arc<VehicleUpdate>),
     /// A commit changed it, and it was seen somewhere since.
-    Both(Arc<VehicleUpdate>, Arc<Sighting>),
+    Both(Arc<VehicleUpdate>, Arc<ProvisionalPosition>),
 }
 
 /// A vehicle of a snapshot: as it is committed, and where it was seen since.
@@ -37,7 +37,7 @@ pub(super) struct Known {
     pub(super) vehicle_id: VehicleId,
     pub(super) organization_id: OrganizationId,
     pub(super) state: Arc<VehicleState>,
-    pub(super) sighting: Option<Arc<Sighting>>,
+    pub(super) provisional: Option<Arc<ProvisionalPosition>>,
 }
 
 /// One delta's content.
@@ -51,7 +51,7 @@ impl Change {
     /// Which vehicle, and whose.
     pub(super) fn of(&self) -> (VehicleId, OrganizationId) {
         match self {
-            Self::Seen(sighting) => (sighting.vehicle_id, sighting.organization_id),
+            Self::Seen(provisional) => (provisional.vehicle_id, provisional.organization_id),
             Self::Committed(update) | Self::Both(update, _) => (update.vehicle_id, update.organization_id),
         }
     }
@@ -59,7 +59,7 @@ impl Change {
     /// Where it is.
     fn fix(&self) -> Option<&Fix> {
         match self {
-            Self::Seen(sighting) | Self::Both(_, sighting) => sighting.fix(),
+            Self::Seen(provisional) | Self::Both(_, provisional) => provisional.fix(),
             Self::Committed(update) => update.state.last.as_ref(),
         }
     }
@@ -68,7 +68,7 @@ impl Change {
 impl Known {
     /// Where it is.
     pub(super) fn fix(&self) -> Option<&Fix> {
-        self.sighting.as_ref().map_or(self.state.last.as_ref(), |sighting| sighting.fix())
+        self.provisional.as_ref().map_or(self.state.last.as_ref(), |provisional| provisional.fix())
     }
 }
 
@@ -92,7 +92,7 @@ impl Changes {
         if filter.shows(update.state.fuel.is_some()) {
             let seen = match self.vehicles.get(&vehicle) {
                 Some(Change::Seen(seen) | Change::Both(_, seen)) if seen.order > update.order => Some(seen),
-                _ => update.sighting.as_ref(),
+                _ => update.provisional.as_ref(),
             };
             let update = Arc::clone(update);
             self.put(
@@ -115,14 +115,15 @@ impl Changes {
     }
 
     /// Vehicles were seen; all later than what is known of them by now.
-    pub(super) fn see(&mut self, glance: &Glance, filter: &Filter) {
-        for sighting in glance.sightings.iter().filter(|sighting| filter.shows(sighting.has_fuel())) {
-            let vehicle = sighting.vehicle_id;
+    pub(super) fn see(&mut self, batch: &PositionBatch, filter: &Filter) {
+        for provisional in batch.provisional.iter().filter(|provisional| filter.shows(provisional.has_fuel()))
+        {
+            let vehicle = provisional.vehicle_id;
             let change = match self.vehicles.remove(&vehicle) {
                 Some(Change::Committed(update) | Change::Both(update, _)) => {
-                    Change::Both(update, Arc::clone(sighting))
+                    Change::Both(update, Arc::clone(provisional))
                 }
-                Some(Change::Seen(_)) | None => Change::Seen(Arc::clone(sighting)),
+                Some(Change::Seen(_)) | None => Change::Seen(Arc::clone(provisional)),
             };
             self.put(vehicle, change, filter);
         }

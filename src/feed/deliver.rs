@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use waypost_actors::ports::StoreError;
-use waypost_actors::watch::{CommittedEvent, Glance, News, Update};
+use waypost_actors::watch::{CommittedEvent, News, PositionBatch, Update};
 
 use super::changes::Delta;
 use super::ending::{Close, Stop, ended};
@@ -113,20 +113,20 @@ impl Socket {
                 self.subscriptions[index].see(&seen);
                 self.update(index, &update).await
             }
-            News::Seen(seen) => self.seen(index, &seen).await,
+            News::Provisional(seen) => self.seen(index, &seen).await,
             News::Lost => self.lagged(index).await,
         }
     }
 
-    async fn seen(&mut self, index: usize, seen: &[Arc<Glance>]) -> Step {
+    async fn seen(&mut self, index: usize, seen: &[Arc<PositionBatch>]) -> Step {
         let subscription = &mut self.subscriptions[index];
         if !subscription.tells_as_it_is(seen) {
             subscription.see(seen);
             return Ok(());
         }
         subscription.delta_sent();
-        for glance in seen {
-            for frame in &*wire::seen_frames(&self.subscriptions[index].id, glance) {
+        for batch in seen {
+            for frame in &*wire::seen_frames(&self.subscriptions[index].id, batch) {
                 self.send(frame.clone()).await?;
             }
         }
@@ -177,7 +177,7 @@ impl Socket {
             // The newest, and nothing that a commit behind it has overtaken.
             while let Some(news) = self.subscriptions[index].waiting_news().await {
                 match news {
-                    News::Seen(seen) => self.subscriptions[index].see(&seen),
+                    News::Provisional(seen) => self.subscriptions[index].see(&seen),
                     news => self.news(index, news).await?,
                 }
             }

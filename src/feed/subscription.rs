@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::time::Instant;
 use waypost_actors::fuel::FuelRecord;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::watch::{Audience, CommittedEvent, Glance, News, Update, Watch};
+use waypost_actors::watch::{Audience, CommittedEvent, News, PositionBatch, Update, Watch};
 
 use super::changes::{Changes, Known};
 use super::filter::Filter;
@@ -19,7 +19,7 @@ use super::protocol::Subscribe;
 use super::wire;
 use crate::auth::Sees;
 
-/// More glances than this are merged, instead of told one after the other.
+/// More batches than this are merged, instead of told one after the other.
 const MAX_AS_THEY_ARE: usize = 8;
 
 /// An event of either kind; both are numbered in one order.
@@ -89,13 +89,13 @@ impl Subscription {
 
     /// The vehicles a new snapshot shows, or whose occupancy it tells; changes count from it on.
     pub(super) fn take_snapshot(&mut self) -> Vec<Known> {
-        let seen = std::mem::take(&mut self.watch.sightings);
+        let seen = std::mem::take(&mut self.watch.provisional);
         let mut seen: HashMap<_, _> = seen.into_iter().map(|seen| (seen.vehicle_id, seen)).collect();
         let vehicles = std::mem::take(&mut self.watch.vehicles).into_iter();
         let mut vehicles: Vec<Known> = vehicles
             .map(|(vehicle_id, organization_id, state)| {
-                let sighting = seen.remove(&vehicle_id);
-                Known { vehicle_id, organization_id, state, sighting }
+                let provisional = seen.remove(&vehicle_id);
+                Known { vehicle_id, organization_id, state, provisional }
             })
             .collect();
         let shown = vehicles.iter().filter(|known| self.shows_place(known)).map(|known| known.vehicle_id);
@@ -164,15 +164,15 @@ impl Subscription {
     }
 
     /// Takes in what was seen.
-    pub(super) fn see(&mut self, seen: &[Arc<Glance>]) {
-        for glance in seen {
-            self.changes.see(glance, &self.filter);
+    pub(super) fn see(&mut self, seen: &[Arc<PositionBatch>]) {
+        for batch in seen {
+            self.changes.see(batch, &self.filter);
         }
     }
 
     /// Whether what was seen is to be told at once and as it is: then it need not be put together for this
     /// subscription alone. A backlog is merged instead.
-    pub(super) fn tells_as_it_is(&self, seen: &[Arc<Glance>]) -> bool {
+    pub(super) fn tells_as_it_is(&self, seen: &[Arc<PositionBatch>]) -> bool {
         let is_all = self.filter.interest.positions && self.filter.sees.all() && !self.filter.has_box();
         is_all && seen.len() <= MAX_AS_THEY_ARE && self.changes.is_empty() && self.is_due()
     }

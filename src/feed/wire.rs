@@ -7,7 +7,7 @@ use serde::Serialize;
 use waypost_actors::live::LiveFuel;
 use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
-use waypost_actors::watch::{Glance, Sighting, VehicleUpdate};
+use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::changes::{Change, Known};
 use crate::auth::Sees;
@@ -71,7 +71,7 @@ fn vehicle(
     vehicle_id: VehicleId,
     organization_id: OrganizationId,
     committed: Option<&VehicleState>,
-    seen: Option<&Sighting>,
+    seen: Option<&ProvisionalPosition>,
     sees: Sees,
 ) -> String {
     let (position, motion, fuel) = match (seen, committed) {
@@ -87,7 +87,7 @@ fn vehicle(
         organization_id,
         position: sees.positions.then_some(without_fuel.as_ref().or(position)),
         motion: sees.positions.then_some(motion),
-        durable: seen.is_none_or(Sighting::is_stored),
+        durable: seen.is_none_or(ProvisionalPosition::is_stored),
         geofence_ids: committed.map(|state| state.open_stays().map(|stay| stay.geofence_id).collect()),
         fuel: fuel.filter(|_| sees.fuel),
     })
@@ -95,25 +95,25 @@ fn vehicle(
 
 /// The JSON of a vehicle of a snapshot.
 pub(super) fn known(known: &Known, sees: Sees) -> String {
-    vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.sighting.as_deref(), sees)
+    vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.provisional.as_deref(), sees)
 }
 
 /// The JSON of a vehicle that was seen, for those who are shown all of it.
-fn seen(sighting: &Sighting) -> &str {
-    sighting.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen), ALL))
+fn seen(provisional: &ProvisionalPosition) -> &str {
+    provisional.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen), ALL))
 }
 
 /// The JSON of a vehicle of a delta; made once for all who are shown all of it.
 fn change(change: &Change, sees: Sees) -> Cow<'_, str> {
-    let (update, sighting) = match change {
-        Change::Seen(sighting) if sees.all() => return seen(sighting).into(),
+    let (update, provisional) = match change {
+        Change::Seen(provisional) if sees.all() => return seen(provisional).into(),
         Change::Committed(update) if sees.all() => return committed(update).into(),
-        Change::Seen(sighting) => (None, Some(&**sighting)),
+        Change::Seen(provisional) => (None, Some(&**provisional)),
         Change::Committed(update) => (Some(update), None),
-        Change::Both(update, sighting) => (Some(update), Some(&**sighting)),
+        Change::Both(update, provisional) => (Some(update), Some(&**provisional)),
     };
     let (vehicle_id, organization_id) = change.of();
-    vehicle(vehicle_id, organization_id, update.map(|update| &*update.state), sighting, sees).into()
+    vehicle(vehicle_id, organization_id, update.map(|update| &*update.state), provisional, sees).into()
 }
 
 /// The JSON of a vehicle as a commit left it, for those who are shown all of it.
@@ -145,10 +145,10 @@ pub(super) fn delta(
 }
 
 /// The messages that tell a subscription of this name what is seen at once; made once for all who chose that name.
-pub(super) fn seen_frames(id: &str, glance: &Glance) -> Arc<Vec<Frame>> {
-    glance.encoded(id, |sightings| {
+pub(super) fn seen_frames(id: &str, batch: &PositionBatch) -> Arc<Vec<Frame>> {
+    batch.encoded(id, |provisional| {
         let nobody = OccupancyOut::default();
-        let parts = sightings.chunks(PART);
+        let parts = provisional.chunks(PART);
         parts
             .map(|part| message(id, part.iter().map(|one| seen(one).into()), &[], &nobody))
             .map(|text| Frame::text(&text))

@@ -143,7 +143,7 @@ impl Intake {
     }
 
     /// Shows where vehicles are while the store is away, by items that are not taken now and come again.
-    pub async fn glimpse(&self, items: Vec<Result<Item<'_>, BadItem>>) {
+    pub async fn show_provisional(&self, items: Vec<Result<Item<'_>, BadItem>>) {
         if self.live.is_available() {
             return;
         }
@@ -153,7 +153,7 @@ impl Intake {
             fixes.entry(vehicle).or_default().push(fix);
         }
         for (vehicle, fixes) in fixes {
-            self.reporter.glimpse(vehicle, fixes).await;
+            self.reporter.show_provisional(vehicle, fixes).await;
         }
     }
 

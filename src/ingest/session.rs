@@ -190,7 +190,7 @@ impl Socket {
         match self.sent.place(first, Instant::now()) {
             Place::Next => {}
             Place::Ahead => {
-                self.intake.glimpse(items).await;
+                self.intake.show_provisional(items).await;
                 return Ok(());
             }
             Place::Lost(seq) => return self.say(&Say::Retry { seq, after_ms: RETRY_AFTER_MS }).await,

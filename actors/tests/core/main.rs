@@ -10,7 +10,6 @@ mod edits;
 mod failures;
 mod fault;
 mod fences;
-mod lanes;
 mod late;
 #[path = "../ledger/mod.rs"]
 mod ledger;
@@ -24,4 +23,5 @@ mod storm;
 mod vehicles;
 mod watchdog;
 mod watching;
+mod workers;
 mod world;

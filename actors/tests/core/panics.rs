@@ -15,7 +15,7 @@ const ACTORS: u64 = 4;
 
 #[actix_rt::test]
 async fn it_comes_back_with_what_was_on_its_way_and_takes_the_same_report() {
-    let world = World::with(2, LiveConfig { lanes: 1, ..quick() }).await;
+    let world = World::with(2, LiveConfig { workers: 1, ..quick() }).await;
     let mut sibling = world.live.reporter();
     let begun = sibling.report(vehicle(2), vec![fix(0.0, INSIDE)]).await.unwrap();
     within(begun.committed()).await.unwrap();
@@ -116,7 +116,7 @@ async fn a_fix_on_which_it_panics_three_times_is_quarantined_and_the_vehicle_goe
 
 #[actix_rt::test]
 async fn panics_among_many_reports_lose_and_double_nothing() {
-    let config = LiveConfig { restart_window: Duration::ZERO, lanes: 1, ..quick() };
+    let config = LiveConfig { restart_window: Duration::ZERO, workers: 1, ..quick() };
     let world = World::with(5, config).await;
     let fixes = crossings(80);
     let sends = futures_util::future::join_all(

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use waypost_actors::live::{LiveConfig, LiveError};
 use waypost_actors::model::{EventKind, Fix, VehicleId};
 use waypost_actors::report::Pending;
-use waypost_actors::watch::{Audience, Interest, News, Sighting, Update, Watch};
+use waypost_actors::watch::{Audience, Interest, News, ProvisionalPosition, Update, Watch};
 
 use crate::store::Fault;
 use crate::watching::news;
 use crate::world::{INSIDE, OUTSIDE, World, eventually, fence, fix, org, quick, vehicle, within};
 
-/// What a watcher is told next, the commits and the sightings apart.
-async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<Sighting>>) {
+/// What a watcher is told next, the commits and the provisional apart.
+async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<ProvisionalPosition>>) {
     let mut next = None;
     eventually("something is told", || {
         next = next.take().or_else(|| news(watch));
@@ -23,10 +23,10 @@ async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<Sighting>>) {
     .await;
     let (update, seen) = match next.expect("it is told") {
         News::Commit(update, seen) => (Some(update), seen),
-        News::Seen(seen) => (None, seen),
+        News::Provisional(seen) => (None, seen),
         News::Lost => panic!("nobody is slow here"),
     };
-    (update, seen.iter().flat_map(|glance| glance.sightings.clone()).collect())
+    (update, seen.iter().flat_map(|batch| batch.provisional.clone()).collect())
 }
 
 /// The next commit; what was seen by then is told with it or before.
@@ -39,7 +39,7 @@ async fn commit(watch: &mut Watch) -> Arc<Update> {
 }
 
 /// What is seen next, while no commit can come.
-async fn sighting(watch: &mut Watch) -> Arc<Sighting> {
+async fn provisional(watch: &mut Watch) -> Arc<ProvisionalPosition> {
     let (update, mut seen) = told(watch).await;
     assert!(update.is_none() && seen.len() == 1, "{update:?} {seen:?}");
     seen.remove(0)
@@ -62,7 +62,7 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
     world.store.hold();
     let pending = report(&world, 1, fix(0.0, INSIDE)).await;
-    let seen = sighting(&mut watch).await;
+    let seen = provisional(&mut watch).await;
     assert_eq!((seen.vehicle_id, seen.fix(), seen.is_stored()), (vehicle(1), Some(&fix(0.0, INSIDE)), false));
     eventually("the commit began", || world.store.commits() == 1).await;
     // Whoever asks is told what is committed.
@@ -71,7 +71,7 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     assert!(world.live.inside(fence(1)).await.unwrap().is_empty());
     // And whoever begins to watch sees both.
     let late = world.live.watch(Audience::Everyone).await.unwrap();
-    assert_eq!((late.vehicles[0].2.last, late.sightings[0].fix()), (None, Some(&fix(0.0, INSIDE))));
+    assert_eq!((late.vehicles[0].2.last, late.provisional[0].fix()), (None, Some(&fix(0.0, INSIDE))));
 
     world.store.release();
     within(pending.committed()).await.unwrap();
@@ -79,15 +79,15 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     let update = commit(&mut watch).await;
     assert_eq!(update.events[0].event.kind, EventKind::Entry);
     assert_eq!(update.vehicles[0].entered[0].geofence_id, fence(1));
-    assert!(update.vehicles[0].sighting.is_none() && update.vehicles[0].order > seen.order);
+    assert!(update.vehicles[0].provisional.is_none() && update.vehicles[0].order > seen.order);
     // Of a commit that changes no more than the place, nothing is left to tell.
     within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
-    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, INSIDE)));
+    assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(1.0, INSIDE)));
     assert!(news(&mut watch).is_none());
     // Nor of one that changes nothing that is seen: a late fix.
     within(report(&world, 1, fix(0.5, INSIDE)).await.committed()).await.unwrap();
     assert!(news(&mut watch).is_none());
-    assert!(world.live.watch(Audience::Everyone).await.unwrap().sightings.is_empty());
+    assert!(world.live.watch(Audience::Everyone).await.unwrap().provisional.is_empty());
     world.end().await;
 }
 
@@ -98,10 +98,10 @@ async fn when_the_commit_fails_the_truth_is_told() {
     let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
     world.store.hold();
     let first = report(&world, 1, fix(1.0, OUTSIDE)).await;
-    let wrong = sighting(&mut watch).await;
+    let wrong = provisional(&mut watch).await;
     // This one is not even in the commit that fails.
     let second = report(&world, 2, fix(1.0, INSIDE)).await;
-    assert_eq!(sighting(&mut watch).await.vehicle_id, vehicle(2));
+    assert_eq!(provisional(&mut watch).await.vehicle_id, vehicle(2));
     world.store.plan(&[Fault::Refuse]);
     world.store.release();
     for pending in [first, second] {
@@ -110,7 +110,7 @@ async fn when_the_commit_fails_the_truth_is_told() {
     let update = commit(&mut watch).await;
     let places: Vec<_> = update.vehicles.iter().map(|told| (told.vehicle_id, told.state.last)).collect();
     assert_eq!(places, [(vehicle(1), Some(fix(0.0, INSIDE))), (vehicle(2), None)]);
-    assert!(update.vehicles.iter().all(|told| told.order > wrong.order && told.sighting.is_none()));
+    assert!(update.vehicles.iter().all(|told| told.order > wrong.order && told.provisional.is_none()));
     assert!(update.events.is_empty() && !wrong.is_stored());
 
     eventually("the store is back", || world.live.is_available()).await;
@@ -127,12 +127,12 @@ async fn what_the_store_refuses_for_good_is_taken_back() {
     world.store.poison(Some(vec![fix(1.0, OUTSIDE)]));
     world.store.hold();
     let poisoned = report(&world, 1, fix(1.0, OUTSIDE)).await;
-    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
+    assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
     world.store.release();
     assert_eq!(within(poisoned.settled()).await.unwrap().refused.len(), 1);
     let update = commit(&mut watch).await;
     assert_eq!(update.vehicles[0].state.last, Some(fix(0.0, INSIDE)));
-    assert!(world.live.watch(Audience::Everyone).await.unwrap().sightings.is_empty());
+    assert!(world.live.watch(Audience::Everyone).await.unwrap().provisional.is_empty());
     world.end().await;
 }
 
@@ -147,7 +147,7 @@ async fn an_older_commit_does_not_take_a_vehicle_back() {
     let (none, seen) = told(&mut watch).await;
     let mut last = seen.last().expect("something was seen").clone();
     if last.fix() == Some(&fix(0.0, INSIDE)) {
-        last = sighting(&mut watch).await;
+        last = provisional(&mut watch).await;
     }
     assert!(none.is_none() && last.fix() == Some(&fix(1.0, INSIDE)));
     world.store.plan(&[Fault::None, Fault::Refuse]);
@@ -155,12 +155,12 @@ async fn an_older_commit_does_not_take_a_vehicle_back() {
     within(entry.committed()).await.unwrap();
     let update = commit(&mut watch).await;
     assert_eq!(update.vehicles[0].entered.len(), 1);
-    assert_eq!(update.vehicles[0].sighting.as_ref().and_then(|seen| seen.fix()), Some(&fix(1.0, INSIDE)));
+    assert_eq!(update.vehicles[0].provisional.as_ref().and_then(|seen| seen.fix()), Some(&fix(1.0, INSIDE)));
     // The second fails: then it does.
     assert_eq!(within(further.committed()).await, Err(LiveError::Unavailable));
     let truth = commit(&mut watch).await;
     assert_eq!(truth.vehicles[0].state.last, Some(fix(0.0, INSIDE)));
-    assert!(truth.vehicles[0].sighting.is_none() && truth.vehicles[0].order > last.order);
+    assert!(truth.vehicles[0].provisional.is_none() && truth.vehicles[0].order > last.order);
     world.end().await;
 }
 
@@ -174,7 +174,7 @@ async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
     assert_eq!(of_one.vehicles.len(), 1);
     world.store.hold();
     let all = [report(&world, 2, fix(0.0, INSIDE)).await, report(&world, 1, fix(0.0, INSIDE)).await];
-    assert_eq!(sighting(&mut of_one).await.vehicle_id, vehicle(1));
+    assert_eq!(provisional(&mut of_one).await.vehicle_id, vehicle(1));
     world.store.release();
     for pending in all {
         within(pending.committed()).await.unwrap();
@@ -216,8 +216,8 @@ async fn for_many_it_is_gathered_and_nobody_who_waits_is_forgotten() {
         while last != [Some(fix(29.0, OUTSIDE)); 2] {
             let (update, seen) = told(watch).await;
             assert!(update.is_none());
-            for sighting in seen {
-                last[usize::from(sighting.vehicle_id == vehicle(2))] = sighting.fix().copied();
+            for provisional in seen {
+                last[usize::from(provisional.vehicle_id == vehicle(2))] = provisional.fix().copied();
             }
         }
     }
@@ -232,25 +232,25 @@ async fn while_the_store_is_away_the_live_view_goes_on_and_then_tells_the_truth(
     let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
     world.store.set_away(true);
     assert!(within(report(&world, 1, fix(1.0, OUTSIDE)).await.committed()).await.is_err());
-    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
+    assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(1.0, OUTSIDE)));
     for second in 2..5 {
         let next = fix(f64::from(second), INSIDE);
         let refused = within(world.live.reporter().report(vehicle(1), vec![next])).await;
         assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
-        let seen = sighting(&mut watch).await;
+        let seen = provisional(&mut watch).await;
         assert_eq!((seen.fix(), seen.is_stored()), (Some(&next), false));
     }
     // What is old is not shown.
     within(world.live.reporter().report(vehicle(1), vec![fix(3.0, INSIDE)])).await.unwrap_err();
     within(world.live.reporter().report(vehicle(1), vec![fix(5.0, INSIDE)])).await.unwrap_err();
-    assert_eq!(sighting(&mut watch).await.fix(), Some(&fix(5.0, INSIDE)));
+    assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(5.0, INSIDE)));
     assert!(world.live.inside(fence(1)).await.unwrap().is_empty() && world.store.events().is_empty());
     assert_eq!(world.store.fix_count(), 1);
 
     world.store.set_away(false);
     let truth = commit(&mut watch).await;
     assert_eq!(truth.vehicles[0].state.last, Some(fix(0.0, OUTSIDE)));
-    assert!(truth.vehicles[0].sighting.is_none() && truth.events.is_empty());
+    assert!(truth.vehicles[0].provisional.is_none() && truth.events.is_empty());
     eventually("the store is back", || world.live.is_available()).await;
     let all = (1..=5).map(|second| fix(f64::from(second), if second == 1 { OUTSIDE } else { INSIDE }));
     let again = within(world.live.reporter().report(vehicle(1), all.collect())).await.unwrap();

@@ -7,7 +7,7 @@ use futures_util::future::{join, join_all};
 use tokio::sync::mpsc::error::TryRecvError;
 use waypost_actors::live::LiveConfig;
 use waypost_actors::model::{Event, Fix, GeofenceId, VehicleId};
-use waypost_actors::watch::{Audience, Glance, News, Update, Watch};
+use waypost_actors::watch::{Audience, News, PositionBatch, Update, Watch};
 
 use crate::client::deliver;
 use crate::store::Store;
@@ -47,8 +47,8 @@ impl Known {
             known.inside.extend(state.open_stays().map(|stay| (*id, stay.geofence_id)));
             assert!(known.places.insert(*id, (0, state.last)).is_none(), "each vehicle once");
         }
-        for sighting in &watch.sightings {
-            known.places.insert(sighting.vehicle_id, (sighting.order, sighting.fix().copied()));
+        for provisional in &watch.provisional {
+            known.places.insert(provisional.vehicle_id, (provisional.order, provisional.fix().copied()));
         }
         known
     }
@@ -57,7 +57,7 @@ impl Known {
     fn read(&mut self, watch: &mut Watch) {
         while let Some(news) = news(watch) {
             match news {
-                News::Seen(seen) => self.see(&seen),
+                News::Provisional(seen) => self.see(&seen),
                 News::Commit(update, seen) => {
                     self.see(&seen);
                     self.commit(&update);
@@ -72,10 +72,10 @@ impl Known {
         self.places.iter().all(|(id, (_, place))| *place == store.state(*id).last)
     }
 
-    fn see(&mut self, seen: &[std::sync::Arc<Glance>]) {
-        for sighting in seen.iter().flat_map(|glance| &glance.sightings) {
-            assert!(self.audience.sees(sighting.organization_id));
-            self.places.insert(sighting.vehicle_id, (sighting.order, sighting.fix().copied()));
+    fn see(&mut self, seen: &[std::sync::Arc<PositionBatch>]) {
+        for provisional in seen.iter().flat_map(|batch| &batch.provisional) {
+            assert!(self.audience.sees(provisional.organization_id));
+            self.places.insert(provisional.vehicle_id, (provisional.order, provisional.fix().copied()));
         }
     }
 
@@ -90,7 +90,7 @@ impl Known {
                 assert!(self.inside.insert((id, entered.geofence_id)), "entered what it was in");
             }
             if self.places.get(&id).is_none_or(|(order, _)| *order < vehicle.order) {
-                let seen = vehicle.sighting.as_ref().map(|sighting| sighting.fix().copied());
+                let seen = vehicle.provisional.as_ref().map(|provisional| provisional.fix().copied());
                 self.places.insert(id, (vehicle.order, seen.unwrap_or(vehicle.state.last)));
             }
         }

@@ -10,10 +10,10 @@ use tokio::sync::watch;
 use super::directory::{Directory, DirectoryParts};
 use super::permits::Permits;
 use super::registry::{GeofenceRegistry, Shelves};
-use super::router::Desk;
+use super::router::VehicleRouter;
 use super::watchdog::{IsThere, Watchdog, WatchdogParts};
-use super::workers::Lanes;
-use crate::actor::watch::hub::Sightings;
+use super::workers::Workers;
+use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::cache::Cache;
 use crate::actor::writer::corrections::{Corrections, CorrectionsParts};
@@ -32,7 +32,7 @@ const MAILBOX: usize = 64;
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) clock: Clock,
-    pub(crate) desk: Desk,
+    pub(crate) router: VehicleRouter,
     pub(crate) corrections: Addr<Corrections>,
     pub(crate) registry: Addr<GeofenceRegistry>,
     pub(crate) occupancy: Addr<Occupancy>,
@@ -49,33 +49,32 @@ pub(crate) struct Core {
 
 struct Threads {
     /// Directory, occupancy, cache and corrections.
-    desk: ArbiterHandle,
+    router: ArbiterHandle,
     /// The registry of fences: preparing a large one takes milliseconds that nobody else waits for.
     registry: ArbiterHandle,
     writer: ArbiterHandle,
-    lanes: Lanes,
+    workers: Workers,
 }
 
 impl Threads {
-    fn start(lanes: usize) -> Self {
+    fn start(workers: usize) -> Self {
         let thread = || Arbiter::new().handle();
-        Self { desk: thread(), registry: thread(), writer: thread(), lanes: Lanes::start(lanes) }
+        Self { router: thread(), registry: thread(), writer: thread(), workers: Workers::start(workers) }
     }
 }
 
 impl Core {
     pub(crate) fn start(parts: LiveParts, mut seeds: Seeds) -> Self {
         let LiveParts { config, store, cache, clock } = parts;
-        let threads = Threads::start(config.lanes);
+        let threads = Threads::start(config.workers);
         let meters = Meters::default();
         let permits = Permits::new(config.max_waiting_fixes, meters.clone());
         let shelves = Shelves::load(&seeds.fences);
-        let sightings = Sightings::begin(&threads.desk, permits.clone());
-        let occupancy =
-            Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, sightings.clone(), meters.clone());
-        let occupancy = Occupancy::start_in_arbiter(&threads.desk, move |_| occupancy);
+        let hub = PositionHub::begin(&threads.router, permits.clone());
+        let occupancy = Occupancy::new(&mut seeds.vehicles, seeds.next_sequence, hub.clone(), meters.clone());
+        let occupancy = Occupancy::start_in_arbiter(&threads.router, move |_| occupancy);
         let made = |cache| Cache::new(cache, occupancy.clone(), Arc::clone(&clock), meters.clone());
-        let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.desk, move |_| cache));
+        let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.router, move |_| cache));
         let (taken_over_sender, taken_over) = watch::channel(false);
         let health = watch::Sender::new(Health::Well);
         // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
@@ -94,10 +93,10 @@ impl Core {
         };
         let writer = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
         let directory = DirectoryParts {
-            lanes: threads.lanes.clone(),
+            workers: threads.workers.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
-            sightings: sightings.clone(),
+            hub: hub.clone(),
             shelves: shelves.clone(),
             store: Arc::clone(&store),
             permits: permits.clone(),
@@ -109,27 +108,27 @@ impl Core {
         let dirty = seeds.vehicles.iter().filter(|seed| seed.is_dirty).map(|seed| seed.vehicle.id).collect();
         let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
         let directory =
-            Directory::start_in_arbiter(&threads.desk, move |_| Directory::new(directory, vehicles));
-        let desk = Desk { directory, permits, sightings };
+            Directory::start_in_arbiter(&threads.router, move |_| Directory::new(directory, vehicles));
+        let router = VehicleRouter { directory, permits, hub };
         let parts = CorrectionsParts {
-            desk: desk.clone(),
+            router: router.clone(),
             delay: config.correction_delay,
             pause: config.probe_every,
             dirty,
             meters: meters.clone(),
         };
-        threads.desk.spawn_fn(move || {
+        threads.router.spawn_fn(move || {
             Context::with_receiver(corrections_mailbox).run(Corrections::new(parts));
         });
         let registry = GeofenceRegistry::new(shelves, meters.clone());
         let registry = GeofenceRegistry::start_in_arbiter(&threads.registry, move |_| registry);
-        let actors = once(&writer, &desk.directory, &occupancy, &corrections, &registry);
+        let actors = once(&writer, &router.directory, &occupancy, &corrections, &registry);
         let watchdog = watchdog_parts(&config, &threads, actors, &meters);
         let watchdog = Mutex::new(Some(Watchdog::start(watchdog, health.clone())));
         Self {
             store,
             clock,
-            desk,
+            router,
             corrections,
             registry,
             occupancy,
@@ -147,21 +146,21 @@ impl Core {
 
     /// Runs something beside the actors until it ends or they stop.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
-        self.threads.desk.spawn(task);
+        self.threads.router.spawn(task);
     }
 
     /// The threads that vehicles live on.
-    pub(crate) fn lanes(&self) -> &Lanes {
-        &self.threads.lanes
+    pub(crate) fn workers(&self) -> &Workers {
+        &self.threads.workers
     }
 
     /// Stops every actor at once.
     pub(crate) fn stop(&self) {
         // It would take what stops now for broken.
         self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Threads { desk, registry, writer, lanes } = &self.threads;
-        lanes.stop();
-        for thread in [desk, registry, writer] {
+        let Threads { router, registry, writer, workers } = &self.threads;
+        workers.stop();
+        for thread in [router, registry, writer] {
             thread.stop();
         }
     }
@@ -200,13 +199,17 @@ fn watchdog_parts(
     actors: Vec<(&'static str, IsThere)>,
     meters: &Meters,
 ) -> WatchdogParts {
-    let once = [("desk", &threads.desk), ("registry", &threads.registry), ("writer", &threads.writer)];
+    let once = [("router", &threads.router), ("registry", &threads.registry), ("writer", &threads.writer)];
     let once = once.into_iter().map(|(name, thread)| (name.to_owned(), thread.clone()));
-    let lanes =
-        threads.lanes.own().iter().enumerate().map(|(n, lane)| (format!("lane {n}"), lane.thread.clone()));
+    let workers = threads
+        .workers
+        .own()
+        .iter()
+        .enumerate()
+        .map(|(n, worker)| (format!("worker {n}"), worker.thread.clone()));
     WatchdogParts {
-        threads: once.chain(lanes).collect(),
-        lanes: threads.lanes.clone(),
+        threads: once.chain(workers).collect(),
+        workers: threads.workers.clone(),
         actors,
         meters: meters.clone(),
         every: config.watchdog_every,

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use super::permits::Permits;
 use super::registry::Shelves;
-use super::workers::{Home, Lane, Lanes};
+use super::workers::{Affinity, Worker, Workers};
 use crate::actor::vehicle::actor::{VehicleActor, VehicleParts};
 use crate::actor::vehicle::messages::{Leave, Passivated, Rename, Report, Rest, Retire};
-use crate::actor::vehicle::poison::Suspects;
-use crate::actor::vehicle::report_batch::Part;
-use crate::actor::watch::hub::Sightings;
+use crate::actor::vehicle::poison::PoisonFixes;
+use crate::actor::vehicle::report_batch::VehicleReport;
+use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::inbox::Writer;
 use crate::clock::Clock;
@@ -30,16 +30,16 @@ const TURNS: u32 = 16;
 
 /// The address of a vehicle in use, and which of its actors that is.
 #[derive(Clone)]
-pub(crate) struct Inlet {
+pub(crate) struct VehicleHandle {
     pub(crate) address: Addr<VehicleActor>,
-    pub(crate) generation: u64,
+    pub(crate) incarnation: u64,
     /// The thread it lives on.
-    lane: Lane,
+    worker: Worker,
 }
 
-impl Inlet {
+impl VehicleHandle {
     /// Puts a part into the mailbox, at once if it has room. It is lost if the actor is gone.
-    pub(crate) async fn report(&self, part: Part) {
+    pub(crate) async fn report(&self, part: VehicleReport) {
         if let Err(SendError::Full(report)) = self.address.try_send(Report(part)) {
             self.address.send(report).await.ok();
         }
@@ -48,7 +48,7 @@ impl Inlet {
 
 /// Why there is no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NoInlet {
+pub(crate) enum LocateError {
     /// The directory was never told of the vehicle, or it was taken out.
     Unknown,
     /// It panicked too often; it rests for a while.
@@ -57,10 +57,10 @@ pub(crate) enum NoInlet {
 
 /// What vehicles are started with.
 pub(crate) struct DirectoryParts {
-    pub(crate) lanes: Lanes,
+    pub(crate) workers: Workers,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
-    pub(crate) sightings: Sightings,
+    pub(crate) hub: PositionHub,
     pub(crate) shelves: Shelves,
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
@@ -73,7 +73,7 @@ pub(crate) struct DirectoryParts {
 
 struct Entry {
     vehicle: Arc<Vehicle>,
-    inlet: Option<Inlet>,
+    handle: Option<VehicleHandle>,
     /// What went wrong with its actors; of a vehicle that had any.
     past: Option<Box<Past>>,
 }
@@ -82,7 +82,7 @@ struct Entry {
 #[derive(Default)]
 struct Past {
     restarts: Vec<Instant>,
-    suspects: Suspects,
+    poison: PoisonFixes,
 }
 
 /// What a vehicle is, as the directory was told last. From the edge.
@@ -103,14 +103,14 @@ pub(crate) struct Directory {
     parts: DirectoryParts,
     entries: HashMap<VehicleId, Entry>,
     /// Counts the actors of all vehicles, so that no two of them are taken for one another.
-    generation: u64,
+    incarnation: u64,
 }
 
 impl Directory {
     pub(crate) fn new(parts: DirectoryParts, vehicles: Vec<Vehicle>) -> Self {
         let entries =
             vehicles.into_iter().map(|vehicle| (vehicle.id, Entry::new(Arc::new(vehicle)))).collect();
-        Self { parts, entries, generation: 0 }
+        Self { parts, entries, incarnation: 0 }
     }
 }
 
@@ -118,10 +118,10 @@ impl Directory {
     /// Lets those vehicles look whether they were used whose turn it is.
     fn let_rest(&self, turn: u32) {
         let in_turn = |vehicle: &VehicleId| vehicle.0.as_u128() % u128::from(TURNS) == u128::from(turn);
-        let inlets = self.entries.iter().filter(|(vehicle, _)| in_turn(vehicle));
-        for inlet in inlets.filter_map(|(_, entry)| entry.inlet.as_ref()) {
+        let handles = self.entries.iter().filter(|(vehicle, _)| in_turn(vehicle));
+        for handle in handles.filter_map(|(_, entry)| entry.handle.as_ref()) {
             // One whose mailbox is full is in use.
-            inlet.address.try_send(Rest).ok();
+            handle.address.try_send(Rest).ok();
         }
     }
 }
@@ -129,13 +129,13 @@ impl Directory {
 impl Past {
     /// Whether nothing went wrong that still counts.
     fn is_over(&self, window: Duration) -> bool {
-        self.suspects.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
+        self.poison.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
     }
 }
 
 impl Entry {
     fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, inlet: None, past: None }
+        Self { vehicle, handle: None, past: None }
     }
 
     /// Notes a restart; `false` when the budget is used up.
@@ -163,65 +163,66 @@ impl Actor for Directory {
     }
 }
 
-/// Finds a vehicle's address, starting its actor if need be. `stale`: the generation of an address
+/// Finds a vehicle's address, starting its actor if need be. `stale`: the incarnation of an address
 /// that took a message and did not answer, or would not take it.
 #[derive(Message)]
-#[rtype(result = "Result<Inlet, NoInlet>")]
+#[rtype(result = "Result<VehicleHandle, LocateError>")]
 pub(crate) struct Locate {
     pub(crate) vehicle: VehicleId,
     pub(crate) stale: Option<u64>,
-    pub(crate) home: Home,
+    pub(crate) affinity: Affinity,
 }
 
 impl Handler<Locate> for Directory {
-    type Result = Result<Inlet, NoInlet>;
+    type Result = Result<VehicleHandle, LocateError>;
 
     fn handle(&mut self, locate: Locate, ctx: &mut Context<Self>) -> Self::Result {
-        let entry = self.entries.get_mut(&locate.vehicle).ok_or(NoInlet::Unknown)?;
-        if let Some(inlet) = &entry.inlet
-            && locate.stale != Some(inlet.generation)
-            && inlet.address.connected()
+        let entry = self.entries.get_mut(&locate.vehicle).ok_or(LocateError::Unknown)?;
+        if let Some(handle) = &entry.handle
+            && locate.stale != Some(handle.incarnation)
+            && handle.address.connected()
         {
-            if locate.home.calls_from(&inlet.lane) {
+            if locate.affinity.should_migrate(&handle.worker) {
                 // It goes when it has nothing to do; who reports then finds it gone, and starts it near.
-                inlet.address.try_send(Leave).ok();
+                handle.address.try_send(Leave).ok();
             }
-            return Ok(inlet.clone());
+            return Ok(handle.clone());
         }
         // An actor that stops says goodbye first. This one did not: it panicked. Whoever saw that
         // is believed: while its thread unwinds, its mailbox still looks open. Or its thread ended, with the
         // connections on it: that is nobody's fault.
-        let restarted = entry.inlet.is_some();
-        if entry.inlet.as_ref().is_some_and(|inlet| inlet.lane.is_there()) {
+        let restarted = entry.handle.is_some();
+        if entry.handle.as_ref().is_some_and(|handle| handle.worker.is_there()) {
             if !entry.may_restart(self.parts.restart_window) {
                 self.parts.meters.rests.add(1);
-                return Err(NoInlet::Resting);
+                return Err(LocateError::Resting);
             }
             self.parts.meters.restarts.add(1);
             tracing::error!(vehicle.id = %locate.vehicle, "vehicle actor panicked, restarting it");
         }
-        self.generation += 1;
+        self.incarnation += 1;
         let parts = VehicleParts {
             vehicle: Arc::clone(&entry.vehicle),
             fences: self.parts.shelves.of(entry.vehicle.organization_id),
             store: Arc::clone(&self.parts.store),
             writer: self.parts.writer.clone(),
             occupancy: self.parts.occupancy.clone(),
-            sightings: self.parts.sightings.clone(),
+            hub: self.parts.hub.clone(),
             clock: Arc::clone(&self.parts.clock),
             idle_after: self.parts.idle_after,
-            term: self.parts.permits.begun_term(),
+            generation: self.parts.permits.begun_generation(),
             restarted,
             passivated: ctx.address().recipient(),
-            generation: self.generation,
-            suspects: entry.past.get_or_insert_default().suspects.clone(),
+            incarnation: self.incarnation,
+            poison: entry.past.get_or_insert_default().poison.clone(),
             meters: self.parts.meters.clone(),
         };
-        let lane = locate.home.lane().cloned().unwrap_or_else(|| self.parts.lanes.of(locate.vehicle));
-        let address = VehicleActor::start_in_arbiter(&lane.thread, move |_| VehicleActor::new(parts));
-        let inlet = Inlet { address, generation: self.generation, lane };
-        entry.inlet = Some(inlet.clone());
-        Ok(inlet)
+        let worker =
+            locate.affinity.worker().cloned().unwrap_or_else(|| self.parts.workers.of(locate.vehicle));
+        let address = VehicleActor::start_in_arbiter(&worker.thread, move |_| VehicleActor::new(parts));
+        let handle = VehicleHandle { address, incarnation: self.incarnation, worker };
+        entry.handle = Some(handle.clone());
+        Ok(handle)
     }
 }
 
@@ -230,9 +231,9 @@ impl Handler<Passivated> for Directory {
 
     fn handle(&mut self, gone: Passivated, _: &mut Context<Self>) {
         if let Some(entry) = self.entries.get_mut(&gone.vehicle)
-            && entry.inlet.as_ref().is_some_and(|inlet| inlet.generation == gone.generation)
+            && entry.handle.as_ref().is_some_and(|handle| handle.incarnation == gone.incarnation)
         {
-            entry.inlet = None;
+            entry.handle = None;
             entry.past.take_if(|past| past.is_over(self.parts.restart_window));
         }
     }
@@ -249,9 +250,9 @@ impl Handler<PutVehicle> for Directory {
     fn handle(&mut self, PutVehicle(vehicle): PutVehicle, _: &mut Context<Self>) -> Self::Result {
         let vehicle = Arc::new(vehicle);
         let known = self.entries.get_mut(&vehicle.id);
-        let (before, inlet) = match known {
+        let (before, handle) = match known {
             Some(entry) => {
-                (Some(std::mem::replace(&mut entry.vehicle, Arc::clone(&vehicle))), entry.inlet.clone())
+                (Some(std::mem::replace(&mut entry.vehicle, Arc::clone(&vehicle))), entry.handle.clone())
             }
             None => {
                 self.entries.insert(vehicle.id, Entry::new(Arc::clone(&vehicle)));
@@ -259,9 +260,9 @@ impl Handler<PutVehicle> for Directory {
             }
         };
         Box::pin(async move {
-            if let Some(inlet) = inlet {
+            if let Some(handle) = handle {
                 // One that stopped meanwhile is started with the new one.
-                inlet.address.send(Rename(vehicle)).await.ok();
+                handle.address.send(Rename(vehicle)).await.ok();
             }
             before
         })
@@ -277,9 +278,9 @@ impl Handler<ForgetVehicle> for Directory {
     type Result = ();
 
     fn handle(&mut self, ForgetVehicle(vehicle): ForgetVehicle, ctx: &mut Context<Self>) {
-        if let Some(inlet) = self.entries.remove(&vehicle).and_then(|entry| entry.inlet) {
+        if let Some(handle) = self.entries.remove(&vehicle).and_then(|entry| entry.handle) {
             // Connections that hold its address find it closed, and ask here.
-            let told = inlet.address.send(Retire);
+            let told = handle.address.send(Retire);
             ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
         }
     }

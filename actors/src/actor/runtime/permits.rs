@@ -21,15 +21,15 @@ pub(crate) struct Permits {
 struct Shared {
     room: Arc<Semaphore>,
     total: u32,
-    /// Number and writing change together, so they are read together: a permit of a term that has
+    /// Number and writing change together, so they are read together: a permit of a generation that has
     /// not begun would let a vehicle judge by what it knew before the failure.
-    term: watch::Sender<Term>,
+    generation: watch::Sender<Generation>,
     meters: Meters,
 }
 
-/// The time between two failed commits. What was taken in one term is not written in another.
+/// The time between two failed commits. What was taken in one generation is not written in another.
 #[derive(Clone, Copy, Debug)]
-struct Term {
+struct Generation {
     number: u64,
     writing: Writing,
 }
@@ -46,19 +46,20 @@ enum Writing {
 
 /// Whether fixes can be stored, for somebody who wants to hear when that changes.
 pub struct Storing {
-    term: watch::Receiver<Term>,
+    generation: watch::Receiver<Generation>,
 }
 
 impl Storing {
     /// Whether they can now.
     #[must_use]
     pub fn is_so(&self) -> bool {
-        self.term.borrow().writing == Writing::Open
+        self.generation.borrow().writing == Writing::Open
     }
 
     /// Waits until it is otherwise than `known`.
     pub async fn other_than(&mut self, known: bool) {
-        let changed = self.term.wait_for(|term| (term.writing == Writing::Open) != known).await;
+        let changed =
+            self.generation.wait_for(|generation| (generation.writing == Writing::Open) != known).await;
         if changed.is_err() {
             // The core is gone, and its sockets with it.
             std::future::pending::<()>().await;
@@ -66,23 +67,23 @@ impl Storing {
     }
 }
 
-/// Room for some fixes, until dropped, and the term they may be written in.
+/// Room for some fixes, until dropped, and the generation they may be written in.
 pub(crate) struct Permit {
     pub(crate) room: OwnedSemaphorePermit,
-    pub(crate) pass: Pass,
+    pub(crate) ticket: WriteTicket,
 }
 
-/// The term something was taken in.
+/// The generation something was taken in.
 #[derive(Clone)]
-pub(crate) struct Pass {
-    pub(crate) term: u64,
+pub(crate) struct WriteTicket {
+    pub(crate) generation: u64,
     permits: Permits,
 }
 
-impl Pass {
+impl WriteTicket {
     /// Whether no commit failed since: what it stands for may still be written.
     pub(crate) fn is_current(&self) -> bool {
-        self.permits.term() == self.term
+        self.permits.generation() == self.generation
     }
 }
 
@@ -90,12 +91,12 @@ impl Permits {
     pub(crate) fn new(total: u32, meters: Meters) -> Self {
         let total = total.max(1);
         let room = Arc::new(Semaphore::new(total as usize));
-        let (term, _) = watch::channel(Term { number: 1, writing: Writing::Open });
-        Self { shared: Arc::new(Shared { room, total, term, meters }) }
+        let (generation, _) = watch::channel(Generation { number: 1, writing: Writing::Open });
+        Self { shared: Arc::new(Shared { room, total, generation, meters }) }
     }
 
-    fn read(&self) -> Term {
-        *self.shared.term.borrow()
+    fn read(&self) -> Generation {
+        *self.shared.generation.borrow()
     }
 
     /// Waits for room for so many fixes; more than there is in all counts as all there is. Waits
@@ -112,17 +113,20 @@ impl Permits {
     }
 
     async fn take_room(&self, fixes: usize) -> Result<Permit, LiveError> {
-        self.open_term()?;
+        self.open_generation()?;
         let wanted = u32::try_from(fixes).unwrap_or(u32::MAX).clamp(1, self.shared.total);
         let room = Arc::clone(&self.shared.room).acquire_many_owned(wanted).await;
         let room = room.map_err(|_| LiveError::Stopped)?;
-        Ok(Permit { room, pass: Pass { term: self.open_term()?, permits: self.clone() } })
+        Ok(Permit {
+            room,
+            ticket: WriteTicket { generation: self.open_generation()?, permits: self.clone() },
+        })
     }
 
-    fn open_term(&self) -> Result<u64, LiveError> {
-        let term = self.read();
-        match term.writing {
-            Writing::Open => Ok(term.number),
+    fn open_generation(&self) -> Result<u64, LiveError> {
+        let generation = self.read();
+        match generation.writing {
+            Writing::Open => Ok(generation.number),
             Writing::Suspended => Err(LiveError::Unavailable),
             Writing::Ended => Err(LiveError::Stopped),
         }
@@ -132,38 +136,38 @@ impl Permits {
         self.read().writing == Writing::Open
     }
 
-    /// The newest term, even if it has not begun.
-    pub(crate) fn term(&self) -> u64 {
+    /// The newest generation, even if it has not begun.
+    pub(crate) fn generation(&self) -> u64 {
         self.read().number
     }
 
-    /// The newest term whose beginning is known in memory: not yet one that is suspended.
-    pub(crate) fn begun_term(&self) -> u64 {
-        let term = self.read();
-        if term.writing == Writing::Suspended { term.number - 1 } else { term.number }
+    /// The newest generation whose beginning is known in memory: not yet one that is suspended.
+    pub(crate) fn begun_generation(&self) -> u64 {
+        let generation = self.read();
+        if generation.writing == Writing::Suspended { generation.number - 1 } else { generation.number }
     }
 
-    /// The term that begins once the store answers again; `None` while it does.
-    pub(crate) fn coming_term(&self) -> Option<u64> {
-        let term = self.read();
-        (term.writing == Writing::Suspended).then_some(term.number)
+    /// The generation that begins once the store answers again; `None` while it does.
+    pub(crate) fn next_generation(&self) -> Option<u64> {
+        let generation = self.read();
+        (generation.writing == Writing::Suspended).then_some(generation.number)
     }
 
     /// A commit failed: nothing is taken until [`Self::restore`], and nothing taken before is written.
     pub(crate) fn suspend(&self) {
-        self.shared.term.send_modify(|term| {
-            term.number += 1;
-            if term.writing == Writing::Open {
-                term.writing = Writing::Suspended;
+        self.shared.generation.send_modify(|generation| {
+            generation.number += 1;
+            if generation.writing == Writing::Open {
+                generation.writing = Writing::Suspended;
             }
         });
     }
 
     /// The store can be written again, and memory shows what it holds.
     pub(crate) fn restore(&self) {
-        self.shared.term.send_modify(|term| {
-            if term.writing == Writing::Suspended {
-                term.writing = Writing::Open;
+        self.shared.generation.send_modify(|generation| {
+            if generation.writing == Writing::Suspended {
+                generation.writing = Writing::Open;
             }
         });
     }
@@ -175,14 +179,14 @@ impl Permits {
     }
 
     pub(crate) fn storing(&self) -> Storing {
-        Storing { term: self.shared.term.subscribe() }
+        Storing { generation: self.shared.generation.subscribe() }
     }
 
     /// Waits until the store can be written.
     pub(crate) async fn available(&self) -> Result<(), LiveError> {
-        let mut term = self.shared.term.subscribe();
-        let settled = term.wait_for(|term| term.writing != Writing::Suspended).await;
-        match settled.map(|term| term.writing) {
+        let mut generation = self.shared.generation.subscribe();
+        let settled = generation.wait_for(|generation| generation.writing != Writing::Suspended).await;
+        match settled.map(|generation| generation.writing) {
             Ok(Writing::Open) => Ok(()),
             _ => Err(LiveError::Stopped),
         }
@@ -190,7 +194,7 @@ impl Permits {
 
     /// No more permits, for ever. What has one may still be written.
     pub(crate) fn end(&self) {
-        self.shared.term.send_modify(|term| term.writing = Writing::Ended);
+        self.shared.generation.send_modify(|generation| generation.writing = Writing::Ended);
     }
 
     /// Waits until every permit is back: what had one is committed or refused.

@@ -4,33 +4,33 @@ use std::future::poll_fn;
 
 use actix::prelude::*;
 
-use super::directory::{Directory, Inlet, Locate, NoInlet};
+use super::directory::{Directory, Locate, LocateError, VehicleHandle};
 use super::permits::Permits;
-use super::workers::Home;
+use super::workers::Affinity;
 use crate::actor::vehicle::actor::VehicleActor;
-use crate::actor::vehicle::provisional::Glimpse;
-use crate::actor::vehicle::report_batch::{Outcome, Parcel, Part};
-use crate::actor::watch::hub::Sightings;
+use crate::actor::vehicle::provisional::ShowProvisional;
+use crate::actor::vehicle::report_batch::{Outcome, ReportBatch, VehicleReport};
+use crate::actor::watch::hub::PositionHub;
 use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
 
 /// Finds vehicles, and room for what they are asked.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct VehicleRouter {
     pub(crate) directory: Addr<Directory>,
     pub(crate) permits: Permits,
-    pub(crate) sightings: Sightings,
+    pub(crate) hub: PositionHub,
 }
 
-impl Desk {
+impl VehicleRouter {
     /// Shows those who watch where a vehicle is while nothing can be stored, if they can be told at once: nobody
     /// waits for it.
-    pub(crate) async fn glimpse(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
-        if self.sightings.is_watched()
-            && self.permits.coming_term().is_some()
-            && let Ok(inlet) = self.locate(vehicle, None, Home::Anywhere).await
+    pub(crate) async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
+        if self.hub.is_watched()
+            && self.permits.next_generation().is_some()
+            && let Ok(handle) = self.locate(vehicle, None, Affinity::Any).await
         {
-            inlet.address.try_send(Glimpse(fixes)).ok();
+            handle.address.try_send(ShowProvisional(fixes)).ok();
         }
     }
 
@@ -39,12 +39,12 @@ impl Desk {
         &self,
         vehicle: VehicleId,
         stale: Option<u64>,
-        home: Home,
-    ) -> Result<Inlet, LiveError> {
-        let located = self.directory.send(Locate { vehicle, stale, home }).await;
+        affinity: Affinity,
+    ) -> Result<VehicleHandle, LiveError> {
+        let located = self.directory.send(Locate { vehicle, stale, affinity }).await;
         located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
-            NoInlet::Unknown => LiveError::UnknownVehicle,
-            NoInlet::Resting => LiveError::Unavailable,
+            LocateError::Unknown => LiveError::UnknownVehicle,
+            LocateError::Resting => LiveError::Unavailable,
         })
     }
 
@@ -52,7 +52,7 @@ impl Desk {
     pub(crate) async fn ask<M>(
         &self,
         vehicle: VehicleId,
-        message: impl Fn(Part) -> M,
+        message: impl Fn(VehicleReport) -> M,
     ) -> Result<Outcome, LiveError>
     where
         M: Message<Result = ()> + Send + 'static,
@@ -60,17 +60,17 @@ impl Desk {
     {
         let mut stale = None;
         loop {
-            let inlet = self.locate(vehicle, stale, Home::Anywhere).await?;
+            let handle = self.locate(vehicle, stale, Affinity::Any).await?;
             let permit = self.permits.take(1).await?;
-            let asked = Parcel::empty(permit);
-            if inlet.address.send(message(asked.part(0))).await.is_ok() {
+            let asked = ReportBatch::empty(permit);
+            if handle.address.send(message(asked.part(0))).await.is_ok() {
                 let (settled, _) = poll_fn(|cx| asked.poll_settled(cx)).await;
                 let outcome = settled.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
                 // It is no fix that could be left out: the store may take it another day.
                 return if outcome.refused.is_none() { Ok(outcome) } else { Err(LiveError::Unavailable) };
             }
             // The actor went idle or panicked: ask its successor.
-            stale = Some(inlet.generation);
+            stale = Some(handle.incarnation);
         }
     }
 }

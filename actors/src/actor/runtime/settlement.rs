@@ -114,7 +114,7 @@ impl Core {
     where
         F: Future<Output = Result<(), LiveError>> + Send + 'static,
     {
-        let late = || if self.desk.permits.is_available() { Ok(()) } else { Err(LiveError::Unavailable) };
+        let late = || if self.router.permits.is_available() { Ok(()) } else { Err(LiveError::Unavailable) };
         tokio::time::timeout(limit, self.see_through(change)).await.unwrap_or_else(|_| late())
     }
 
@@ -128,7 +128,7 @@ impl Core {
         self.spawn(async move {
             loop {
                 tokio::time::sleep(core.probe_every).await;
-                let settled = match core.desk.permits.available().await {
+                let settled = match core.router.permits.available().await {
                     Ok(()) => change(core.clone()).await,
                     Err(stopped) => Err(stopped),
                 };
@@ -252,7 +252,7 @@ impl Core {
     ) -> Result<(), LiveError> {
         // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
         // is handed to the writer, and then in the newest committed states.
-        self.lanes().pass().await;
+        self.workers().drain().await;
         self.writer.barrier().await?;
         let touched = Touched { fence: Arc::clone(timeline), version };
         let touched = self.occupancy.send(touched).await.map_err(|_| LiveError::Stopped)?;
@@ -283,7 +283,7 @@ impl Core {
         from: Timestamp,
         retire: bool,
     ) -> Result<Outcome, LiveError> {
-        self.desk.ask(vehicle, move |part| Settle { from, retire, part }).await
+        self.router.ask(vehicle, move |part| Settle { from, retire, part }).await
     }
 
     async fn wait_for_corrections(self: &Arc<Self>, dirty: Vec<VehicleId>, patience: Duration) {
@@ -299,7 +299,7 @@ impl Core {
         let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
         self.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
         let now = vehicle.clone();
-        let before = self.desk.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        let before = self.router.directory.send(PutVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let Some(before) = before else { return Ok(()) };
         let service = now.service_differs_from(&before);
         let calibration = now.calibration_differs_from(&before);
@@ -360,12 +360,12 @@ impl Core {
     }
 
     async fn remove(self: &Arc<Self>, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
-        let known = self.desk.directory.send(Known(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        let known = self.router.directory.send(Known(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let Some(known) = known else { return self.forget(vehicle).await };
         let mut retired = Vehicle::clone(&known);
         retired.retire(at);
         let from = retired.out_since().unwrap_or(at);
-        self.desk.directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
+        self.router.directory.send(PutVehicle(retired)).await.map_err(|_| LiveError::Stopped)?;
         match self.ask_to_settle(vehicle, from, true).await {
             Ok(_) | Err(LiveError::UnknownVehicle) => {}
             Err(error) => return Err(error),
@@ -380,7 +380,7 @@ impl Core {
     }
 
     async fn forget(self: &Arc<Self>, vehicle: VehicleId) -> Result<(), LiveError> {
-        self.desk.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
+        self.router.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let of = self.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         if let (Some(cache), Some(organization)) = (&self.cache, of) {
             cache.send(CacheRemove(vehicle, organization)).await.map_err(|_| LiveError::Stopped)?;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use actix::prelude::*;
 use tokio::sync::watch;
 
-use super::workers::Lanes;
+use super::workers::Workers;
 use crate::config::Health;
 use crate::meters::Meters;
 
@@ -19,7 +19,7 @@ pub(crate) struct WatchdogParts {
     /// Threads by name.
     pub(crate) threads: Vec<(String, ArbiterHandle)>,
     /// Threads that may be lent, and may end.
-    pub(crate) lanes: Lanes,
+    pub(crate) workers: Workers,
     /// Whether an actor is still there, by name.
     pub(crate) actors: Vec<(&'static str, IsThere)>,
     pub(crate) meters: Meters,
@@ -88,8 +88,11 @@ fn look(parts: &WatchdogParts, questions: &mut HashMap<String, Question>) -> Hea
     let mut stalled = Vec::new();
     let mut broken = Vec::new();
     let own = parts.threads.iter().map(|(name, thread)| (name.clone(), thread.clone(), false));
-    let lent =
-        parts.lanes.lent().into_iter().map(|lane| (format!("{:?}", lane.lent_by()), lane.thread, true));
+    let lent = parts
+        .workers
+        .lent()
+        .into_iter()
+        .map(|worker| (format!("{:?}", worker.lent_by()), worker.thread, true));
     for (name, thread, may_end) in own.chain(lent) {
         let open = questions.remove(&name).filter(|open| !open.answered.load(Ordering::Acquire));
         // One that is lent may have ended since, with its connections.

@@ -12,13 +12,13 @@ use crate::model::VehicleId;
 
 /// One of them.
 #[derive(Clone, Debug)]
-pub(crate) struct Lane {
+pub(crate) struct Worker {
     pub(crate) thread: ArbiterHandle,
     /// `None`: the core's own.
     lent_by: Option<ThreadId>,
 }
 
-impl Lane {
+impl Worker {
     /// Whether the other one is the same, of those that are lent.
     fn is(&self, other: &Self) -> bool {
         self.lent_by.is_some() && self.lent_by == other.lent_by
@@ -37,91 +37,95 @@ impl Lane {
 
 /// Where a vehicle is wanted by who asks for it.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Home {
-    /// Wherever it is, or on the core's own lane.
+pub(crate) enum Affinity {
+    /// Wherever it is, or on the core's own worker.
     #[default]
-    Anywhere,
+    Any,
     /// Wherever it is, or on this one.
-    Near(Lane),
+    Preferred(Worker),
     /// On this one; if it lives elsewhere, it is called here.
-    Here(Lane),
+    Pinned(Worker),
 }
 
-impl Home {
-    /// The lane that is wished for, if any.
-    pub(crate) fn lane(&self) -> Option<&Lane> {
+impl Affinity {
+    /// The worker that is wished for, if any.
+    pub(crate) fn worker(&self) -> Option<&Worker> {
         match self {
-            Self::Anywhere => None,
-            Self::Near(lane) | Self::Here(lane) => Some(lane),
+            Self::Any => None,
+            Self::Preferred(worker) | Self::Pinned(worker) => Some(worker),
         }
     }
 
-    /// The same lane, for long.
+    /// The same worker, for long.
     pub(crate) fn for_long(self) -> Self {
         match self {
-            Self::Near(lane) => Self::Here(lane),
+            Self::Preferred(worker) => Self::Pinned(worker),
             other => other,
         }
     }
 
     /// Whether a vehicle that lives there is to come here.
-    pub(crate) fn calls_from(&self, lane: &Lane) -> bool {
-        matches!(self, Self::Here(here) if !here.is(lane))
+    pub(crate) fn should_migrate(&self, worker: &Worker) -> bool {
+        matches!(self, Self::Pinned(here) if !here.is(worker))
     }
 }
 
 /// All of them.
 #[derive(Clone)]
-pub(crate) struct Lanes {
-    own: Arc<[Lane]>,
-    lent: Arc<Mutex<Vec<Lane>>>,
+pub(crate) struct Workers {
+    own: Arc<[Worker]>,
+    lent: Arc<Mutex<Vec<Worker>>>,
 }
 
-impl Lanes {
+impl Workers {
     /// Starts so many of the core's own, one at least: for vehicles that nobody's connection asks for.
     pub(crate) fn start(own: usize) -> Self {
-        let start = |_| Lane { thread: Arbiter::new().handle(), lent_by: None };
+        let start = |_| Worker { thread: Arbiter::new().handle(), lent_by: None };
         Self { own: (0..own.max(1)).map(start).collect(), lent: Arc::default() }
     }
 
-    /// Takes the calling thread as a lane, if it runs an arbiter.
+    /// Takes the calling thread as a worker, if it runs an arbiter.
     pub(crate) fn lend(&self) {
         let Some(arbiter) = Arbiter::try_current() else { return };
         let here = Some(thread::current().id());
         let mut lent = self.lock();
-        lent.retain(|lane| lane.lent_by != here && lane.is_there());
-        lent.push(Lane { thread: arbiter, lent_by: here });
+        lent.retain(|worker| worker.lent_by != here && worker.is_there());
+        lent.push(Worker { thread: arbiter, lent_by: here });
     }
 
     /// Near the calling thread, if it is lent.
-    pub(crate) fn here(&self) -> Home {
+    pub(crate) fn here(&self) -> Affinity {
         let here = Some(thread::current().id());
-        self.lock().iter().find(|lane| lane.lent_by == here).cloned().map_or(Home::Anywhere, Home::Near)
+        self.lock()
+            .iter()
+            .find(|worker| worker.lent_by == here)
+            .cloned()
+            .map_or(Affinity::Any, Affinity::Preferred)
     }
 
-    /// The core's own lane for a vehicle.
-    pub(crate) fn of(&self, vehicle: VehicleId) -> Lane {
-        let lane = vehicle.0.as_u64_pair().1 % self.own.len() as u64;
-        self.own[lane as usize].clone()
+    /// The core's own worker for a vehicle.
+    pub(crate) fn of(&self, vehicle: VehicleId) -> Worker {
+        let worker = vehicle.0.as_u64_pair().1 % self.own.len() as u64;
+        self.own[worker as usize].clone()
     }
 
     /// Those that are lent now.
-    pub(crate) fn lent(&self) -> Vec<Lane> {
+    pub(crate) fn lent(&self) -> Vec<Worker> {
         self.lock().clone()
     }
 
     /// The core's own.
-    pub(crate) fn own(&self) -> &[Lane] {
+    pub(crate) fn own(&self) -> &[Worker] {
         &self.own
     }
 
     /// Waits until every step of a vehicle that runs now is over and handed to the writer.
-    pub(crate) async fn pass(&self) {
+    pub(crate) async fn drain(&self) {
         let lent = self.lent();
-        let turns = self.own.iter().chain(&lent).map(|lane| {
+        let turns = self.own.iter().chain(&lent).map(|worker| {
             let (turn, came) = oneshot::channel();
-            // A lane runs one step at a time, and this between two of them; one that ended runs none.
-            lane.thread.spawn(async move {
+            // A worker runs one step at a time, and this between two of them; one that ended runs none.
+            worker.thread.spawn(async move {
                 turn.send(()).ok();
             });
             came
@@ -131,12 +135,12 @@ impl Lanes {
 
     /// Stops the core's own.
     pub(crate) fn stop(&self) {
-        for lane in &*self.own {
-            lane.thread.stop();
+        for worker in &*self.own {
+            worker.thread.stop();
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Lane>> {
+    fn lock(&self) -> MutexGuard<'_, Vec<Worker>> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

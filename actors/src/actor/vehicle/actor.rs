@@ -10,10 +10,10 @@ use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
 use super::messages::{Correct, Leave, Passivated, Rename, Report, Rest, Retire, Settle};
-use super::poison::{Barred, Suspects, in_order};
-use super::report_batch::{Outcome, Part};
-use super::write_chain::Line;
-use crate::actor::watch::hub::Sightings;
+use super::poison::{PoisonFixes, Quarantined, in_order};
+use super::report_batch::{Outcome, VehicleReport};
+use super::write_chain::WriteChain;
+use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::{Occupancy, Seed, Withdraw};
 use crate::actor::writer::inbox::{Write, Writer};
 use crate::clock::Clock;
@@ -35,19 +35,19 @@ pub(crate) struct VehicleParts {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
-    pub(crate) sightings: Sightings,
+    pub(crate) hub: PositionHub,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
-    /// The newest term whose beginning was known at the start.
-    pub(crate) term: u64,
+    /// The newest generation whose beginning was known at the start.
+    pub(crate) generation: u64,
     /// Whether an earlier actor of this vehicle may have left something on its way to a commit.
     pub(crate) restarted: bool,
     /// Told when the actor goes idle.
     pub(crate) passivated: Recipient<Passivated>,
     /// Counts restarts: which of the vehicle's actors this is.
-    pub(crate) generation: u64,
+    pub(crate) incarnation: u64,
     /// Fixes that its actors panicked on.
-    pub(crate) suspects: Suspects,
+    pub(crate) poison: PoisonFixes,
     pub(crate) meters: Meters,
 }
 
@@ -63,12 +63,12 @@ pub(crate) struct VehicleActor {
     correcting: Option<Meanwhile>,
     /// Counts corrections: the one that is waited for.
     correction: u64,
-    /// The line its writes stand in.
-    line: Line,
+    /// Its writes that are on their way.
+    chain: WriteChain,
     /// What it would be with what came while the store was away.
-    pub(super) glimpsed: Option<Arc<VehicleState>>,
+    pub(super) provisional: Option<Arc<VehicleState>>,
     /// Fixes on which its predecessors panicked too often.
-    pub(super) barred: Barred,
+    pub(super) quarantined: Quarantined,
     _alive: Alive,
 }
 
@@ -82,16 +82,16 @@ struct Step {
 impl VehicleActor {
     pub(crate) fn new(parts: VehicleParts) -> Self {
         Self {
-            line: Line::default(),
+            chain: WriteChain::default(),
             _alive: Alive::vehicle(&parts.meters),
-            barred: parts.suspects.barred(),
+            quarantined: parts.poison.quarantined(),
             parts,
             state: Arc::default(),
             last_used: Instant::now(),
             retired: false,
             correcting: None,
             correction: 0,
-            glimpsed: None,
+            provisional: None,
         }
     }
 
@@ -103,12 +103,12 @@ impl VehicleActor {
     fn seed(&mut self, after_barrier: bool, ctx: &mut Context<Self>, then: impl FnOnce(&mut Self) + 'static) {
         let (writer, occupancy) = (self.parts.writer.clone(), self.parts.occupancy.clone());
         let vehicle = self.id();
-        self.line.renew();
+        self.chain.restart();
         let seed = async move {
             if after_barrier {
                 // What an earlier actor of this vehicle left must be committed or refused first.
                 // While the store is away it is refused: what is judged now is too, and a newer
-                // term takes over the state again.
+                // generation takes over the state again.
                 writer.barrier().await.ok();
             }
             occupancy.send(Seed(vehicle)).await
@@ -118,7 +118,7 @@ impl VehicleActor {
                 actor.state = state;
                 actor.retired = false;
                 actor.correcting = None;
-                actor.glimpsed = None;
+                actor.provisional = None;
                 then(actor);
             }
             Err(_) => ctx.stop(), // the core is stopping
@@ -127,24 +127,24 @@ impl VehicleActor {
 
     /// Applies a part's fixes, but for those. However a frame was packed, newest first too: what it holds is applied in
     /// its order.
-    fn apply(&mut self, part: Part, left_out: &[Fix]) {
-        let in_order = in_order(part.fixes(), left_out);
+    fn apply(&mut self, part: VehicleReport, quarantined: &[Fix]) {
+        let in_order = in_order(part.fixes(), quarantined);
         let fixes = in_order.as_deref().unwrap_or(part.fixes());
         self.remember(fixes);
         // Should it panic, this notes on which fix before the part is lost and comes again.
-        let watched = self.parts.suspects.watch(fixes);
+        let guard = self.parts.poison.guard(fixes);
         let step = self.step(|state, judgement, effects, meters| {
             effects.rows.reserve_exact(fixes.len());
             let mut fold = Fold::of(state);
             for (index, fix) in fixes.iter().enumerate() {
-                watched.at(index);
+                guard.at(index);
                 tracking::apply(state, *fix, judgement, effects);
                 hold(fold.agrees(&effects.events, state), meters);
             }
             tracking::catch_up(state, judgement, effects);
             hold(fold.agrees(&effects.events, state), meters);
         });
-        drop(watched);
+        drop(guard);
         self.hand_over(step, part);
     }
 
@@ -159,7 +159,7 @@ impl VehicleActor {
     }
 
     /// Hands a step's effects to the writer. What cannot be handed over has not happened.
-    fn hand_over(&mut self, step: Step, part: Part) {
+    fn hand_over(&mut self, step: Step, part: VehicleReport) {
         let Step { state, effects, judged_at } = step;
         if effects.is_empty() && state == *self.state && self.is_committed(&part) {
             let counts = Counts { stored: 0, duplicates: effects.duplicates };
@@ -174,11 +174,17 @@ impl VehicleActor {
         self.write(effects, Arc::new(state), judged_at, part);
     }
 
-    fn write(&mut self, effects: Effects, state: Arc<VehicleState>, judged_at: Timestamp, part: Part) {
+    fn write(
+        &mut self,
+        effects: Effects,
+        state: Arc<VehicleState>,
+        judged_at: Timestamp,
+        part: VehicleReport,
+    ) {
         let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
         if state.last != self.state.last {
             // Before the writer has it: its commit must find what was told.
-            self.parts.sightings.see(self.id(), self.parts.vehicle.organization_id, &state, part.pass());
+            self.parts.hub.publish(self.id(), self.parts.vehicle.organization_id, &state, part.ticket());
         }
         let write = Write {
             age_seconds: arrived.map_or(0.0, |arrived| judged_at.seconds_since(arrived).max(0.0)),
@@ -187,7 +193,7 @@ impl VehicleActor {
             effects,
             state: Arc::clone(&state),
             part,
-            place: self.line.join(),
+            link: self.chain.append(),
         };
         match self.parts.writer.take(write) {
             Ok(()) => self.state = state,
@@ -200,7 +206,7 @@ impl VehicleActor {
     }
 
     /// Reads a slice of the past, while live fixes are applied.
-    fn begin_correction(&mut self, part: Part, ctx: &mut Context<Self>) {
+    fn begin_correction(&mut self, part: VehicleReport, ctx: &mut Context<Self>) {
         self.correcting = Some(Meanwhile::default());
         self.correction += 1;
         let number = self.correction;
@@ -223,7 +229,7 @@ impl VehicleActor {
     }
 
     /// Evaluates a slice and hands over what it found. Live fixes wait for no more than this.
-    fn correct(&mut self, slice: &Slice, meanwhile: &Meanwhile, part: Part) {
+    fn correct(&mut self, slice: &Slice, meanwhile: &Meanwhile, part: VehicleReport) {
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
@@ -246,8 +252,8 @@ impl VehicleActor {
 
     /// Ends, unless something is on its way.
     fn give_back(&self, ctx: &mut Context<Self>) {
-        if self.correcting.is_none() && self.line.is_empty() {
-            let gone = Passivated { vehicle: self.id(), generation: self.parts.generation };
+        if self.correcting.is_none() && self.chain.is_empty() {
+            let gone = Passivated { vehicle: self.id(), incarnation: self.parts.incarnation };
             if self.parts.passivated.try_send(gone).is_ok() {
                 ctx.stop();
             }
@@ -255,25 +261,25 @@ impl VehicleActor {
     }
 
     /// Whether the state is the committed one. Nothing on its way may also mean that it was
-    /// refused; but then the part's term is over, or the line is cut, and that is told first.
-    fn is_committed(&self, part: &Part) -> bool {
-        self.line.is_empty() && part.pass().is_current() && self.line.holds()
+    /// refused; but then the part's generation is over, or the line is cut, and that is told first.
+    fn is_committed(&self, part: &VehicleReport) -> bool {
+        self.chain.is_empty() && part.ticket().is_current() && self.chain.is_valid()
     }
 
-    /// Runs `apply` in the part's term: at once, or after taking over the committed state when a
+    /// Runs `apply` in the part's generation: at once, or after taking over the committed state when a
     /// commit failed since the last one, or the store refused what it handed over.
-    fn in_term(
+    fn in_generation(
         &mut self,
-        part: Part,
+        part: VehicleReport,
         ctx: &mut Context<Self>,
-        apply: impl FnOnce(&mut Self, Part) + 'static,
+        apply: impl FnOnce(&mut Self, VehicleReport) + 'static,
     ) {
         self.last_used = Instant::now();
-        let term = part.pass().term;
-        if term < self.parts.term {
+        let generation = part.ticket().generation;
+        if generation < self.parts.generation {
             part.settle(Err(LiveError::Unavailable));
-        } else if term > self.parts.term || !self.line.holds() {
-            self.parts.term = term;
+        } else if generation > self.parts.generation || !self.chain.is_valid() {
+            self.parts.generation = generation;
             self.seed(false, ctx, move |actor| apply(actor, part));
         } else {
             apply(self, part);
@@ -314,13 +320,13 @@ impl Handler<Report> for VehicleActor {
 
     fn handle(&mut self, Report(part): Report, ctx: &mut Context<Self>) {
         let notice = part.notice();
-        let left_out = self.barred.of(part.fixes());
-        part.leave_out(&left_out);
-        self.in_term(part, ctx, move |actor, part| {
+        let quarantined = self.quarantined.of(part.fixes());
+        part.set_aside(&quarantined);
+        self.in_generation(part, ctx, move |actor, part| {
             if actor.retired {
                 part.settle(Err(LiveError::UnknownVehicle));
             } else {
-                actor.apply(part, &left_out);
+                actor.apply(part, &quarantined);
             }
         });
         notice.applied();
@@ -332,7 +338,7 @@ impl Handler<Settle> for VehicleActor {
 
     fn handle(&mut self, settle: Settle, ctx: &mut Context<Self>) {
         let Settle { from, retire, part } = settle;
-        self.in_term(part, ctx, move |actor, part| {
+        self.in_generation(part, ctx, move |actor, part| {
             let step = actor.step(|state, judgement, effects, meters| {
                 let mut fold = Fold::of(state);
                 tracking::settle_change(state, from, judgement, effects);
@@ -350,12 +356,12 @@ impl Handler<Correct> for VehicleActor {
 
     fn handle(&mut self, Correct { part }: Correct, ctx: &mut Context<Self>) {
         self.last_used = Instant::now();
-        let term = part.pass().term;
-        if term < self.parts.term {
+        let generation = part.ticket().generation;
+        if generation < self.parts.generation {
             part.settle(Err(LiveError::Unavailable));
-        } else if term > self.parts.term || !self.line.holds() {
-            // The first of a new term takes over the state; this one comes again.
-            self.parts.term = term;
+        } else if generation > self.parts.generation || !self.chain.is_valid() {
+            // The first of a new generation takes over the state; this one comes again.
+            self.parts.generation = generation;
             self.seed(false, ctx, |_| part.settle(Err(LiveError::Unavailable)));
         } else {
             self.begin_correction(part, ctx);

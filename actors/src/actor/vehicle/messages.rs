@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use actix::prelude::*;
 
-use super::report_batch::Part;
+use super::report_batch::VehicleReport;
 use crate::model::{Timestamp, Vehicle, VehicleId};
 
 /// Fixes of one vehicle, in their order. From a reporter; one in flight per reporter and vehicle. Noted as applied,
 /// with those that were left out because the engine panics on them, and settled once the others are committed or refused.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Report(pub(crate) Part);
+pub(crate) struct Report(pub(crate) VehicleReport);
 
 /// The timeline changed from an instant on: a fence's version takes effect, or the vehicle goes out of
 /// service. From the edge of an edit; settled once the records are committed, or owed by a dirty mark.
@@ -21,7 +21,7 @@ pub(crate) struct Settle {
     pub(crate) from: Timestamp,
     /// The vehicle is out of service for ever and takes no fixes from here on.
     pub(crate) retire: bool,
-    pub(crate) part: Part,
+    pub(crate) part: VehicleReport,
 }
 
 /// One step of a correction. From the coordinator of corrections, one at a time; settled once it is
@@ -29,7 +29,7 @@ pub(crate) struct Settle {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Correct {
-    pub(crate) part: Part,
+    pub(crate) part: VehicleReport,
 }
 
 /// The vehicle was taken out of use: the actor stops. From the directory.
@@ -59,5 +59,5 @@ pub(crate) struct Rename(pub(crate) Arc<Vehicle>);
 #[rtype(result = "()")]
 pub(crate) struct Passivated {
     pub(crate) vehicle: VehicleId,
-    pub(crate) generation: u64,
+    pub(crate) incarnation: u64,
 }

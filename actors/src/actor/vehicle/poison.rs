@@ -11,22 +11,22 @@ const PANICS: u32 = 3;
 /// Fixes remembered of one vehicle; the oldest is forgotten.
 const REMEMBERED: usize = 64;
 
-/// The suspects of one vehicle.
+/// The poison of one vehicle.
 #[derive(Clone, Default)]
-pub(crate) struct Suspects(Arc<Mutex<Vec<(Fix, u32)>>>);
+pub(crate) struct PoisonFixes(Arc<Mutex<Vec<(Fix, u32)>>>);
 
 /// Fixes that a vehicle leaves out.
 #[derive(Default)]
-pub(crate) struct Barred(Vec<Fix>);
+pub(crate) struct Quarantined(Vec<Fix>);
 
 /// Notes the fix that is being applied, should the step panic.
-pub(crate) struct Watched<'a> {
-    suspects: &'a Suspects,
+pub(crate) struct PanicGuard<'a> {
+    poison: &'a PoisonFixes,
     fixes: &'a [Fix],
     at: Cell<usize>,
 }
 
-impl Suspects {
+impl PoisonFixes {
     fn known(&self) -> MutexGuard<'_, Vec<(Fix, u32)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -38,19 +38,19 @@ impl Suspects {
 
     /// Those on which the engine panicked often enough. As long as an actor lives they are the same: it ends with the
     /// panic that adds one.
-    pub(crate) fn barred(&self) -> Barred {
+    pub(crate) fn quarantined(&self) -> Quarantined {
         let known = self.known();
-        Barred(known.iter().filter(|(_, panics)| *panics >= PANICS).map(|(fix, _)| *fix).collect())
+        Quarantined(known.iter().filter(|(_, panics)| *panics >= PANICS).map(|(fix, _)| *fix).collect())
     }
 
     /// Watches a step over some fixes, until dropped.
-    pub(crate) fn watch<'a>(&'a self, fixes: &'a [Fix]) -> Watched<'a> {
-        Watched { suspects: self, fixes, at: Cell::new(0) }
+    pub(crate) fn guard<'a>(&'a self, fixes: &'a [Fix]) -> PanicGuard<'a> {
+        PanicGuard { poison: self, fixes, at: Cell::new(0) }
     }
 
     fn note(&self, fix: &Fix) {
         let mut known = self.known();
-        if let Some((_, panics)) = known.iter_mut().find(|(suspect, _)| is_same(suspect, fix)) {
+        if let Some((_, panics)) = known.iter_mut().find(|(known_fix, _)| is_same(known_fix, fix)) {
             *panics += 1;
             return;
         }
@@ -61,38 +61,38 @@ impl Suspects {
     }
 }
 
-impl Barred {
+impl Quarantined {
     /// What of a report is left out.
     pub(crate) fn of(&self, fixes: &[Fix]) -> Vec<Fix> {
-        let is_out = |fix: &&Fix| self.0.iter().any(|barred| is_same(barred, fix));
+        let is_out = |fix: &&Fix| self.0.iter().any(|quarantined| is_same(quarantined, fix));
         if self.0.is_empty() { Vec::new() } else { fixes.iter().filter(is_out).copied().collect() }
     }
 }
 
-impl Watched<'_> {
+impl PanicGuard<'_> {
     /// The step is at this fix.
     pub(crate) fn at(&self, index: usize) {
         self.at.set(index);
     }
 }
 
-impl Drop for Watched<'_> {
+impl Drop for PanicGuard<'_> {
     fn drop(&mut self) {
         if std::thread::panicking()
             && let Some(fix) = self.fixes.get(self.at.get())
         {
-            self.suspects.note(fix);
+            self.poison.note(fix);
         }
     }
 }
 
 /// Fixes in the order in which they are applied, without some; `None` if they are so already.
-pub(super) fn in_order(fixes: &[Fix], left_out: &[Fix]) -> Option<Vec<Fix>> {
+pub(super) fn in_order(fixes: &[Fix], quarantined: &[Fix]) -> Option<Vec<Fix>> {
     let is_ranked = fixes.is_sorted_by(|one, next| tracking::by_rank(one, next).is_le());
-    if is_ranked && left_out.is_empty() {
+    if is_ranked && quarantined.is_empty() {
         return None;
     }
-    let stays = |fix: &&Fix| !left_out.iter().any(|out| is_same(out, fix));
+    let stays = |fix: &&Fix| !quarantined.iter().any(|out| is_same(out, fix));
     let mut fixes: Vec<Fix> = fixes.iter().filter(stays).copied().collect();
     fixes.sort_by(tracking::by_rank);
     Some(fixes)

@@ -14,29 +14,29 @@ use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
 /// They come again. From a reporter, which does not wait.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Glimpse(pub(crate) Vec<Fix>);
+pub(crate) struct ShowProvisional(pub(crate) Vec<Fix>);
 
-impl Handler<Glimpse> for VehicleActor {
+impl Handler<ShowProvisional> for VehicleActor {
     type Result = ();
 
-    fn handle(&mut self, Glimpse(mut fixes): Glimpse, _: &mut Context<Self>) {
-        let left_out = self.barred.of(&fixes);
-        fixes = in_order(&fixes, &left_out).unwrap_or(fixes);
-        let watched = self.parts.suspects.watch(&fixes);
-        let before = self.glimpsed.as_ref().unwrap_or(&self.state);
+    fn handle(&mut self, ShowProvisional(mut fixes): ShowProvisional, _: &mut Context<Self>) {
+        let quarantined = self.quarantined.of(&fixes);
+        fixes = in_order(&fixes, &quarantined).unwrap_or(fixes);
+        let guard = self.parts.poison.guard(&fixes);
+        let before = self.provisional.as_ref().unwrap_or(&self.state);
         let mut state = VehicleState::clone(before);
         let fences = self.parts.fences.load();
         let judgement =
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
         for (index, fix) in fixes.iter().enumerate() {
-            watched.at(index);
+            guard.at(index);
             // What follows from it is found again, and recorded, when it can be stored.
             tracking::apply(&mut state, *fix, &judgement, &mut Effects::default());
         }
         if !self.retired && state.last != before.last {
             let state = Arc::new(state);
-            self.parts.sightings.glimpse(self.id(), self.parts.vehicle.organization_id, &state);
-            self.glimpsed = Some(state);
+            self.parts.hub.publish_unstorable(self.id(), self.parts.vehicle.organization_id, &state);
+            self.provisional = Some(state);
         }
     }
 }

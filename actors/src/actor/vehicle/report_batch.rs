@@ -10,7 +10,7 @@ use std::task::{Context, Poll};
 use futures_util::task::AtomicWaker;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::actor::runtime::permits::{Pass, Permit};
+use crate::actor::runtime::permits::{Permit, WriteTicket};
 use crate::error::LiveError;
 use crate::model::Fix;
 use crate::ports::Counts;
@@ -25,12 +25,12 @@ pub(crate) struct Outcome {
     pub(crate) refused: Option<Arc<str>>,
 }
 
-/// Fixes on their way, by vehicle. What is asked of a vehicle without any is a parcel of one empty part.
-pub(crate) struct Parcel {
+/// Fixes on their way, by vehicle. What is asked of a vehicle without any is a batch of one empty part.
+pub(crate) struct ReportBatch {
     fixes: Vec<Fix>,
     /// Where each vehicle's fixes are.
     parts: Vec<Range<usize>>,
-    pass: Pass,
+    ticket: WriteTicket,
     answers: Mutex<Answers>,
     /// Who waits for them.
     waiting: AtomicWaker,
@@ -43,7 +43,7 @@ struct Answers {
     /// Parts of which it is not known what became of them.
     unsettled: usize,
     /// Fixes that a part's vehicle left out, because the engine panics on them.
-    left_out: LeftOut,
+    quarantined: QuarantinedByReport,
     /// Given back once all is settled.
     room: Option<OwnedSemaphorePermit>,
 }
@@ -60,57 +60,57 @@ enum Stage {
 }
 
 /// Fixes that vehicles left out, by part.
-pub(crate) type LeftOut = Vec<(usize, Vec<Fix>)>;
+pub(crate) type QuarantinedByReport = Vec<(usize, Vec<Fix>)>;
 
 /// What became of a part.
 pub(crate) type Settled = Result<Outcome, LiveError>;
 
-/// One vehicle's part of a parcel. Dropped before anything is known of it, it is lost; dropped after it was applied,
+/// One vehicle's part of a batch. Dropped before anything is known of it, it is lost; dropped after it was applied,
 /// nobody knows what became of it, and it has to come again.
-pub(crate) struct Part {
-    parcel: Arc<Parcel>,
+pub(crate) struct VehicleReport {
+    batch: Arc<ReportBatch>,
     index: usize,
     is_settled: bool,
 }
 
 /// Says of a part that its vehicle applied it.
-pub(crate) struct Notice {
-    parcel: Arc<Parcel>,
+pub(crate) struct AppliedSignal {
+    batch: Arc<ReportBatch>,
     index: usize,
 }
 
-impl Parcel {
+impl ReportBatch {
     /// One that takes the room of a permit until all of it is settled.
     pub(crate) fn new(fixes: Vec<Fix>, parts: Vec<Range<usize>>, permit: Permit) -> Arc<Self> {
-        let Permit { room, pass } = permit;
+        let Permit { room, ticket } = permit;
         let many = parts.len();
         let answers = Answers {
             stages: (0..many).map(|_| Stage::Sent).collect(),
             unapplied: many,
             unsettled: many,
-            left_out: Vec::new(),
+            quarantined: Vec::new(),
             room: Some(room),
         };
-        Arc::new(Self { fixes, parts, pass, answers: Mutex::new(answers), waiting: AtomicWaker::new() })
+        Arc::new(Self { fixes, parts, ticket, answers: Mutex::new(answers), waiting: AtomicWaker::new() })
     }
 
     /// Something asked of a vehicle that brings no fix. Nobody sends it a second time: it counts as applied from the
     /// beginning, so that, once it is lost, whoever asked hears that nobody knows what became of it.
     pub(crate) fn empty(permit: Permit) -> Arc<Self> {
-        let parcel = Self::new(Vec::new(), iter::once(0..0).collect(), permit);
-        parcel.note(0, Stage::Applied);
-        parcel
+        let batch = Self::new(Vec::new(), iter::once(0..0).collect(), permit);
+        batch.note(0, Stage::Applied);
+        batch
     }
 
     /// A part, to be given to its vehicle; again only after it was lost.
-    pub(crate) fn part(self: &Arc<Self>, index: usize) -> Part {
+    pub(crate) fn part(self: &Arc<Self>, index: usize) -> VehicleReport {
         let mut answers = self.answers();
         if let Some(stage) = answers.stages.get_mut(index).filter(|stage| matches!(stage, Stage::Lost)) {
             *stage = Stage::Sent;
             answers.unapplied += 1;
         }
         drop(answers);
-        Part { parcel: Arc::clone(self), index, is_settled: false }
+        VehicleReport { batch: Arc::clone(self), index, is_settled: false }
     }
 
     /// A part's fixes, in the order in which they were reported.
@@ -138,7 +138,7 @@ impl Parcel {
     }
 
     /// Waits until it is known what became of each part, and takes that: with the fixes that were left out of it.
-    pub(crate) fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<(Vec<Settled>, LeftOut)> {
+    pub(crate) fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<(Vec<Settled>, QuarantinedByReport)> {
         self.poll(cx, |answers| {
             let settled = |stage| match stage {
                 Stage::Settled(settled) => settled,
@@ -146,7 +146,7 @@ impl Parcel {
             };
             (answers.unsettled == 0).then(|| {
                 let stages = std::mem::take(&mut answers.stages);
-                (stages.into_iter().map(settled).collect(), std::mem::take(&mut answers.left_out))
+                (stages.into_iter().map(settled).collect(), std::mem::take(&mut answers.quarantined))
             })
         })
     }
@@ -190,49 +190,49 @@ impl Parcel {
     }
 }
 
-impl Part {
+impl VehicleReport {
     /// Its fixes, in the order in which they were reported.
     pub(crate) fn fixes(&self) -> &[Fix] {
-        self.parcel.fixes(self.index)
+        self.batch.fixes(self.index)
     }
 
     /// What it may still be written by.
-    pub(crate) fn pass(&self) -> &Pass {
-        &self.parcel.pass
+    pub(crate) fn ticket(&self) -> &WriteTicket {
+        &self.batch.ticket
     }
 
     /// Leaves fixes out of it. Before it is settled: who hears of that takes them with it.
-    pub(crate) fn leave_out(&self, fixes: &[Fix]) {
-        let mut answers = self.parcel.answers();
-        answers.left_out.retain(|(part, _)| *part != self.index);
+    pub(crate) fn set_aside(&self, fixes: &[Fix]) {
+        let mut answers = self.batch.answers();
+        answers.quarantined.retain(|(part, _)| *part != self.index);
         if !fixes.is_empty() {
-            answers.left_out.push((self.index, fixes.to_vec()));
+            answers.quarantined.push((self.index, fixes.to_vec()));
         }
     }
 
     /// For saying that it is applied, when it may be settled already.
-    pub(crate) fn notice(&self) -> Notice {
-        Notice { parcel: Arc::clone(&self.parcel), index: self.index }
+    pub(crate) fn notice(&self) -> AppliedSignal {
+        AppliedSignal { batch: Arc::clone(&self.batch), index: self.index }
     }
 
     /// Says what became of it.
     pub(crate) fn settle(mut self, outcome: Settled) {
         self.is_settled = true;
-        self.parcel.note(self.index, Stage::Settled(outcome));
+        self.batch.note(self.index, Stage::Settled(outcome));
     }
 }
 
-impl Drop for Part {
+impl Drop for VehicleReport {
     fn drop(&mut self) {
         if !self.is_settled {
-            self.parcel.note(self.index, Stage::Lost);
+            self.batch.note(self.index, Stage::Lost);
         }
     }
 }
 
-impl Notice {
+impl AppliedSignal {
     /// Its vehicle applied it.
     pub(crate) fn applied(self) {
-        self.parcel.note(self.index, Stage::Applied);
+        self.batch.note(self.index, Stage::Applied);
     }
 }

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 /// behind it was judged by a state that never was, and is refused unseen; the vehicle begins a new one from
 /// what is stored. Nobody else's writes are touched.
 #[derive(Debug, Default)]
-pub(crate) struct Line {
+pub(crate) struct WriteChain {
     shared: Arc<Shared>,
     number: u64,
 }
@@ -23,15 +23,15 @@ struct Shared {
 }
 
 /// A write's place in its line, until its commit is known.
-pub(crate) struct Place {
+pub(crate) struct ChainLink {
     shared: Arc<Shared>,
     number: u64,
 }
 
-impl Line {
+impl WriteChain {
     /// Whether it was not cut.
-    pub(crate) fn holds(&self) -> bool {
-        self.shared.holds(self.number)
+    pub(crate) fn is_valid(&self) -> bool {
+        self.shared.is_valid(self.number)
     }
 
     /// Whether no write is on its way.
@@ -40,38 +40,38 @@ impl Line {
     }
 
     /// A place for the next write.
-    pub(crate) fn join(&self) -> Place {
+    pub(crate) fn append(&self) -> ChainLink {
         self.shared.waiting.fetch_add(1, Ordering::AcqRel);
-        Place { shared: Arc::clone(&self.shared), number: self.number }
+        ChainLink { shared: Arc::clone(&self.shared), number: self.number }
     }
 
     /// Begins the newest line. By the vehicle, before it takes over what is stored.
-    pub(crate) fn renew(&mut self) {
+    pub(crate) fn restart(&mut self) {
         self.number = self.shared.newest.load(Ordering::Acquire);
     }
 }
 
 impl Shared {
-    fn holds(&self, number: u64) -> bool {
+    fn is_valid(&self, number: u64) -> bool {
         self.newest.load(Ordering::Acquire) == number
     }
 }
 
-impl Place {
+impl ChainLink {
     /// Whether the line was not cut.
-    pub(crate) fn holds(&self) -> bool {
-        self.shared.holds(self.number)
+    pub(crate) fn is_valid(&self) -> bool {
+        self.shared.is_valid(self.number)
     }
 
     /// Ends the line. By the writer, before it tells anybody.
-    pub(crate) fn cut(&self) {
+    pub(crate) fn invalidate(&self) {
         let next = self.number + 1;
         // One that was cut already stays so.
         self.shared.newest.compare_exchange(self.number, next, Ordering::AcqRel, Ordering::Acquire).ok();
     }
 }
 
-impl Drop for Place {
+impl Drop for ChainLink {
     fn drop(&mut self) {
         self.shared.waiting.fetch_sub(1, Ordering::AcqRel);
     }

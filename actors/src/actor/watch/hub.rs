@@ -14,9 +14,9 @@ use rustc_hash::FxBuildHasher;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::actor::runtime::permits::{Pass, Permits};
+use crate::actor::runtime::permits::{Permits, WriteTicket};
 use crate::model::{OrganizationId, VehicleId};
-use crate::sighting::{Lookout, Sighting, Slot, Slots};
+use crate::provisional::{PositionSubscription, ProvisionalPosition, SubscriberQueue, Subscribers};
 use crate::tracking::VehicleState;
 use crate::watch::{Audience, Interest};
 
@@ -28,145 +28,146 @@ const MAX_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where vehicles were seen and who looks out for them.
 #[derive(Clone)]
-pub(crate) struct Sightings {
+pub(crate) struct PositionHub {
     shared: Arc<Shared>,
 }
 
 struct Shared {
     /// How many look out.
-    lookouts: AtomicUsize,
+    subscribers: AtomicUsize,
     permits: Permits,
-    board: Mutex<Board>,
+    hub_state: Mutex<HubState>,
     /// Something has to wait for the end of a pause.
     waits: Notify,
 }
 
 /// What is told, in one order; commits are told under its lock.
 #[derive(Default)]
-pub(crate) struct Board {
+pub(crate) struct HubState {
     order: u64,
-    /// What was judged in an earlier term does not count any more.
-    term: u64,
+    /// What was judged in an earlier generation does not count any more.
+    generation: u64,
     /// What was told of vehicles and is not known to be stored.
-    open: HashMap<VehicleId, Arc<Sighting>, FxBuildHasher>,
+    open: HashMap<VehicleId, Arc<ProvisionalPosition>, FxBuildHasher>,
     groups: HashMap<Audience, Group>,
 }
 
 /// Those who watch the same vehicles are told in the same rhythm, and keep nobody else waiting.
 #[derive(Default)]
 struct Group {
-    slots: Slots,
+    slots: Subscribers,
     /// In the order in which it was seen.
-    waiting: Vec<Arc<Sighting>>,
+    waiting: Vec<Arc<ProvisionalPosition>>,
     quiet_until: Option<Instant>,
 }
 
 /// What was told of a vehicle when its commit comes.
-pub(crate) enum Told {
+pub(crate) enum Uncommitted {
     /// Nothing that is open.
     Nothing,
     /// Just what is committed.
     This,
     /// Something newer.
-    Newer(Arc<Sighting>),
+    Newer(Arc<ProvisionalPosition>),
 }
 
-impl Sightings {
+impl PositionHub {
     /// Nobody looks out yet. What has to wait is told on the thread.
     pub(crate) fn begin(thread: &ArbiterHandle, permits: Permits) -> Self {
-        let (board, waits) = (Mutex::default(), Notify::new());
-        let shared = Arc::new(Shared { lookouts: AtomicUsize::new(0), permits, board, waits });
-        let sightings = Self { shared };
-        thread.spawn(sightings.clone().keep_telling());
-        sightings
+        let (hub_state, waits) = (Mutex::default(), Notify::new());
+        let shared = Arc::new(Shared { subscribers: AtomicUsize::new(0), permits, hub_state, waits });
+        let hub = Self { shared };
+        thread.spawn(hub.clone().keep_telling());
+        hub
     }
 
-    /// The board, for whoever tells of commits.
-    pub(crate) fn board(&self) -> MutexGuard<'_, Board> {
-        self.shared.board.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The state, locked; commits are told under this lock too.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, HubState> {
+        self.shared.hub_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A vehicle judged what has that pass, and has not handed it over yet.
-    pub(crate) fn see(
+    /// A vehicle judged what has that ticket, and has not handed it over yet.
+    pub(crate) fn publish(
         &self,
         vehicle: VehicleId,
         organization: OrganizationId,
         state: &Arc<VehicleState>,
-        pass: &Pass,
+        ticket: &WriteTicket,
     ) {
         if !self.is_watched() {
             return;
         }
-        let mut board = self.board();
+        let mut hub_state = self.lock();
         // After a failed commit there is a moment from which on the truth is told, and no other.
-        if pass.is_current()
-            && pass.term >= board.term
-            && board.see(vehicle, organization, state, Instant::now())
+        if ticket.is_current()
+            && ticket.generation >= hub_state.generation
+            && hub_state.publish(vehicle, organization, state, Instant::now())
         {
             self.shared.waits.notify_one();
         }
     }
 
     /// The same, of what cannot be stored because the store is away: until it answers again.
-    pub(crate) fn glimpse(
+    pub(crate) fn publish_unstorable(
         &self,
         vehicle: VehicleId,
         organization: OrganizationId,
         state: &Arc<VehicleState>,
     ) {
-        let mut board = self.board();
-        let is_away = self.shared.permits.coming_term().is_some_and(|term| term > board.term);
-        if is_away && board.see(vehicle, organization, state, Instant::now()) {
+        let mut hub_state = self.lock();
+        let is_away =
+            self.shared.permits.next_generation().is_some_and(|generation| generation > hub_state.generation);
+        if is_away && hub_state.publish(vehicle, organization, state, Instant::now()) {
             self.shared.waits.notify_one();
         }
     }
 
     /// Whether anybody looks out for anything.
     pub(crate) fn is_watched(&self) -> bool {
-        self.shared.lookouts.load(Ordering::Acquire) > 0
+        self.shared.subscribers.load(Ordering::Acquire) > 0
     }
 
     /// Looks out for what is of interest, from now on.
-    pub(crate) fn look_out(&self, interest: &Interest, board: &mut Board) -> Lookout {
+    pub(crate) fn subscribe(&self, interest: &Interest, hub_state: &mut HubState) -> PositionSubscription {
         if !interest.positions && !interest.fuel {
-            return Lookout::blind();
+            return PositionSubscription::blind();
         }
         let (audience, vehicles) = (interest.audience, interest.vehicles.clone());
-        let slot = Arc::new(Slot::default());
-        board.groups.entry(audience).or_default().slots.add(&slot, vehicles.as_deref());
-        self.shared.lookouts.fetch_add(1, Ordering::AcqRel);
+        let slot = Arc::new(SubscriberQueue::default());
+        hub_state.groups.entry(audience).or_default().slots.add(&slot, vehicles.as_deref());
+        self.shared.subscribers.fetch_add(1, Ordering::AcqRel);
         let hub = self.clone();
-        Lookout::new(slot, move |slot| {
-            let mut board = hub.board();
-            if let Some(group) = board.groups.get_mut(&audience) {
+        PositionSubscription::new(slot, move |slot| {
+            let mut hub_state = hub.lock();
+            if let Some(group) = hub_state.groups.get_mut(&audience) {
                 group.slots.remove(slot, vehicles.as_deref());
                 if group.slots.is_empty() {
-                    board.groups.remove(&audience);
+                    hub_state.groups.remove(&audience);
                 }
             }
-            hub.shared.lookouts.fetch_sub(1, Ordering::AcqRel);
+            hub.shared.subscribers.fetch_sub(1, Ordering::AcqRel);
         })
     }
 
     /// The store answers again, and what it holds is about to be told: nothing before counts any more. Answers
     /// the vehicles of which something else was told.
-    pub(crate) fn begin_anew(&self, board: &mut Board) -> Vec<VehicleId> {
-        board.term = self.shared.permits.coming_term().unwrap_or(u64::MAX);
-        for group in board.groups.values_mut() {
+    pub(crate) fn begin_anew(&self, hub_state: &mut HubState) -> Vec<VehicleId> {
+        hub_state.generation = self.shared.permits.next_generation().unwrap_or(u64::MAX);
+        for group in hub_state.groups.values_mut() {
             group.waiting.clear();
         }
-        board.open.drain().map(|(vehicle, _)| vehicle).collect()
+        hub_state.open.drain().map(|(vehicle, _)| vehicle).collect()
     }
 
     /// Tells what waits for the end of a pause, for ever.
     async fn keep_telling(self) {
         loop {
-            let due = self.board().next_due();
+            let due = self.lock().next_due();
             let waits = self.shared.waits.notified();
             match due {
                 None => waits.await,
                 Some(due) => tokio::select! {
-                    () = sleep_until(due) => self.board().tell_due(Instant::now()),
+                    () = sleep_until(due) => self.lock().tell_due(Instant::now()),
                     () = waits => {}
                 },
             }
@@ -174,7 +175,7 @@ impl Sightings {
     }
 }
 
-impl Board {
+impl HubState {
     /// Counts what is told.
     pub(crate) fn next_order(&mut self) -> u64 {
         self.order += 1;
@@ -182,7 +183,7 @@ impl Board {
     }
 
     /// Whether it has to wait, and is the first that does.
-    fn see(
+    fn publish(
         &mut self,
         vehicle: VehicleId,
         organization: OrganizationId,
@@ -195,14 +196,14 @@ impl Board {
             return false;
         }
         let order = self.next_order();
-        let sighting = Arc::new(Sighting::new(vehicle, organization, Arc::clone(state), order));
-        self.open.insert(vehicle, Arc::clone(&sighting));
+        let position = Arc::new(ProvisionalPosition::new(vehicle, organization, Arc::clone(state), order));
+        self.open.insert(vehicle, Arc::clone(&position));
         let mut waits = false;
         for audience in audiences {
             let Some(group) = self.groups.get_mut(&audience).filter(|group| group.slots.has(vehicle)) else {
                 continue;
             };
-            group.waiting.push(Arc::clone(&sighting));
+            group.waiting.push(Arc::clone(&position));
             if group.quiet_until.is_none_or(|until| until <= now) {
                 group.tell(now);
             } else {
@@ -213,17 +214,17 @@ impl Board {
     }
 
     /// A vehicle's state is committed.
-    pub(crate) fn commit(&mut self, vehicle: VehicleId, state: &Arc<VehicleState>) -> Told {
+    pub(crate) fn commit(&mut self, vehicle: VehicleId, state: &Arc<VehicleState>) -> Uncommitted {
         let Some(open) = self.open.get(&vehicle) else {
             self.forget_waiting(vehicle);
-            return Told::Nothing;
+            return Uncommitted::Nothing;
         };
         if !open.is_of(state) {
-            return Told::Newer(Arc::clone(open));
+            return Uncommitted::Newer(Arc::clone(open));
         }
         open.note_stored();
         self.open.remove(&vehicle);
-        Told::This
+        Uncommitted::This
     }
 
     /// What was told of a vehicle last, if it is open, is not going to be stored.
@@ -234,14 +235,14 @@ impl Board {
 
     fn forget_waiting(&mut self, vehicle: VehicleId) {
         for group in self.groups.values_mut() {
-            group.waiting.retain(|sighting| sighting.vehicle_id != vehicle);
+            group.waiting.retain(|position| position.vehicle_id != vehicle);
         }
     }
 
     /// What was told of the vehicles of interest and is open.
-    pub(crate) fn open_of(&self, interest: &Interest) -> Vec<Arc<Sighting>> {
-        let open = self.open.values().filter(|sighting| {
-            interest.audience.sees(sighting.organization_id) && interest.vehicle(sighting.vehicle_id)
+    pub(crate) fn uncommitted_of(&self, interest: &Interest) -> Vec<Arc<ProvisionalPosition>> {
+        let open = self.open.values().filter(|position| {
+            interest.audience.sees(position.organization_id) && interest.vehicle(position.vehicle_id)
         });
         open.cloned().collect()
     }

@@ -1,5 +1,5 @@
 //! Where everything is: the newest committed state of every vehicle, running or passivated, who is
-//! inside which fence, and who watches. Told what was committed; answers every live read.
+//! inside which fence, and who watches. Is told what was committed; answers every live read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use actix::prelude::*;
 use rustc_hash::FxBuildHasher;
 
-use super::hub::{Sightings, Told};
+use super::hub::{PositionHub, Uncommitted};
 use super::watchers::{Commit, Watchers};
 use crate::fuel::FuelRecord;
 use crate::meters::Meters;
@@ -29,7 +29,7 @@ pub(crate) struct Occupancy {
     pub(super) inside: HashMap<GeofenceId, Vehicles, FxBuildHasher>,
     pub(super) fleets: HashMap<OrganizationId, Vehicles>,
     pub(super) watchers: Watchers,
-    pub(super) sightings: Sightings,
+    pub(super) hub: PositionHub,
     pub(super) next_sequence: i64,
 }
 
@@ -38,7 +38,7 @@ impl Occupancy {
     pub(crate) fn new(
         seeds: &mut [VehicleSeed],
         next_sequence: i64,
-        sightings: Sightings,
+        hub: PositionHub,
         meters: Meters,
     ) -> Self {
         let mut occupancy = Self {
@@ -46,7 +46,7 @@ impl Occupancy {
             inside: HashMap::default(),
             fleets: HashMap::new(),
             watchers: Watchers::new(next_sequence, meters),
-            sightings,
+            hub,
             next_sequence,
         };
         for seed in seeds {
@@ -116,21 +116,23 @@ impl Occupancy {
             .filter_map(|(vehicle, organization, state)| self.renew(vehicle, organization, state))
             .collect();
         self.next_sequence = next_sequence;
-        let mut board = self.sightings.board();
-        let order = board.next_order();
+        let mut hub_state = self.hub.lock();
+        let order = hub_state.next_order();
         let follows = self.watchers.follow_states();
         let news = |(mut update, before): Renewed| {
-            let told = board.commit(update.vehicle_id, &update.state);
+            let told = hub_state.commit(update.vehicle_id, &update.state);
             update.order = order;
             if !follows && !update.crossed() {
                 return None;
             }
             match told {
-                Told::Nothing if !all && !update.crossed() && update.looks_like(&before) => return None,
-                Told::Nothing => {}
-                Told::This | Told::Newer(_) if !update.crossed() => return None,
-                Told::This => {}
-                Told::Newer(sighting) => update.sighting = Some(sighting),
+                Uncommitted::Nothing if !all && !update.crossed() && update.looks_like(&before) => {
+                    return None;
+                }
+                Uncommitted::Nothing => {}
+                Uncommitted::This | Uncommitted::Newer(_) if !update.crossed() => return None,
+                Uncommitted::This => {}
+                Uncommitted::Newer(position) => update.provisional = Some(position),
             }
             Some(Arc::new(update))
         };
@@ -140,7 +142,7 @@ impl Occupancy {
             fuel_events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
         let (events, fuel_events) = (&events[..], &fuel_events[..]);
         let commit = Commit { vehicles: &vehicles, removed: None, events, fuel_events, next_sequence };
-        self.watchers.tell(&commit, &board);
+        self.watchers.tell(&commit, &hub_state);
     }
 
     /// Tells where a vehicle is by what is stored.
@@ -197,7 +199,7 @@ impl Handler<Replace> for Occupancy {
     type Result = ();
 
     fn handle(&mut self, Replace(reread): Replace, _: &mut Context<Self>) {
-        let open = self.sightings.begin_anew(&mut self.sightings.board());
+        let open = self.hub.begin_anew(&mut self.hub.lock());
         // Of those that were not in the failed commit itself, what is known is stored.
         let untouched = open.iter().filter_map(|vehicle| {
             let known = self.vehicles.get(vehicle)?;
@@ -241,10 +243,10 @@ impl Handler<Introduce> for Occupancy {
         if !self.vehicles.contains_key(&new.vehicle_id) {
             let state = Arc::new(VehicleState::default());
             let mut update = self.add(new.vehicle_id, new.organization_id, state);
-            let mut board = self.sightings.board();
-            update.order = board.next_order();
+            let mut hub_state = self.hub.lock();
+            update.order = hub_state.next_order();
             let vehicles = [Arc::new(update)];
-            self.watchers.tell(&Commit::of(&vehicles, None, self.next_sequence), &board);
+            self.watchers.tell(&Commit::of(&vehicles, None, self.next_sequence), &hub_state);
         }
     }
 }
@@ -265,10 +267,10 @@ impl Handler<Forget> for Occupancy {
         if let Some(fleet) = self.fleets.get_mut(&known.organization_id) {
             fleet.remove(&vehicle);
         }
-        let mut board = self.sightings.board();
-        board.withdraw(vehicle);
+        let mut hub_state = self.hub.lock();
+        hub_state.withdraw(vehicle);
         let removed = Some((vehicle, known.organization_id));
-        self.watchers.tell(&Commit::of(&[], removed, self.next_sequence), &board);
+        self.watchers.tell(&Commit::of(&[], removed, self.next_sequence), &hub_state);
         Some(known.organization_id)
     }
 }
@@ -282,7 +284,7 @@ impl Handler<Withdraw> for Occupancy {
     type Result = ();
 
     fn handle(&mut self, Withdraw(vehicle): Withdraw, _: &mut Context<Self>) {
-        let was_told = self.sightings.board().withdraw(vehicle);
+        let was_told = self.hub.lock().withdraw(vehicle);
         if was_told {
             self.tell_truth(vehicle);
         }

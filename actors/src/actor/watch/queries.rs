@@ -142,12 +142,15 @@ impl Handler<StartWatch> for Occupancy {
             .filter(|(vehicle, known)| audience.sees(known.organization_id) && interest.vehicle(**vehicle))
             .map(|(vehicle, known)| (*vehicle, known.organization_id, Arc::clone(&known.state)))
             .collect();
-        let mut board = self.sightings.board();
-        let sightings =
-            if interest.positions || interest.fuel { board.open_of(&interest) } else { Vec::new() };
-        let lookout = self.sightings.look_out(&interest, &mut board);
+        let mut hub_state = self.hub.lock();
+        let provisional = if interest.positions || interest.fuel {
+            hub_state.uncommitted_of(&interest)
+        } else {
+            Vec::new()
+        };
+        let subscription = self.hub.subscribe(&interest, &mut hub_state);
         let updates = self.watchers.add(interest, capacity);
         let (next_sequence, told_up_to) = (self.next_sequence, self.watchers.told_up_to());
-        MessageResult(Watch { vehicles, sightings, next_sequence, updates, lookout, told_up_to })
+        MessageResult(Watch { vehicles, provisional, next_sequence, updates, subscription, told_up_to })
     }
 }

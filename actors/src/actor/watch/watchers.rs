@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use tokio::sync::mpsc;
 
-use super::hub::Board;
+use super::hub::HubState;
 use crate::fuel::FuelRecord;
 use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};
@@ -81,8 +81,8 @@ impl Watchers {
     }
 
     /// Sends each watcher its part, if any of it is of interest. One whose channel is full is let go, and watches
-    /// anew. Under the board's lock: what is seen later is told later.
-    pub(super) fn tell(&mut self, commit: &Commit<'_>, _order: &Board) {
+    /// anew. Under the hub's lock: what is seen later is told later.
+    pub(super) fn tell(&mut self, commit: &Commit<'_>, _order: &HubState) {
         let meter = &self.meters.watchers;
         let mut parts: HashMap<Audience, Arc<Update>> = HashMap::new();
         self.all.retain(|Watcher { interest, updates }| {

@@ -7,8 +7,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::inbox::Write;
-use crate::actor::vehicle::report_batch::Part;
-use crate::actor::vehicle::write_chain::Place;
+use crate::actor::vehicle::report_batch::VehicleReport;
+use crate::actor::vehicle::write_chain::ChainLink;
 use crate::error::LiveError;
 use crate::meters::Invariant;
 use crate::model::{Timestamp, VehicleId};
@@ -16,13 +16,13 @@ use crate::ports::{Batch, Committed, VehicleWrite};
 
 /// What a commit owes the sender of a write.
 pub(super) struct Owed {
-    pub(super) part: Part,
+    pub(super) part: VehicleReport,
     pub(super) known_duplicates: u64,
     /// Fixes that the store has to account for.
     pub(super) rows: u64,
     /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
     pub(super) is_about_late_data: bool,
-    pub(super) place: Place,
+    pub(super) link: ChainLink,
     pub(super) came: Instant,
     /// How long its oldest fix was here when it came. Seconds.
     pub(super) age_seconds: f64,
@@ -56,13 +56,13 @@ impl Piece {
 
     /// Takes out the writes whose line was cut.
     fn without_void(self) -> (Self, Vec<Owed>) {
-        if self.owed.iter().all(|owed| owed.place.holds()) {
+        if self.owed.iter().all(|owed| owed.link.is_valid()) {
             return (self, Vec::new());
         }
         let mut kept = Self::default();
         let mut void = Vec::new();
         for (write, owed) in self.batch.writes.into_iter().zip(self.owed) {
-            if owed.place.holds() {
+            if owed.link.is_valid() {
                 kept.batch.writes.push(write);
                 kept.owed.push(owed);
             } else {
@@ -143,7 +143,7 @@ impl Waiting {
                 rows: write.effects.rows.len() as u64,
                 is_about_late_data: write.effects.late.is_some() || write.effects.correction.is_some(),
                 part: write.part,
-                place: write.place,
+                link: write.link,
                 age_seconds: write.age_seconds,
                 came,
             });

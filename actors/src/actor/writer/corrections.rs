@@ -12,7 +12,7 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::actor::runtime::router::Desk;
+use crate::actor::runtime::router::VehicleRouter;
 use crate::actor::vehicle::messages::Correct;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::error::LiveError;
@@ -26,7 +26,7 @@ const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// What corrections are made with.
 pub(crate) struct CorrectionsParts {
-    pub(crate) desk: Desk,
+    pub(crate) router: VehicleRouter,
     /// How long a dirty vehicle waits, so that one correction serves many late fixes.
     pub(crate) delay: Duration,
     /// The first pause after a step that failed.
@@ -101,8 +101,8 @@ impl Corrections {
             let Some(case) = self.cases.get_mut(&vehicle) else { continue };
             case.turn = Turn::Running { again: false };
             self.running += 1;
-            let desk = self.parts.desk.clone();
-            let step = async move { desk.ask(vehicle, |part| Correct { part }).await };
+            let router = self.parts.router.clone();
+            let step = async move { router.ask(vehicle, |part| Correct { part }).await };
             ctx.spawn(step.into_actor(self).map(move |outcome, actor, ctx| {
                 actor.running -= 1;
                 actor.stepped(vehicle, &outcome, ctx);

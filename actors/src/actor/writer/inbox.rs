@@ -1,13 +1,13 @@
 //! What vehicles hand to the writer. Kept beside its mailbox, so that the writer's thread is woken once for a
-//! batch and not for each write. Owns when the bell is rung; commits nothing.
+//! batch and not for each write. Owns when the wake_at is rung; commits nothing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use actix::prelude::*;
 use tokio::time::Instant;
 
-use crate::actor::vehicle::report_batch::Part;
-use crate::actor::vehicle::write_chain::Place;
+use crate::actor::vehicle::report_batch::VehicleReport;
+use crate::actor::vehicle::write_chain::ChainLink;
 use crate::error::LiveError;
 use crate::model::{OrganizationId, VehicleId};
 use crate::tracking::{Effects, VehicleState};
@@ -16,17 +16,17 @@ use crate::tracking::{Effects, VehicleState};
 #[derive(Clone)]
 pub(crate) struct Writer {
     pub(crate) inbox: Inbox,
-    pub(crate) wake: Recipient<Ring>,
+    pub(crate) wake: Recipient<Wake>,
     pub(crate) barrier: Recipient<Barrier>,
 }
 
 impl Writer {
     /// Hands over a write; back again when the writer is gone. Writes of one sender keep their order.
     pub(crate) fn take(&self, write: Write) -> Result<(), Box<Write>> {
-        let is_to_ring = self.inbox.push(write)?;
-        if is_to_ring {
+        let should_wake = self.inbox.push(write)?;
+        if should_wake {
             // A full mailbox is fine: the writer looks after each message.
-            self.wake.try_send(Ring).ok();
+            self.wake.try_send(Wake).ok();
         }
         Ok(())
     }
@@ -44,8 +44,8 @@ pub(crate) struct Write {
     pub(crate) effects: Effects,
     pub(crate) state: Arc<VehicleState>,
     /// What it answers.
-    pub(crate) part: Part,
-    pub(crate) place: Place,
+    pub(crate) part: VehicleReport,
+    pub(crate) link: ChainLink,
     /// How long its oldest fix was here when it was handed over. Seconds.
     pub(crate) age_seconds: f64,
 }
@@ -53,7 +53,7 @@ pub(crate) struct Write {
 /// There is something to take. From whoever handed over a write that the writer wants to hear of.
 #[derive(Message)]
 #[rtype(result = "()")]
-pub(crate) struct Ring;
+pub(crate) struct Wake;
 
 /// Answered once everything written before is committed and known to readers; with an error when
 /// it was refused instead, or while the store is away.
@@ -69,35 +69,35 @@ pub(crate) struct Inbox(Arc<Mutex<Held>>);
 struct Held {
     writes: Vec<(Write, Instant)>,
     weight: usize,
-    bell: Bell,
+    wake_at: WakeAt,
 }
 
 /// When the writer wants to hear of a write.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Bell {
+pub(crate) enum WakeAt {
     /// As soon as what is held weighs so much: rows and records.
-    At(usize),
+    Weight(usize),
     /// Not at all: it looks by itself, or has been told.
     #[default]
-    Still,
+    Never,
     /// Never again: it is gone.
-    Gone,
+    Closed,
 }
 
 impl Inbox {
     /// Keeps a write. Whether to ring.
     fn push(&self, write: Write) -> Result<bool, Box<Write>> {
         let mut held = self.lock();
-        if matches!(held.bell, Bell::Gone) {
+        if matches!(held.wake_at, WakeAt::Closed) {
             return Err(Box::new(write));
         }
         held.weight += write.effects.weight();
         held.writes.push((write, Instant::now()));
-        let is_to_ring = matches!(held.bell, Bell::At(weight) if held.weight >= weight);
-        if is_to_ring {
-            held.bell = Bell::Still;
+        let should_wake = matches!(held.wake_at, WakeAt::Weight(weight) if held.weight >= weight);
+        if should_wake {
+            held.wake_at = WakeAt::Never;
         }
-        Ok(is_to_ring)
+        Ok(should_wake)
     }
 
     /// Takes all that is there, in its order.
@@ -110,10 +110,10 @@ impl Inbox {
     }
 
     /// Says when to ring from now on. Whether that is due already.
-    pub(crate) fn set(&self, bell: Bell) -> bool {
+    pub(crate) fn set(&self, wake_at: WakeAt) -> bool {
         let mut held = self.lock();
-        held.bell = bell;
-        !held.writes.is_empty() && matches!(bell, Bell::At(weight) if held.weight >= weight)
+        held.wake_at = wake_at;
+        !held.writes.is_empty() && matches!(wake_at, WakeAt::Weight(weight) if held.weight >= weight)
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {

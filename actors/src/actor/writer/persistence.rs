@@ -16,7 +16,7 @@ use super::batches::{Owed, Piece, Waiting, refuse};
 use super::cache::CacheNewest;
 use super::commit::{Ended, commit};
 use super::corrections::Dirty;
-use super::inbox::{Barrier, Bell, Inbox, Ring, Writer};
+use super::inbox::{Barrier, Inbox, Wake, WakeAt, Writer};
 use super::parts::PersistenceParts;
 use super::patience::reread;
 use crate::actor::vehicle::report_batch::Outcome;
@@ -87,14 +87,14 @@ impl Persistence {
         loop {
             self.take_in();
             self.flush_if_due(window_over, ctx);
-            let bell = match self.doing {
-                Doing::Committing => Bell::Still,
+            let wake_at = match self.doing {
+                Doing::Committing => WakeAt::Never,
                 Doing::Gathering if self.timer.is_some() => {
-                    Bell::At(self.parts.config.max_batch_rows.saturating_sub(self.waiting.rows()))
+                    WakeAt::Weight(self.parts.config.max_batch_rows.saturating_sub(self.waiting.rows()))
                 }
-                Doing::Gathering | Doing::Rereading | Doing::Ended => Bell::At(0),
+                Doing::Gathering | Doing::Rereading | Doing::Ended => WakeAt::Weight(0),
             };
-            let is_due = self.inbox.set(bell);
+            let is_due = self.inbox.set(wake_at);
             if !is_due {
                 return;
             }
@@ -106,13 +106,13 @@ impl Persistence {
         let writes = self.inbox.take();
         meters.writes.offer(writes.len() as u64);
         let room = self.parts.config.max_waiting_fixes as usize;
-        // Only the writer ends a term.
-        let term = self.parts.permits.term();
+        // Only the writer ends a generation.
+        let generation = self.parts.permits.generation();
         if self.waiting.len() + writes.len() > room {
             meters.violated(Invariant::QueueBound, "more writes wait than there are permits");
         }
         for (write, came) in writes {
-            let may_be_written = self.doing != Doing::Ended && write.part.pass().term == term;
+            let may_be_written = self.doing != Doing::Ended && write.part.ticket().generation == generation;
             if may_be_written && self.waiting.len() < room {
                 self.waiting.push(write, came);
             } else {
@@ -185,8 +185,8 @@ impl Persistence {
         let lag = owed.iter().map(|owed| owed.age_seconds + (now - owed.came).as_secs_f64());
         meters.lag_seconds.note(lag.fold(0.0, f64::max));
         for (owed, Committed { counts, is_dirty, .. }) in owed.into_iter().zip(committed) {
-            let Owed { part, known_duplicates, is_about_late_data, place, came, .. } = owed;
-            drop(place);
+            let Owed { part, known_duplicates, is_about_late_data, link, came, .. } = owed;
+            drop(link);
             meters.writes.accept(1, now - came);
             let duplicates = counts.duplicates + known_duplicates;
             let counts = Counts { stored: counts.stored, duplicates };
@@ -208,7 +208,7 @@ impl Persistence {
             let why: Arc<str> = why.into();
             for owed in piece.owed.drain(..) {
                 tracing::error!(%why, vehicle.id = %piece.batch.writes[0].vehicle_id, "the store refuses a write for good");
-                owed.place.cut();
+                owed.link.invalidate();
                 let told = self.parts.occupancy.send(Withdraw(piece.batch.writes[0].vehicle_id));
                 ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
                 self.parts.meters.writes.refuse(1);
@@ -280,7 +280,7 @@ impl Persistence {
         ctx.spawn(told.into_actor(self).map(|_, actor, _| {
             tracing::info!("the store answers again");
             actor.refused_in_a_row = 0;
-            // Nothing waits: no permit of the new term is out before the next line.
+            // Nothing waits: no permit of the new generation is out before the next line.
             actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
         }));
@@ -297,16 +297,16 @@ impl Actor for Persistence {
 
 impl Drop for Persistence {
     fn drop(&mut self) {
-        self.inbox.set(Bell::Gone);
+        self.inbox.set(WakeAt::Closed);
         // Whoever waits for one of them hears that it came to nothing.
         drop(self.inbox.take());
     }
 }
 
-impl Handler<Ring> for Persistence {
+impl Handler<Wake> for Persistence {
     type Result = ();
 
-    fn handle(&mut self, _: Ring, ctx: &mut Context<Self>) {
+    fn handle(&mut self, _: Wake, ctx: &mut Context<Self>) {
         self.look(false, ctx);
     }
 }

@@ -12,16 +12,16 @@ use crate::tracking::VehicleState;
 use crate::view::LiveFuel;
 
 /// Glances that may wait for a watcher before they are merged.
-const MAX_GLANCES: usize = 128;
+const MAX_BATCHES: usize = 128;
 
 /// One who is told and need not be woken counts as such a part of one who has to be.
 const BUSY_PART: u32 = 4;
-/// Names under which a glance keeps its wire form.
+/// Names under which a batch keeps its wire form.
 const MAX_WIRE_FORMS: usize = 8;
 
 /// A vehicle's newest fix as it was judged. Who is inside what by it is nobody's business until the commit.
 #[derive(Debug)]
-pub struct Sighting {
+pub struct ProvisionalPosition {
     /// The vehicle.
     pub vehicle_id: VehicleId,
     /// Whose.
@@ -34,7 +34,7 @@ pub struct Sighting {
     encoded: [OnceLock<Box<str>>; 2],
 }
 
-impl Sighting {
+impl ProvisionalPosition {
     pub(crate) fn new(
         vehicle_id: VehicleId,
         organization_id: OrganizationId,
@@ -93,37 +93,37 @@ impl Sighting {
 
 /// What is seen at once, each vehicle once; with room for its wire forms, so that each is made once for all who
 /// ask for the same.
-pub struct Glance {
+pub struct PositionBatch {
     /// Where vehicles were seen.
-    pub sightings: Vec<Arc<Sighting>>,
+    pub provisional: Vec<Arc<ProvisionalPosition>>,
     encoded: Mutex<Vec<(Box<str>, WireForm)>>,
 }
 
 /// A wire form that its owner understands.
 type WireForm = Arc<dyn std::any::Any + Send + Sync>;
 
-impl fmt::Debug for Glance {
+impl fmt::Debug for PositionBatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Glance").field("sightings", &self.sightings).finish_non_exhaustive()
+        f.debug_struct("PositionBatch").field("provisional", &self.provisional).finish_non_exhaustive()
     }
 }
 
-impl Glance {
-    pub(crate) const fn new(sightings: Vec<Arc<Sighting>>) -> Self {
-        Self { sightings, encoded: Mutex::new(Vec::new()) }
+impl PositionBatch {
+    pub(crate) const fn new(provisional: Vec<Arc<ProvisionalPosition>>) -> Self {
+        Self { provisional, encoded: Mutex::new(Vec::new()) }
     }
 
     /// The newest of each vehicle.
-    pub(crate) fn newest(sightings: impl DoubleEndedIterator<Item = Arc<Sighting>>) -> Self {
+    pub(crate) fn newest(provisional: impl DoubleEndedIterator<Item = Arc<ProvisionalPosition>>) -> Self {
         let mut known = HashSet::new();
-        Self::new(sightings.rev().filter(|sighting| known.insert(sighting.vehicle_id)).collect())
+        Self::new(provisional.rev().filter(|provisional| known.insert(provisional.vehicle_id)).collect())
     }
 
     /// The wire form of this name, made by the first who asks. All who ask for one name want one type.
     pub fn encoded<T: Send + Sync + 'static>(
         &self,
         name: &str,
-        encode: impl FnOnce(&[Arc<Sighting>]) -> T,
+        encode: impl FnOnce(&[Arc<ProvisionalPosition>]) -> T,
     ) -> Arc<T> {
         let mut known = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
         let found = known.iter().find(|(of, _)| **of == *name);
@@ -133,9 +133,9 @@ impl Glance {
         if known.len() >= MAX_WIRE_FORMS {
             // Who is called as nobody else has one of its own.
             drop(known);
-            return Arc::new(encode(&self.sightings));
+            return Arc::new(encode(&self.provisional));
         }
-        let form = Arc::new(encode(&self.sightings));
+        let form = Arc::new(encode(&self.provisional));
         known.push((name.into(), Arc::clone(&form) as WireForm));
         form
     }
@@ -143,30 +143,30 @@ impl Glance {
 
 /// Where what is seen waits for one watcher: bounded by the vehicles, however long it waits.
 #[derive(Default)]
-pub(crate) struct Slot {
+pub(crate) struct SubscriberQueue {
     waiting: Mutex<Waiting>,
 }
 
 #[derive(Default)]
 struct Waiting {
-    glances: Vec<Arc<Glance>>,
+    batches: Vec<Arc<PositionBatch>>,
     waker: Option<Waker>,
 }
 
-impl Slot {
+impl SubscriberQueue {
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether somebody had to be woken for it.
-    pub(crate) fn put(&self, glance: &Arc<Glance>) -> bool {
+    pub(crate) fn put(&self, batch: &Arc<PositionBatch>) -> bool {
         let waker = {
             let mut waiting = self.waiting();
-            waiting.glances.push(Arc::clone(glance));
-            if waiting.glances.len() > MAX_GLANCES {
-                let all = waiting.glances.iter().flat_map(|glance| &glance.sightings).cloned();
-                let merged = Glance::newest(all);
-                waiting.glances = vec![Arc::new(merged)];
+            waiting.batches.push(Arc::clone(batch));
+            if waiting.batches.len() > MAX_BATCHES {
+                let all = waiting.batches.iter().flat_map(|batch| &batch.provisional).cloned();
+                let merged = PositionBatch::newest(all);
+                waiting.batches = vec![Arc::new(merged)];
             }
             waiting.waker.take()
         };
@@ -175,34 +175,37 @@ impl Slot {
 }
 
 /// Takes a watcher's place away.
-type Leave = Box<dyn FnOnce(&Arc<Slot>) + Send + Sync>;
+type Leave = Box<dyn FnOnce(&Arc<SubscriberQueue>) + Send + Sync>;
 
 /// A watcher's view of where vehicles are seen, until dropped.
-pub struct Lookout {
-    slot: Arc<Slot>,
+pub struct PositionSubscription {
+    slot: Arc<SubscriberQueue>,
     leave: Option<Leave>,
 }
 
-impl fmt::Debug for Lookout {
+impl fmt::Debug for PositionSubscription {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lookout").finish_non_exhaustive()
+        f.debug_struct("PositionSubscription").finish_non_exhaustive()
     }
 }
 
-impl Lookout {
+impl PositionSubscription {
     /// One from which nothing is seen.
     pub(crate) fn blind() -> Self {
         Self { slot: Arc::default(), leave: None }
     }
 
-    pub(crate) fn new(slot: Arc<Slot>, leave: impl FnOnce(&Arc<Slot>) + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(
+        slot: Arc<SubscriberQueue>,
+        leave: impl FnOnce(&Arc<SubscriberQueue>) + Send + Sync + 'static,
+    ) -> Self {
         Self { slot, leave: Some(Box::new(leave)) }
     }
 
     /// Waits until something was seen that is not taken.
-    pub(crate) fn poll_seen(&self, cx: &mut Context<'_>) -> Poll<()> {
+    pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut waiting = self.slot.waiting();
-        if !waiting.glances.is_empty() {
+        if !waiting.batches.is_empty() {
             return Poll::Ready(());
         }
         match &mut waiting.waker {
@@ -213,14 +216,14 @@ impl Lookout {
     }
 
     /// What was seen and not taken, oldest first.
-    pub fn take(&mut self) -> Vec<Arc<Glance>> {
+    pub fn take(&mut self) -> Vec<Arc<PositionBatch>> {
         let mut waiting = self.slot.waiting();
         waiting.waker = None;
-        std::mem::take(&mut waiting.glances)
+        std::mem::take(&mut waiting.batches)
     }
 }
 
-impl Drop for Lookout {
+impl Drop for PositionSubscription {
     fn drop(&mut self) {
         if let Some(leave) = self.leave.take() {
             leave(&self.slot);
@@ -230,13 +233,13 @@ impl Drop for Lookout {
 
 /// Who looks out for what.
 #[derive(Default)]
-pub(crate) struct Slots {
-    wide: Vec<Arc<Slot>>,
-    of_vehicles: HashMap<VehicleId, Vec<Arc<Slot>>>,
+pub(crate) struct Subscribers {
+    wide: Vec<Arc<SubscriberQueue>>,
+    of_vehicles: HashMap<VehicleId, Vec<Arc<SubscriberQueue>>>,
 }
 
-impl Slots {
-    pub(crate) fn add(&mut self, slot: &Arc<Slot>, vehicles: Option<&HashSet<VehicleId>>) {
+impl Subscribers {
+    pub(crate) fn add(&mut self, slot: &Arc<SubscriberQueue>, vehicles: Option<&HashSet<VehicleId>>) {
         match vehicles {
             None => self.wide.push(Arc::clone(slot)),
             Some(vehicles) => {
@@ -247,8 +250,8 @@ impl Slots {
         }
     }
 
-    pub(crate) fn remove(&mut self, slot: &Arc<Slot>, vehicles: Option<&HashSet<VehicleId>>) {
-        let is_other = |known: &Arc<Slot>| !Arc::ptr_eq(known, slot);
+    pub(crate) fn remove(&mut self, slot: &Arc<SubscriberQueue>, vehicles: Option<&HashSet<VehicleId>>) {
+        let is_other = |known: &Arc<SubscriberQueue>| !Arc::ptr_eq(known, slot);
         match vehicles {
             None => self.wide.retain(is_other),
             Some(vehicles) => {
@@ -275,17 +278,17 @@ impl Slots {
 
     /// Tells all of them what they look out for; how many had to be woken, or a part of those who did not: they
     /// are busy, or do not want it yet.
-    pub(crate) fn tell(&self, seen: &[Arc<Sighting>]) -> u32 {
+    pub(crate) fn tell(&self, seen: &[Arc<ProvisionalPosition>]) -> u32 {
         let mut woken = 0;
         if !self.wide.is_empty() {
-            let glance = Arc::new(Glance::newest(seen.iter().cloned()));
-            woken += self.wide.iter().map(|slot| u32::from(slot.put(&glance))).sum::<u32>();
+            let batch = Arc::new(PositionBatch::newest(seen.iter().cloned()));
+            woken += self.wide.iter().map(|slot| u32::from(slot.put(&batch))).sum::<u32>();
             woken = woken.max(self.wide.len() as u32 / BUSY_PART);
         }
-        for sighting in seen.iter().filter(|_| !self.of_vehicles.is_empty()) {
-            let Some(slots) = self.of_vehicles.get(&sighting.vehicle_id) else { continue };
-            let glance = Arc::new(Glance::new(vec![Arc::clone(sighting)]));
-            woken += slots.iter().map(|slot| u32::from(slot.put(&glance))).sum::<u32>();
+        for provisional in seen.iter().filter(|_| !self.of_vehicles.is_empty()) {
+            let Some(slots) = self.of_vehicles.get(&provisional.vehicle_id) else { continue };
+            let batch = Arc::new(PositionBatch::new(vec![Arc::clone(provisional)]));
+            woken += slots.iter().map(|slot| u32::from(slot.put(&batch))).sum::<u32>();
         }
         woken
     }
