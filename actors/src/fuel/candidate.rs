@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::edges::{MIN_CELLS, Run, SIGNIFICANT_ERRORS, Windows, least_change};
 use super::event::{FuelEvent, FuelEventKind, FuelMotion, event_id};
 use super::smoothing::Robust;
-use super::state::Tank;
+use super::tank::Tank;
 use super::wander::Wander;
 use crate::model::{Place, Timestamp, VehicleId};
 

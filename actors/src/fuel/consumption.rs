@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::{FuelEvent, FuelEventKind};
-use super::state::Tank;
+use super::tank::Tank;
 use super::track::Track;
 use crate::model::Timestamp;
 

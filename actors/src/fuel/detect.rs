@@ -6,10 +6,11 @@
 use super::candidate::{Candidate, candidate};
 use super::cell::{CELL_SECONDS, Cell};
 use super::edges::{MIN_CELLS, Run, Windows};
-use super::event::FuelEvent;
+use super::event::{FuelEvent, FuelMotion};
 use super::reading::Reading;
 use super::smoothing::robust;
-use super::state::{FuelState, Tank};
+use super::state::FuelState;
+use super::tank::Tank;
 use crate::model::VehicleId;
 
 /// Two changes of one kind closer than this are one: a pump that clicked off, a second canister. Seconds.
@@ -111,7 +112,7 @@ fn joined(first: &Candidate, second: &Candidate) -> Candidate {
         ended_at: second.ended_at,
         after_liters: second.after_liters,
         place: first.place.or(second.place),
-        motion: if first.motion == second.motion { first.motion } else { super::FuelMotion::Unknown },
+        motion: if first.motion == second.motion { first.motion } else { FuelMotion::Unknown },
         confidence: first.confidence.max(second.confidence),
         ..*first
     }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::{CELL_SECONDS, Cell};
 use super::smoothing::{Robust, robust};
-use super::state::Tank;
+use super::tank::Tank;
 
 /// Nothing reported for longer than this is a silence: a window does not reach over one. Seconds.
 pub(super) const SILENCE_SECONDS: f64 = 600.0;

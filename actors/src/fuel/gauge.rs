@@ -9,7 +9,8 @@ use super::event::FuelEvent;
 use super::level::{Interpreted, Quality};
 use super::log::{FuelRow, FuelUnit, read};
 use super::reading::Reading;
-use super::state::{FuelState, Tank};
+use super::state::FuelState;
+use super::tank::Tank;
 use crate::model::{Calibration, Fix, Sensor, Timestamp, VehicleId};
 
 /// An odometer that goes on faster than this (metres a second), a kilometre's step aside, was exchanged.

@@ -20,6 +20,7 @@ mod sensor;
 mod smoothing;
 mod state;
 mod stay;
+mod tank;
 mod track;
 mod wander;
 
@@ -35,5 +36,6 @@ pub use reading::Reading;
 pub use record::FuelRecord;
 pub use sensor::Problem;
 pub use smoothing::{Robust, robust};
-pub use state::{FuelState, Tank};
+pub use state::FuelState;
 pub use stay::StayFuel;
+pub use tank::Tank;

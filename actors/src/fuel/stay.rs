@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::consumption::{Measured, Meter};
 use super::event::FuelEvent;
-use super::state::Tank;
+use super::tank::Tank;
 use crate::model::Timestamp;
 
 /// Below this share of the stay nobody knows enough.

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cell::Cell;
 use super::edges::SILENCE_SECONDS;
-use super::state::Tank;
+use super::tank::Tank;
 
 /// The mean of so many steps is remembered: a quarter of an hour's driving and more.
 const MEMORY_STEPS: f64 = 50.0;

@@ -4,7 +4,7 @@
 //! A place is in exactly one cell of each size. Ways and boxes also touch the cells that they only come
 //! within rounding of, so what touches no cell of a place cannot be at the place.
 
-use super::GeoBox;
+use super::boxes::GeoBox;
 use super::place::canonical_degrees;
 use super::plane::Point;
 use crate::model::Place;

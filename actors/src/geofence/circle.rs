@@ -1,6 +1,6 @@
 //! Geodesic circles on WGS 84. Never a polygon in disguise.
 
-use super::GeoBox;
+use super::boxes::GeoBox;
 use super::boxes::MOST_METERS_PER_DEGREE;
 use super::place::{eastward_degrees, geodesic_meters, haversine_meters, interpolate};
 use crate::model::{Circle, Place};

@@ -7,9 +7,9 @@
 
 use std::sync::Arc;
 
-use super::FenceTimeline;
 use super::cells::{Block, Mask, Spot, Way, cells};
 use super::sketch::{Drawing, Masks, Sketch, cell_bits};
+use super::timeline::FenceTimeline;
 
 /// The cells of a block, and what lies in them.
 #[derive(Clone, Default)]

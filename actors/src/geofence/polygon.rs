@@ -1,7 +1,7 @@
 //! Polygons whose edges are straight in longitude and latitude: one part or several.
 
-use super::GeoBox;
 use super::area::ring_square_meters;
+use super::boxes::GeoBox;
 use super::edges::{EdgeIndex, Position};
 use super::place::meters_per_degree;
 use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::FenceTimeline;
+use super::timeline::FenceTimeline;
 use crate::model::GeofenceId;
 
 /// Never changes under its readers: an edit copies the one page it touches.

@@ -8,7 +8,7 @@ use super::cover::Cover;
 use super::place::eastward_degrees;
 use super::plane::Point;
 use super::roll::Roll;
-use super::{FenceTimeline, PreparedVersion};
+use super::timeline::{FenceTimeline, PreparedVersion};
 use crate::model::{GeofenceId, Place, Timestamp};
 
 /// An immutable snapshot of one organization's fences with its index.

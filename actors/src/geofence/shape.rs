@@ -1,8 +1,9 @@
 //! A shape ready for questions, whatever its kind.
 
-use super::GeoBox;
 use super::area::circle_square_meters;
+use super::boxes::GeoBox;
 use super::circle::CircleShape;
+use super::normalise::normalise;
 use super::place::interpolate;
 use super::polygon::PolygonShape;
 use crate::model::{Place, ShapeSpec};
@@ -26,7 +27,7 @@ impl Shape {
     /// Prepares a shape, which must be one that [`validate`](super::validate) accepts.
     #[must_use]
     pub fn prepare(spec: &ShapeSpec) -> Self {
-        match super::normalise(spec.clone()) {
+        match normalise(spec.clone()) {
             ShapeSpec::Circle(circle) => {
                 let form = CircleShape::prepare(&circle);
                 let boxes = form.boxes();

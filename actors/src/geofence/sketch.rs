@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use super::boxes::GeoBox;
 use super::cells::{Block, Mask, Way, cells, joined};
 use super::circle::CircleShape;
 use super::polygon::PolygonShape;
 use super::shape::Form;
-use super::{FenceTimeline, GeoBox, Shape};
+use super::shape::Shape;
+use super::timeline::FenceTimeline;
 
 /// Cells of a block.
 #[derive(Clone, Copy, Default)]

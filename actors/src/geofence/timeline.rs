@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::{GeoBox, Shape};
+use super::boxes::GeoBox;
+use super::shape::Shape;
 use crate::model::{Fence, FenceVersion, GeofenceId, OrganizationId, Place, Rules, Timestamp};
 
 /// One version of a fence, prepared.

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Analytics, DriverId, EventId, Fix, GeofenceId, OrganizationId, Place, Timestamp, VehicleId, VisitId,
-};
+use super::analytics::Analytics;
+use super::fix::{Fix, Place};
+use super::ids::{DriverId, EventId, GeofenceId, OrganizationId, VehicleId, VisitId};
+use super::time::Timestamp;
 
 words!(
     /// What happened.

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{GeofenceId, OrganizationId, Place, Timestamp};
+use super::fix::Place;
+use super::ids::{GeofenceId, OrganizationId};
+use super::time::Timestamp;
 
 /// A closed line: the first point is not repeated at the end.
 pub type Ring = Vec<Place>;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
+use super::time::Timestamp;
 
 /// A point on WGS 84, in degrees.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Timestamp;
+use super::time::Timestamp;
 
 /// What the sensor's number is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

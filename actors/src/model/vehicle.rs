@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Calibration, OrganizationId, Timestamp, VehicleId};
+use super::ids::{OrganizationId, VehicleId};
+use super::sensor::Calibration;
+use super::time::Timestamp;
 
 /// A vehicle as the live core knows it.
 #[derive(Clone, Debug, PartialEq)]

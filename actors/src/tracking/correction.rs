@@ -3,10 +3,11 @@
 
 use std::collections::HashMap;
 
+use super::Context;
 use super::change::{advance, catch_up};
 use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
+use super::state::VehicleState;
 use super::timeline::{apply, by_rank};
-use super::{Context, VehicleState};
 use crate::model::{Fix, Timestamp};
 
 /// A stored fix.

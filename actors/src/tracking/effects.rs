@@ -1,6 +1,6 @@
 //! What a step of the engine leaves for the store: rows, visits and events.
 
-use super::VehicleState;
+use super::state::VehicleState;
 use crate::fuel::{FuelRecord, FuelRow};
 use crate::model::{Event, EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
 

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::VehicleState;
+use super::state::VehicleState;
 use crate::model::{Event, EventKind, VisitId};
 
 /// The stays that a vehicle's records leave open, folded record by record.

@@ -1,9 +1,11 @@
 //! A vehicle's fuel on its timeline: a reading counts where its fix does, so that what came late is put right by the
 //! same corrections (docs/fuel.md, "On the timeline").
 
+use super::Context;
+use super::effects::Effects;
 use super::motion::Leg;
 use super::state::Phase;
-use super::{Context, Effects, VehicleState};
+use super::state::VehicleState;
 use crate::fuel::{FuelRecord, Gauge, Gauged, Measured, StayFuel};
 use crate::geofence::leg_meters;
 use crate::model::{EventStatus, Fix, GeofenceId, Origin, Place, Timestamp};

@@ -3,13 +3,15 @@
 
 use std::cmp::Ordering;
 
+use super::Context;
+use super::accept::MAX_CLOCK_AHEAD_SECONDS;
 use super::change::advance;
 use super::effects::{Checkpoint, Effects, PositionRow, Quarantine, Standing};
 use super::fuel;
 use super::judge::{in_order, judge};
 use super::motion::Trail;
+use super::state::VehicleState;
 use super::state::Waypoint;
-use super::{Context, MAX_CLOCK_AHEAD_SECONDS, VehicleState};
 use crate::geofence::haversine_meters;
 use crate::model::{Fix, Merged};
 

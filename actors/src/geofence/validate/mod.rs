@@ -7,39 +7,15 @@
 
 mod nesting;
 mod numbers;
+mod problem;
 mod rings;
 mod sweep;
 mod touch;
 
-use crate::model::{Place, Polygon, Ring, ShapeSpec};
+use problem::MAX_PROBLEMS;
+pub use problem::{MAX_VERTICES, RADIUS_METERS, ShapeProblem};
 
-use super::place::same_place;
-
-/// Most vertices of a shape, all rings together.
-pub const MAX_VERTICES: usize = 30_000;
-/// The radius of a circle in metres.
-pub const RADIUS_METERS: std::ops::RangeInclusive<f64> = 10.0..=100_000.0;
-/// Most problems reported of one shape.
-const MAX_PROBLEMS: usize = 100;
-
-/// Why a shape is refused, and where in it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShapeProblem {
-    /// RFC 6901 pointer within the shape, such as `/vertices/17` or `/polygons/2/holes/0/3`.
-    pub pointer: String,
-    /// One of `notFinite`, `outOfRange`, `tooManyVertices`, `tooFewPoints`, `edgeTooLong`,
-    /// `ringAroundPole`, `ringTooWide`, `selfIntersection`, `holeOutside`, `holesOverlap`,
-    /// `partsOverlap`, `nestedPart`.
-    pub code: &'static str,
-    /// For people.
-    pub detail: String,
-}
-
-impl ShapeProblem {
-    fn new(pointer: impl Into<String>, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { pointer: pointer.into(), code, detail: detail.into() }
-    }
-}
+use crate::model::{Polygon, ShapeSpec};
 
 /// Checks a shape. A ring may repeat its first point at its end, and any point in a row.
 ///
@@ -70,36 +46,4 @@ fn of_parts(parts: &[(String, &Polygon)]) -> Result<(), Vec<ShapeProblem>> {
 fn accepted(mut problems: Vec<ShapeProblem>) -> Result<(), Vec<ShapeProblem>> {
     problems.truncate(MAX_PROBLEMS);
     if problems.is_empty() { Ok(()) } else { Err(problems) }
-}
-
-/// The shape without points that repeat the one before them, the repeated first one at the end of
-/// a ring included. It covers the same places.
-#[must_use]
-pub fn normalise(spec: ShapeSpec) -> ShapeSpec {
-    let polygon = |polygon: Polygon| Polygon {
-        vertices: without_repeats(polygon.vertices),
-        holes: polygon.holes.into_iter().map(without_repeats).collect(),
-    };
-    match spec {
-        ShapeSpec::Circle(circle) => ShapeSpec::Circle(circle),
-        ShapeSpec::Polygon(one) => ShapeSpec::Polygon(polygon(one)),
-        ShapeSpec::MultiPolygon(mut multi) => {
-            multi.polygons = multi.polygons.into_iter().map(polygon).collect();
-            ShapeSpec::MultiPolygon(multi)
-        }
-    }
-}
-
-fn without_repeats(ring: Ring) -> Ring {
-    distinct_in_row(&ring).map(|(_, place)| place).collect()
-}
-
-/// The points of a ring, with their numbers, that do not repeat the one before, around the end too.
-fn distinct_in_row(ring: &[Place]) -> impl Iterator<Item = (usize, Place)> {
-    let repeats_first = |place: &&Place| same_place(**place, ring[0]);
-    let tail = ring.iter().rev().take_while(repeats_first).count();
-    // A ring of one point all over keeps that point.
-    let end = (ring.len() - tail).max(1).min(ring.len());
-    let kept = ring[..end].iter().copied().enumerate();
-    kept.filter(move |(i, place)| *i == 0 || !same_place(ring[i - 1], *place))
 }

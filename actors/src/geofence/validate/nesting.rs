@@ -7,8 +7,8 @@ use rstar::{AABB, Envelope, RTree, RTreeObject, SelectionFunction};
 
 use super::super::edges::{EdgeIndex, Position};
 use super::super::plane::Point;
+use super::problem::{MAX_PROBLEMS, ShapeProblem};
 use super::rings::{NamedRing, Outline};
-use super::{MAX_PROBLEMS, ShapeProblem};
 
 /// What is wrong with how rings and parts lie in each other.
 pub(super) fn problems(rings: &[NamedRing], outlines: &[Outline]) -> Vec<ShapeProblem> {

@@ -1,6 +1,6 @@
 //! Numbers: counts, finiteness, ranges.
 
-use super::{MAX_PROBLEMS, MAX_VERTICES, RADIUS_METERS, ShapeProblem};
+use super::problem::{MAX_PROBLEMS, MAX_VERTICES, RADIUS_METERS, ShapeProblem};
 use crate::model::{Circle, Place, Polygon};
 
 /// What is wrong with a circle.

@@ -2,7 +2,8 @@
 
 use super::super::place::eastward_degrees;
 use super::super::plane::{LaidPolygon, Loop, Orientation, Point, frame, side, sweep_order};
-use super::{ShapeProblem, distinct_in_row};
+use super::problem::ShapeProblem;
+use crate::geofence::normalise::distinct_in_row;
 use crate::model::{Place, Polygon};
 
 /// A ring as its owner drew it, less repeated points, with the way back to them.

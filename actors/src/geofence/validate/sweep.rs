@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use super::super::plane::{Orientation, Point, side, sweep_order};
-use super::ShapeProblem;
+use super::problem::ShapeProblem;
 use super::rings::{NamedRing, Outline};
 
 /// A point where an edge is met, in its interior, by a vertex of another.
