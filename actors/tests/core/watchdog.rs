@@ -21,7 +21,7 @@ async fn a_thread_that_hangs_is_told_and_told_to_be_well_again() {
     let report = reporter.report(vehicle(1), vec![fix(0.0, INSIDE)]);
     let look = async {
         eventually("the vehicle hangs", || world.clock.waiting() == 1).await;
-        let is_told = || matches!(world.live.health(), Health::Stalled(what) if what.contains("lane"));
+        let is_told = || matches!(world.live.health(), Health::Stalled(what) if what.contains("worker"));
         eventually("the watchdog saw it", is_told).await;
         assert!(world.live.meters().stalled_threads.get() > 0);
         world.clock.go_on();
