@@ -2,54 +2,26 @@
 //! while a correction of its past is on its way.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use actix::fut::ActorFutureExt as _;
 use actix::prelude::*;
-use arc_swap::ArcSwap;
 use tokio::time::Instant;
 
 use super::messages::{Correct, Leave, Passivated, Rename, Report, Rest, Retire, Settle};
-use super::poison::{PoisonFixes, Quarantined, in_order};
+use super::parts::VehicleParts;
+use super::poison::{Quarantined, in_order};
 use super::report_batch::{Outcome, VehicleReport};
 use super::write_chain::WriteChain;
-use crate::actor::watch::hub::PositionHub;
-use crate::actor::watch::occupancy::{Occupancy, Seed, Withdraw};
-use crate::actor::writer::inbox::{Write, Writer};
-use crate::clock::Clock;
+use crate::actor::watch::occupancy::{Seed, Withdraw};
+use crate::actor::writer::inbox::Write;
 use crate::error::LiveError;
-use crate::geofence::FenceSet;
 use crate::meters::{Alive, Invariant, Meters};
-use crate::model::{Fix, Timestamp, Vehicle, VehicleId};
-use crate::ports::{Counts, Slice, StoreError, TrackStore};
+use crate::model::{Fix, Timestamp, VehicleId};
+use crate::ports::{Counts, Slice, StoreError};
 use crate::tracking::{self, Context as Judgement, Effects, Fold, Mark, Meanwhile, Standing, VehicleState};
 
 /// A correction that waits for its slice while so many fixes are applied is given up for now.
 const MAX_MEANWHILE: usize = 20_000;
-
-/// What a vehicle is started with.
-#[derive(Clone)]
-pub(crate) struct VehicleParts {
-    pub(crate) vehicle: Arc<Vehicle>,
-    pub(crate) fences: Arc<ArcSwap<FenceSet>>,
-    pub(crate) store: Arc<dyn TrackStore>,
-    pub(crate) writer: Writer,
-    pub(crate) occupancy: Addr<Occupancy>,
-    pub(crate) hub: PositionHub,
-    pub(crate) clock: Clock,
-    pub(crate) idle_after: Duration,
-    /// The newest generation whose beginning was known at the start.
-    pub(crate) generation: u64,
-    /// Whether an earlier actor of this vehicle may have left something on its way to a commit.
-    pub(crate) restarted: bool,
-    /// Told when the actor goes idle.
-    pub(crate) passivated: Recipient<Passivated>,
-    /// Counts restarts: which of the vehicle's actors this is.
-    pub(crate) incarnation: u64,
-    /// Fixes that its actors panicked on.
-    pub(crate) poison: PoisonFixes,
-    pub(crate) meters: Meters,
-}
 
 /// The actor of one vehicle in use.
 pub(crate) struct VehicleActor {

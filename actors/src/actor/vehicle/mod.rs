@@ -2,6 +2,7 @@
 
 pub(crate) mod actor;
 pub(crate) mod messages;
+pub(crate) mod parts;
 pub(crate) mod poison;
 pub(crate) mod provisional;
 pub(crate) mod report_batch;
