@@ -24,7 +24,7 @@ impl Shape {
     /// Two cuts of a way closer than this share of it are one.
     const SAME_SHARE: f64 = 1e-12;
 
-    /// Prepares a shape, which must be one that [`validate`](super::validate) accepts.
+    /// Prepares a shape, which must be one that [`validate()`](super::validate()) accepts.
     #[must_use]
     pub fn prepare(spec: &ShapeSpec) -> Self {
         match normalise(spec.clone()) {
