@@ -7,7 +7,7 @@ use super::Context;
 use super::effects::{Effects, Mark};
 use super::identity::Anchor;
 use super::judge::{Step, holds};
-use super::standstill::Stance;
+use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Cause, EventFix, Fix, Origin, Timestamp};
@@ -121,7 +121,8 @@ fn change(
 ) {
     let Some(last) = state.last else { return };
     let first = effects.events.len();
-    let mut step = Step { fence, version, stance: Stance::FREE, context, effects };
+    let stance = standstill::stance(state.standstill.as_ref(), &last);
+    let mut step = Step { fence, version, stance, context, effects };
     let held = state.stays.iter().position(|stay| stay.geofence_id == fence.id);
     match held {
         Some(index) if state.stays[index].version == version.version => {}
@@ -131,7 +132,7 @@ fn change(
             }
             state.newest_entry = state.newest_entry.max(at);
         }
-        None if holds(version, last.place) => {
+        None if holds(version, last.place) && step.believes_entry() => {
             let anchor = Anchor::Version(version.version);
             let mut stay = step.new_stay(anchor, at, began_by(&step));
             if last.recorded_at >= at {
@@ -148,7 +149,7 @@ fn change(
 }
 
 /// Judges a held fence by another version, at the last fix. Returns whether the stay goes on: the
-/// vehicle is inside, or was on its way out and the version's rules do not let it go yet.
+/// vehicle is inside, stands inside, or was on its way out and the version's rules do not let it go yet.
 pub(super) fn settle(stay: &mut Stay, last: &Fix, at: Timestamp, step: &mut Step<'_>) -> bool {
     stay.version = step.version.version;
     if holds(step.version, last.place) {
@@ -157,7 +158,7 @@ pub(super) fn settle(stay: &mut Stay, last: &Fix, at: Timestamp, step: &mut Step
         }
         return true;
     }
-    if step.version.active && step.goes_on_leaving(stay, last) {
+    if step.version.active && (step.goes_on_leaving(stay, last) || step.stands_inside()) {
         return true;
     }
     if stay.is_open() {

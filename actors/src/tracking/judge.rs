@@ -207,11 +207,16 @@ impl Step<'_> {
                 (Box::new(Candidate { crossing, fix: EventFix::from(fix) }), Box::new(at_exit));
             let is_held = self.stands();
             stay.phase = Phase::Leaving { candidate, since: None, chord: None, is_held, tally };
-        } else if !self.stands() && is_plausible(before, fix, self.context) {
-            // Both fixes are outside: a way back through the fence breaks the exit that was waiting.
-            let held = Followed::held(stay.clone(), at_exit, before);
-            let Some(goes_on) = self.pass_through(Some(held), (before, leg), fix) else { return false };
-            *stay = goes_on;
+        } else if !self.stands() {
+            let has_left = self.left_meanwhile(stay, before);
+            if is_plausible(before, fix, self.context) {
+                // Both fixes are outside: a way back through the fence breaks an exit that still waits.
+                let held = (!has_left).then(|| Followed::held(stay.clone(), at_exit, before));
+                let Some(goes_on) = self.pass_through(held, (before, leg), fix) else { return false };
+                *stay = goes_on;
+            } else if has_left {
+                return false;
+            }
         }
         self.leave_or_wait(stay, fix)
     }

@@ -33,8 +33,8 @@ impl Step<'_> {
         self.record_exit(stay, tally, anchor, candidate, Cause::Crossing, chord.is_some());
     }
 
-    /// Whether a fix inside shows that the vehicle had left and is back: it was out for long enough, and that was
-    /// held back only until it was known that the vehicle did not stand.
+    /// Whether a fix that ends a stop shows that the vehicle had left before: it was out for long enough, and that
+    /// was held back only until it was known that the vehicle did not stand.
     pub(super) fn left_meanwhile(&mut self, stay: &Stay, last_outside: &Fix) -> bool {
         let Phase::Leaving { since: Some(since), .. } = &stay.phase else { return false };
         let outside_seconds = last_outside.recorded_at.seconds_since(*since);
@@ -52,12 +52,13 @@ impl Step<'_> {
 
     /// Whether a fix inside is believed: the vehicle does not stand, or it stands inside.
     pub(super) fn believes_entry(&self) -> bool {
-        match self.stance {
-            Stance::Stands { middle } if self.version.rules.hold_while_standing => {
-                middle.is_some_and(|middle| self.version.shape.covers(middle))
-            }
-            _ => true,
-        }
+        !self.stands() || self.stands_inside()
+    }
+
+    /// Whether a fix outside is not believed, because the vehicle is known to stand inside.
+    pub(super) fn stands_inside(&self) -> bool {
+        let Stance::Stands { middle: Some(middle) } = self.stance else { return false };
+        self.version.rules.hold_while_standing && self.version.shape.covers(middle)
     }
 
     /// Whether an entry that waited counts although the vehicle is out again: it was in for long enough, and

@@ -144,6 +144,12 @@ pub(super) fn follow(
     Stance::Moves { believes_held }
 }
 
+/// How far the newest fix is believed by itself where something else changed: not against a settled stop.
+pub(super) fn stance(standstill: Option<&Standstill>, newest: &Fix) -> Stance {
+    let settled = standstill.filter(|known| !known.may_move && known.is_settled(newest.recorded_at));
+    settled.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
+}
+
 impl Standstill {
     /// What is known from a fix that is believed. `came`: there was one before it.
     fn begin(fix: &Fix, reported: Option<f64>, came: bool) -> Option<Self> {

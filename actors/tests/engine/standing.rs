@@ -2,7 +2,7 @@
 //!
 //! Distances are metres east of the fence's eastern edge; below 0 is inside.
 
-use waypost_actors::model::{EventKind, Fix, Place, Rules, VehicleLimits};
+use waypost_actors::model::{EventKind, FenceVersion, Fix, Place, Rules, VehicleLimits};
 use waypost_actors::tracking::{Refusal, Reported, accept};
 
 use crate::script::{Script, at, square, version};
@@ -123,6 +123,51 @@ fn what_was_held_back_counts_once_the_vehicle_was_on_its_way() {
     let stood = stop(0.0, 12, -25.0, Some(0.0));
     let back = together(&[&stood, &[(420.0, 40.0, Some(0.0)), (450.0, -60.0, Some(30.0))]]);
     assert_eq!(assert_believed(&back).len(), 3);
+}
+
+#[test]
+fn what_was_held_back_is_no_part_of_what_comes_after_it() {
+    let stopped = [(0.0, 200.0, Some(30.0)), (60.0, -15.0, Some(0.0)), (120.0, 40.0, Some(0.0))];
+    // Through the whole fence to its other side.
+    let through = together(&[&stopped, &[(420.0, -1_200.0, Some(50.0))]]);
+    let events = assert_believed(&through);
+    assert!(events.len() == 4 && events[1].starts_with("exit@7") && events[2].ends_with('i'), "{events:?}");
+    // Within the margin first, and then in.
+    let back = together(&[&stopped, &[(150.0, 10.0, Some(20.0)), (180.0, -50.0, Some(20.0))]]);
+    assert_eq!(assert_believed(&back).len(), 3);
+    // Within the margin all the while.
+    let jitter = together(&[&stopped[..2], &[(120.0, 10.0, Some(0.0)), (180.0, -50.0, Some(20.0))]]);
+    assert_eq!(assert_believed(&jitter).len(), 1);
+}
+
+#[test]
+fn an_edit_believes_the_stop_too() {
+    let edit = |number, rules| FenceVersion { effective_from: Some(at(250.0)), ..version(number, rules) };
+    let off = FenceVersion { active: false, ..version(1, DEFAULT) };
+    let mut inside = after(DEFAULT, &together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 22.0, None)]]));
+    inside.change(edit(2, Rules { speed_limit_kmh: Some(30.0), ..DEFAULT }));
+    assert_eq!(inside.events(), ["entry@0"]);
+    for (rules, entries) in [(BELIEVED, 1), (DEFAULT, 0)] {
+        let mut outside = Script::with(vec![off.clone()]);
+        let told = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)]]);
+        told.iter().for_each(|(seconds, meters, kmh)| outside.fix(fix(*seconds, *meters, *kmh)));
+        outside.change(edit(2, rules));
+        assert_eq!(kinds(&outside), vec![EventKind::Entry; entries]);
+    }
+    // Where it stands is in no fence any more, or of one that is new; or there is hardly a stop.
+    for (meters, count) in [(-12.0, 8), (-12.0, 3), (12.0, 1)] {
+        let mut script = Script::with(vec![off.clone()]);
+        let told = together(&[&stop(0.0, count, meters, None), &[(240.0, -6.0, None)]]);
+        told.iter().for_each(|(seconds, meters, kmh)| script.fix(fix(*seconds, *meters, *kmh)));
+        script.change(edit(2, DEFAULT));
+        assert_eq!(script.events(), ["entry@250"], "{meters} {count}");
+        script.change(FenceVersion {
+            shape: square(0.5, 0.5, 0.1),
+            effective_from: Some(at(260.0)),
+            ..edit(3, DEFAULT)
+        });
+        assert_eq!(script.events(), ["entry@250", "exit@260"]);
+    }
 }
 
 #[test]
