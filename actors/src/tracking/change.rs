@@ -134,10 +134,7 @@ fn change(
         }
         None if holds(version, last.place) && step.believes_entry() => {
             let anchor = Anchor::Version(version.version);
-            let mut stay = step.new_stay(anchor, at, began_by(&step));
-            if last.recorded_at >= at {
-                step.count(&mut stay, &last);
-            }
+            let stay = step.new_stay(anchor, at, began_by(&step));
             step.record_entry(&stay, &at_change(&last, at));
             state.stays.push(stay);
             state.stays.sort_unstable_by_key(|stay| stay.geofence_id);

@@ -146,7 +146,7 @@ pub(super) fn follow(
 
 /// How far the newest fix is believed by itself where something else changed: not against a settled stop.
 pub(super) fn stance(standstill: Option<&Standstill>, newest: &Fix) -> Stance {
-    let settled = standstill.filter(|known| !known.may_move && known.is_settled(newest.recorded_at));
+    let settled = standstill.filter(|known| known.is_settled(newest.recorded_at));
     settled.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
 }
 
@@ -232,4 +232,142 @@ fn glance(at: Timestamp) -> i64 {
 
 fn accuracy_meters(fix: &Fix) -> f64 {
     fix.accuracy_meters.unwrap_or(0.0).clamp(LEAST_ACCURACY_METERS, MOST_ACCURACY_METERS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// (seconds since a stretch of the clock began, metres east and north, km/h).
+    type Told = (i32, f64, Option<f64>);
+
+    fn fix((seconds, meters, speed_kmh): Told) -> Fix {
+        let at = Timestamp::from_micros(1_700_000_400_000_000).plus_seconds(f64::from(seconds));
+        let degrees = meters / 111_195.0;
+        Fix { speed_kmh, ..Fix::new(at, at, Place::new(degrees, degrees)) }
+    }
+
+    /// A letter per fix: `m`oves, `M` and what was held back is believed, `s`tands, `S` at a settled middle.
+    fn stances(fixes: &[Fix]) -> (String, Option<Place>) {
+        let (mut standstill, mut before, mut settled_at) = (None, None, None);
+        let letter = |fix: &Fix| {
+            let stance = follow(&mut standstill, before.as_ref(), fix, Some(250.0));
+            before = Some(*fix);
+            match stance {
+                Stance::Moves { believes_held } => {
+                    if believes_held {
+                        'M'
+                    } else {
+                        'm'
+                    }
+                }
+                Stance::Stands { middle: None } => 's',
+                Stance::Stands { middle } => {
+                    settled_at = middle;
+                    'S'
+                }
+            }
+        };
+        (fixes.iter().map(letter).collect(), settled_at)
+    }
+
+    fn told(told: &[Told]) -> String {
+        stances(&told.iter().copied().map(fix).collect::<Vec<_>>()).0
+    }
+
+    #[test]
+    fn a_reported_speed_tells_at_once() {
+        let (none, slow, drives) = (Some(0.0), Some(2.9), Some(3.0));
+        assert_eq!(told(&[(0, 0.0, none), (10, 0.0, slow), (20, 0.0, drives)]), "msM");
+        assert_eq!(told(&[(0, 0.0, drives), (10, 0.0, none), (20, 0.0, none)]), "mms");
+        // It moved, and says that it stands: a stop begins, and with no word before it.
+        let moved = [(0, 0.0, None), (10, 100.0, None), (20, 100.0, none), (25, 100.0, none)];
+        assert_eq!(told(&moved), "mmms");
+    }
+
+    #[test]
+    fn without_speeds_it_is_looked_at_each_half_minute() {
+        for (then, expected) in [
+            (&[(5, 0.0), (10, 0.0)][..], "mss"),
+            (&[(10, 100.0), (15, 100.0)], "mmm"),
+            // 15 s or more, and the next half minute.
+            (&[(10, 100.0), (28, 100.0), (31, 100.0)], "mmms"),
+            (&[(15, 100.0), (30, 100.0)], "mms"),
+            (&[(16, 100.0), (30, 100.0)], "mmm"),
+            (&[(10, 100.0), (31, 149.0)], "mms"),
+            (&[(10, 100.0), (31, 150.0)], "mmm"),
+            // The look begins anew where it went on.
+            (&[(10, 100.0), (31, 300.0), (62, 310.0)], "mmms"),
+            // What was held back since was for caution only.
+            (&[(10, 100.0), (31, 100.0), (40, 300.0)], "mmsM"),
+        ] {
+            let all: Vec<Told> =
+                [(0, 0.0)].iter().chain(then).map(|(at, meters)| (*at, *meters, None)).collect();
+            assert_eq!(told(&all), expected, "{then:?}");
+        }
+    }
+
+    /// Stands at 0 with three fixes over two minutes, and reports no speed.
+    fn stood(then: &[(i32, f64)]) -> String {
+        let all = [(0, 0.0), (60, 0.0), (120, 0.0)];
+        told(&all.iter().chain(then).map(|(at, meters)| (*at, *meters, Some(0.0))).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_stop_settles_and_ends_by_a_far_fix_or_by_several_away() {
+        assert_eq!(stood(&[(130, 0.0)]), "mssS");
+        // Three fixes are no two minutes yet, and two minutes no three fixes.
+        assert_eq!(told(&[0, 1, 2, 119, 300, 310].map(|at| (at, 0.0, Some(0.0)))), "mssssS");
+        assert_eq!(told(&[0, 200, 210].map(|at| (at, 0.0, Some(0.0)))), "mss");
+        // Few fixes make no middle to be away from.
+        assert_eq!(
+            told(&[(0, 0.0), (60, 32.0), (120, 32.0), (180, 32.0)].map(|(at, m)| (at, m, Some(0.0)))),
+            "mssS"
+        );
+        // 70 m from the middle, here along both axes.
+        assert_eq!(stood(&[(130, 49.0), (140, 400.0)]), "mssSM");
+        assert_eq!(stood(&[(130, 50.0)]), "mssM");
+        // 40 m, three times, over two minutes.
+        assert_eq!(stood(&[(200, 29.0), (260, 29.0), (320, 29.0), (330, 29.0)]), "mssSSMs");
+        assert_eq!(stood(&[(200, 29.0), (330, 29.0)]), "mssSS");
+        assert_eq!(stood(&[(200, 29.0), (210, 29.0), (319, 29.0)]), "mssSSS");
+        assert_eq!(stood(&[(200, 29.0), (260, 0.0), (320, 29.0), (330, 29.0)]), "mssSSSS");
+        // Nearer than that, it was noise.
+        assert_eq!(stood(&[(200, 28.0), (210, 400.0)]), "mssSm");
+    }
+
+    #[test]
+    fn the_middle_is_that_of_two_stretches() {
+        let fixes =
+            |told: &[(i32, f64)]| told.iter().map(|(at, m)| fix((*at, *m, Some(0.0)))).collect::<Vec<_>>();
+        let middle = |told: &[(i32, f64)]| {
+            let (letters, middle) = stances(&fixes(told));
+            let middle = middle.unwrap_or(Place::new(f64::NAN, f64::NAN));
+            (letters, [middle.latitude, middle.longitude].map(|degrees| (degrees * 111_195.0).round()))
+        };
+        let first = [(540, 0.0), (560, 10.0), (580, 20.0)];
+        let second = [(605, 20.0), (670, 20.0)];
+        let two = [&first[..], &second].concat();
+        assert_eq!(middle(&two).0, "mssss");
+        assert_eq!(middle(&[&two[..], &[(700, 20.0)]].concat()), ("mssssS".to_owned(), [15.0, 15.0]));
+        // The first stretch is forgotten with the third, and the one before it counts however long ago.
+        let third = [(1_805, 20.0), (1_810, 20.0)];
+        assert_eq!(middle(&[&two[..], &third].concat()).1, [20.0, 20.0]);
+    }
+
+    #[test]
+    fn an_accuracy_counts_from_17_5_to_200_metres() {
+        for (accuracy, meters, expected) in [
+            (1.0, 49.0, "ms"),
+            (1.0, 50.0, "mm"),
+            (100.0, 282.0, "ms"),
+            (100.0, 284.0, "mm"),
+            (400.0, 565.0, "ms"),
+            (400.0, 567.0, "mm"),
+        ] {
+            let poor = |told| Fix { accuracy_meters: Some(accuracy), ..fix(told) };
+            let fixes = [poor((0, 0.0, Some(0.0))), poor((10, meters, Some(0.0)))];
+            assert_eq!(stances(&fixes).0, expected, "{accuracy} {meters}");
+        }
+    }
 }

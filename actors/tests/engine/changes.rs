@@ -201,3 +201,60 @@ fn a_passage_begins_before_it_ends_even_within_a_millisecond() {
     assert_eq!(kinds, [EventKind::Entry, EventKind::Exit]);
     assert_eq!(script.events(), ["entry@0i", "exit@0i"]);
 }
+
+#[test]
+fn a_version_at_the_very_instant_of_a_fix_comes_before_it() {
+    // Known before: settled against the fix before it.
+    let off = FenceVersion { active: false, ..version(1, Rules::EXACT) };
+    let mut script =
+        Script::with(vec![off, FenceVersion { effective_from: Some(at(20.0)), ..made(2, 20.0) }]);
+    script.drive(&[(0.0, 5.0), (20.0, 6.0)]);
+    assert_eq!(script.events(), ["entry@20"]);
+    assert_eq!(script.effects.events[0].fix.recorded_at, at(0.0));
+    // Known afterwards: that fix awaits a correction.
+    let late = |seconds| {
+        let mut script = Script::new(Rules::EXACT);
+        script.drive(&[(0.0, -5.0), (20.0, 5.0)]).change(made(2, seconds));
+        script.effects.late.map(|mark| (mark.from, mark.until))
+    };
+    assert_eq!([20.0, 20.001].map(late), [Some((at(20.0), at(20.0))), None]);
+}
+
+#[test]
+fn who_goes_out_of_service_enters_nothing_at_that_instant() {
+    let off = FenceVersion { active: false, ..version(1, Rules::EXACT) };
+    let mut script = Script::with(vec![off, made(2, 20.0)]);
+    script.vehicle.limits.max_speed_kmh = Some(250.0);
+    script.drive(&[(0.0, 5.0), (10.0, 500.0)]);
+    assert!(script.state.suspect.is_some());
+    script.vehicle.out_of_service = vec![(at(20.0), None)];
+    script.run(|state, context, effects| settle_change(state, at(20.0), context, effects));
+    assert!(script.events().is_empty() && script.state.suspect.is_none());
+    // What was stored while it was out is judged once it was not.
+    script.drive(&[(30.0, 5.0)]);
+    script.vehicle.out_of_service = vec![(at(20.0), Some(at(25.0)))];
+    script.run(|state, context, effects| settle_change(state, at(25.0), context, effects));
+    assert_eq!(script.effects.late.map(|mark| (mark.from, mark.until)), Some((at(25.0), at(30.0))));
+}
+
+#[test]
+fn what_a_correction_has_passed_is_late() {
+    let mut script = Script::new(Rules::EXACT);
+    script.drive(&[(0.0, -5.0)]);
+    script.state.corrected_to = at(50.0);
+    script.drive(&[(30.0, 5.0), (50.0, 5.0)]);
+    assert!(script.events().is_empty());
+    let late = (None, Standing::Recheck { late: true });
+    assert_eq!(script.standings()[1..], [late, late]);
+    script.drive(&[(50.001, 5.0)]);
+    assert_eq!(script.events().len(), 1);
+}
+
+#[test]
+fn the_state_is_kept_every_500_fixes() {
+    let mut script = Script::new(Rules::EXACT);
+    let parked: Vec<_> = (0..1_001).map(|second| (f64::from(second), 5.0)).collect();
+    script.drive(&parked);
+    let kept: Vec<_> = script.effects.checkpoints.iter().map(|kept| kept.at).collect();
+    assert_eq!(kept, [at(499.0), at(999.0)]);
+}

@@ -25,8 +25,14 @@ fn reported(fixes: &[Fix], out_at: Option<f64>) {
             schedule.push((now, Step::Out));
         }
     }
-    for keeps in 1..=fixes.len() {
+    for (keeps, correcting) in (1..=fixes.len()).flat_map(|keeps| [(keeps, false), (keeps, true)]) {
         let mut life = Life::new(&fences, Some(250.0), keeps);
+        let mut schedule = schedule.clone();
+        if correcting {
+            // What is read before the last report is written after it.
+            let (now, last) = schedule.pop().unwrap();
+            schedule.extend([(now, Step::Correct { fixes: 9, waits: 2 }), (now, last)]);
+        }
         life.through(&schedule);
         life.keeps_the_law();
     }
@@ -52,6 +58,7 @@ fn what_a_second_report_adds_is_kept_though_a_correction_begins_behind_it() {
     for add in adding() {
         let (first, outside) = (seen(0.0, -5.0), seen(30.0, -5.0));
         reported(&[first, outside, add(first), fuel(outside)], Some(10.0));
+        reported(&[first, outside, fuel(outside), add(first)], Some(10.0));
         // The newest fix turns out to be inaccurate, so that the one before it is the newest again.
         let inaccurate = Fix { accuracy_meters: Some(400.0), ..outside };
         reported(&[first, outside, add(first), inaccurate], None);

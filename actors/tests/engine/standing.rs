@@ -81,6 +81,22 @@ fn who_drives_off_left_where_the_way_crossed() {
 }
 
 #[test]
+fn an_exit_that_waits_since_before_the_stop_is_confirmed_while_it_stands() {
+    let told = [(0.0, -50.0, Some(30.0)), (10.0, 10.0, Some(30.0)), (20.0, 12.0, Some(0.0))];
+    let events = assert_believed(&together(&[&told, &[(30.0, 30.0, Some(0.0))]]));
+    assert!(events.len() == 2 && events[1].starts_with("exit@8"), "{events:?}");
+}
+
+#[test]
+fn who_drives_off_from_the_edge_left_when_the_stop_ended() {
+    // Not far enough from the stop to be away from it.
+    let told = together(&[&stop(0.0, 8, -12.0, Some(0.0)), &[(240.0, 25.0, Some(0.0))]]);
+    assert_eq!(kinds(&after(DEFAULT, &told)), [EventKind::Entry]);
+    let events = assert_believed(&together(&[&told, &[(250.0, 60.0, Some(25.0))]]));
+    assert!(events.len() == 2 && events[1].starts_with("exit@2"), "{events:?}");
+}
+
+#[test]
 fn towing_and_ferries_leave() {
     // Neither speed nor ignition: 2 m/s, a fix each 10 s.
     let mut script = Script::new(DEFAULT);
@@ -135,6 +151,12 @@ fn what_was_held_back_is_no_part_of_what_comes_after_it() {
     // Within the margin first, and then in.
     let back = together(&[&stopped, &[(150.0, 10.0, Some(20.0)), (180.0, -50.0, Some(20.0))]]);
     assert_eq!(assert_believed(&back).len(), 3);
+    // Far away at once, which no way explains.
+    let mut script = Script::new(DEFAULT);
+    script.vehicle.limits.max_speed_kmh = Some(250.0);
+    let far = [(121.0, 50_000.0, Some(30.0)), (131.0, 50_100.0, Some(30.0))];
+    together(&[&stopped, &far]).iter().for_each(|told| script.fix(fix(told.0, told.1, told.2)));
+    assert_eq!(kinds(&script), [EventKind::Entry, EventKind::Exit]);
     // Within the margin all the while.
     let jitter = together(&[&stopped[..2], &[(120.0, 10.0, Some(0.0)), (180.0, -50.0, Some(20.0))]]);
     assert_eq!(assert_believed(&jitter).len(), 1);
@@ -148,6 +170,9 @@ fn an_edit_believes_the_stop_too() {
     inside.change(edit(2, Rules { speed_limit_kmh: Some(30.0), ..DEFAULT }));
     assert_eq!(inside.events(), ["entry@0"]);
     for (rules, entries) in [(BELIEVED, 1), (DEFAULT, 0)] {
+        let mut jitters = after(rules, &together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 10.0, None)]]));
+        jitters.change(edit(2, Rules { exit_margin_meters: 5.0, ..rules }));
+        assert_eq!(jitters.events()[1..], vec!["exit@250"; entries]);
         let mut outside = Script::with(vec![off.clone()]);
         let told = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)]]);
         told.iter().for_each(|(seconds, meters, kmh)| outside.fix(fix(*seconds, *meters, *kmh)));
