@@ -36,6 +36,9 @@ use crate::telemetry::Metrics;
 
 /// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
+/// Connections that wait in the kernel to be accepted, at most; the system may allow fewer. All trackers come back at once
+/// after a restart, and one whose first packet finds no room tries again only after a second.
+const ACCEPT_BACKLOG: i32 = 4096;
 /// How long a stopping server waits for its sockets to take leave. With the seconds for requests, for commits and for
 /// the store after it, less than ten seconds in all, however stuck the store is.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
@@ -145,7 +148,7 @@ impl Application {
         let wanted = settings.listen;
         let told = |error| StartError::Listen(wanted, error);
         let listener = TcpListener::bind(wanted).map_err(told)?;
-        bound_sending(&listener);
+        tune(&listener);
         let address = listener.local_addr().map_err(told)?;
         settings.listen = address;
 
@@ -247,9 +250,13 @@ impl Application {
 }
 
 /// Every connection inherits it: left to itself the kernel keeps megabytes for a client that hardly reads.
-fn bound_sending(listener: &TcpListener) {
-    if let Err(error) = SockRef::from(listener).set_send_buffer_size(SEND_BUFFER_BYTES) {
+fn tune(listener: &TcpListener) {
+    let socket = SockRef::from(listener);
+    if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
         tracing::warn!(%error, "the connections' buffers keep the system's size");
+    }
+    if let Err(error) = socket.listen(ACCEPT_BACKLOG) {
+        tracing::warn!(%error, "the queue of new connections keeps its size");
     }
 }
 

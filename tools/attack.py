@@ -57,8 +57,8 @@ def zstd_bomb(unpacked=GIB):
     return bytes(frame)
 
 
-def send(port, method, path, token=None, body=None, headers=None, timeout=30):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout)
+def send(port, method, path, token=None, body=None, headers=None, timeout=30, source=None):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=timeout, source_address=source)
     headers = dict(headers or {})
     if token:
         headers["Authorization"] = "Bearer " + token
@@ -169,7 +169,7 @@ class Tracker(threading.Thread):
 
 
 class Health(threading.Thread):
-    """Asks /healthz on a new connection each time."""
+    """Asks /healthz on a new connection each time, from another address than the attackers', as a monitor would."""
 
     def __init__(self, port):
         super().__init__(daemon=True)
@@ -179,7 +179,7 @@ class Health(threading.Thread):
         while not self.is_over:
             began = time.monotonic()
             try:
-                is_well = send(self.port, "GET", "/healthz", timeout=10)[0] == 200
+                is_well = send(self.port, "GET", "/healthz", timeout=10, source=("127.0.0.2", 0))[0] == 200
             except OSError:
                 is_well = False
             took = time.monotonic() - began

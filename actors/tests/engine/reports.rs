@@ -28,9 +28,8 @@ fn reported(fixes: &[Fix], out_at: Option<f64>) {
     for (keeps, correcting) in (1..=fixes.len()).flat_map(|keeps| [(keeps, false), (keeps, true)]) {
         let mut life = Life::new(&fences, Some(250.0), keeps);
         let mut schedule = schedule.clone();
-        if correcting {
+        if correcting && let Some((now, last)) = schedule.pop() {
             // What is read before the last report is written after it.
-            let (now, last) = schedule.pop().unwrap();
             schedule.extend([(now, Step::Correct { fixes: 9, waits: 2 }), (now, last)]);
         }
         life.through(&schedule);
