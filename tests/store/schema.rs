@@ -57,6 +57,22 @@ fn both_engines_have_the_same_tables_columns_and_names() {
     assert_eq!(postgres.exclusions, sqlite.exclusions);
 }
 
+/// Whoever adds a table says when its rows go.
+#[test]
+fn retention_names_every_table() {
+    run(Engine::Sqlite, async |store: TestStore| {
+        let schema = sqlite_schema(&store.db).await;
+        let tables: BTreeSet<&str> =
+            schema.columns.keys().filter_map(|column| column.split('.').next()).collect();
+        let text = include_str!("../../docs/retention.md");
+        let (_, text) = text.split_once("## Every table").expect("the section is there");
+        let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.split('|').next());
+        let named: BTreeSet<&str> =
+            rows.flat_map(|cell| cell.trim_end_matches([' ', '`']).split("`, `")).collect();
+        assert_eq!(named, tables);
+    });
+}
+
 async fn postgres_schema(db: &Db) -> Schema {
     let mut schema = Schema::default();
     // Partitions repeat their parent: left out.
