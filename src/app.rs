@@ -38,7 +38,7 @@ use crate::telemetry::Metrics;
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 /// Connections that wait in the kernel to be accepted, at most; the system may allow fewer. All trackers come back at once
 /// after a restart, and one whose first packet finds no room tries again only after a second.
-const ACCEPT_BACKLOG: i32 = 4096;
+const ACCEPT_BACKLOG: i32 = 1024;
 /// How long a stopping server waits for its sockets to take leave. With the seconds for requests, for commits and for
 /// the store after it, less than ten seconds in all, however stuck the store is.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
