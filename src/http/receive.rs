@@ -159,31 +159,36 @@ impl Received {
     }
 
     fn unpacked(self) -> Result<Bytes, Problem> {
-        let most = self.limit as u64 + 1;
-        let packed = &self.bytes[..];
-        // Room for all of it at once: memory is used as it is written, and growing would copy, to twice the size.
-        let mut unpacked = Vec::with_capacity(self.limit + SPARE_BYTES);
+        let (packed, limit) = (&self.bytes[..], self.limit);
         let read = match self.coding {
             Coding::Identity => return Ok(self.bytes),
-            Coding::Gzip => flate2::read::MultiGzDecoder::new(packed).take(most).read_to_end(&mut unpacked),
+            Coding::Gzip => read_past(limit, flate2::read::MultiGzDecoder::new(packed)),
             Coding::Brotli if brotli_window_bits(packed) > MOST_WINDOW_BITS => {
                 Err(std::io::Error::other("its window is larger than 8 MiB"))
             }
-            Coding::Brotli => brotli::Decompressor::new(packed, 4096).take(most).read_to_end(&mut unpacked),
+            Coding::Brotli => read_past(limit, brotli::Decompressor::new(packed, 4096)),
             Coding::Zstd => zstd::Decoder::new(packed).and_then(|mut reader| {
                 reader.window_log_max(MOST_WINDOW_BITS.into())?;
-                reader.take(most).read_to_end(&mut unpacked)
+                read_past(limit, reader)
             }),
         };
         match read {
-            Ok(length) if length > self.limit => Err(too_large(self.limit)),
-            Ok(_) => Ok(unpacked.into()),
+            Ok(unpacked) if unpacked.len() > limit => Err(too_large(limit)),
+            Ok(unpacked) => Ok(unpacked.into()),
             Err(error) => {
                 let detail = format!("the body cannot be unpacked as its Content-Encoding says: {error}");
                 Err(Problem::new(Code::MalformedRequest).detail(detail))
             }
         }
     }
+}
+
+/// What a reader gives, up to one byte more than a limit.
+fn read_past(limit: usize, reader: impl Read) -> std::io::Result<Vec<u8>> {
+    // Room for all of it at once: memory is used as it is written, and growing would copy, to twice the size.
+    let mut unpacked = Vec::with_capacity(limit + SPARE_BYTES);
+    reader.take(limit as u64 + 1).read_to_end(&mut unpacked)?;
+    Ok(unpacked)
 }
 
 /// The window that a Brotli stream begins by asking for (RFC 7932, 9.1); what is below 18 is told as 17.
