@@ -7,6 +7,7 @@ use super::error::AuthError;
 use super::secret;
 use crate::store::one_time_token::{self, NewToken};
 pub use crate::store::one_time_token::{Purpose, Standing};
+use crate::store::outbox;
 use crate::store::sql::{Db, SqlError, Tx};
 
 /// How long a link is good, in seconds.
@@ -53,6 +54,22 @@ pub async fn issue(tx: &mut Tx, purpose: Purpose, subject: Uuid, now: Timestamp)
     };
     one_time_token::insert(tx.on(), &kept).await?;
     Ok(token)
+}
+
+/// Ends the links of some purposes about a subject. Letters still to be written are forgotten too: their link is made
+/// when they are.
+pub async fn withdraw(
+    tx: &mut Tx,
+    purposes: &[Purpose],
+    subject: Uuid,
+    now: Timestamp,
+) -> Result<(), SqlError> {
+    for purpose in purposes {
+        // In the order in which the post takes them.
+        outbox::withdraw(tx, *purpose, subject).await?;
+        one_time_token::supersede(tx.on(), *purpose, subject, now.into()).await?;
+    }
+    Ok(())
 }
 
 /// Uses a token up, and with it the others of its purpose and subject. Of two at once one gets

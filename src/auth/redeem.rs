@@ -12,7 +12,7 @@ use crate::domain::system_user::SystemUserStatus;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::sql::is_conflict;
-use crate::store::{account, audit, one_time_token, outbox, sign_in_attempt, system_user};
+use crate::store::{account, audit, sign_in_attempt, system_user};
 use serde_json::json;
 
 /// The links that give a new password.
@@ -131,10 +131,7 @@ impl Auth {
             .await
             .map_err(|error| if is_conflict(&error) { AuthError::EmailTaken } else { error.into() })?;
         // What was sent to the address before is somebody else's now.
-        for purpose in [Purpose::ResetPassword, Purpose::SignIn] {
-            outbox::withdraw(&mut tx, purpose, id).await?;
-            one_time_token::supersede(tx.on(), purpose, id, now.into()).await?;
-        }
+        link::withdraw(&mut tx, &[Purpose::ResetPassword, Purpose::SignIn], id, now).await?;
         session::revoke_all(tx.on(), HolderId::Account(id), now.into()).await?;
         let entry = AuditEntry {
             before: Some(json!({ "email": account.email.clone() })),

@@ -11,8 +11,8 @@ use crate::store::sql::{SqlError, Tx};
 
 /// Of each group within a day.
 const A_DAY: i64 = 5;
-/// In seconds.
-const DAY_SECONDS: f64 = 86_400.0;
+/// So long a written letter counts, in seconds.
+pub const COUNTED_SECONDS: f64 = 86_400.0;
 
 /// When a letter may go to an address: `None` is now.
 pub(super) async fn not_before(
@@ -25,9 +25,9 @@ pub(super) async fn not_before(
     if group.is_empty() {
         return Ok(None);
     }
-    let since = now.plus_seconds(-DAY_SECONDS).into();
+    let since = now.plus_seconds(-COUNTED_SECONDS).into();
     let (written, first) = letter_written::since(tx.on(), recipient, group, since).await?;
-    let room = first.map(|first| first.0.plus_seconds(DAY_SECONDS));
+    let room = first.map(|first| first.0.plus_seconds(COUNTED_SECONDS));
     Ok(room.filter(|_| written >= A_DAY))
 }
 

@@ -9,6 +9,7 @@ mod letter;
 mod post;
 mod transport;
 
+pub use allowance::COUNTED_SECONDS;
 pub use letter::{masked, path};
 pub use post::{MailError, Post};
 pub use transport::{Mailbox, Received, Transport};

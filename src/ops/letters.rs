@@ -14,9 +14,9 @@ use crate::context::Context;
 use crate::domain::organization::Organization;
 use crate::domain::user::User;
 use crate::mail::masked;
+use crate::store::activation;
 use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::Tx;
-use crate::store::{activation, one_time_token};
 
 /// Sends an organization the link that activates it, and keeps a request of that.
 pub(super) async fn activate(
@@ -63,7 +63,7 @@ pub(super) async fn confirm_address(
     address: &str,
     now: Timestamp,
 ) -> Result<(), OpError> {
-    forget(tx, &[Purpose::ConfirmAddress], user.id, now).await?;
+    link::withdraw(tx, &[Purpose::ConfirmAddress], user.id, now).await?;
     let mail = OutgoingMail {
         purpose: Purpose::ConfirmAddress,
         subject_id: user.id,
@@ -97,13 +97,13 @@ pub(super) async fn sign_up_again(
 /// Ends the links that were sent to an address which is an organization's no more.
 pub(super) async fn forget_activation(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
     let subject = scope.organization_id().0;
-    forget(tx, &[Purpose::ActivateOrganization], subject, now).await
+    Ok(link::withdraw(tx, &[Purpose::ActivateOrganization], subject, now).await?)
 }
 
 /// Ends the links that were sent to an address which is a person's no more, or to one who is disabled.
 pub(super) async fn forget_personal(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), OpError> {
     let purposes = [Purpose::Invite, Purpose::ResetPassword, Purpose::SignIn, Purpose::ConfirmAddress];
-    forget(tx, &purposes, user, now).await
+    Ok(link::withdraw(tx, &purposes, user, now).await?)
 }
 
 /// Ends the links that verify a system user's address.
@@ -112,15 +112,5 @@ pub(super) async fn forget_verification(
     system_user: Uuid,
     now: Timestamp,
 ) -> Result<(), OpError> {
-    forget(tx, &[Purpose::VerifySystemUser], system_user, now).await
-}
-
-/// Letters still to be written are forgotten too: their link is made when they are.
-async fn forget(tx: &mut Tx, purposes: &[Purpose], subject: Uuid, now: Timestamp) -> Result<(), OpError> {
-    for purpose in purposes {
-        // In the order in which the post takes them.
-        outbox::withdraw(tx, *purpose, subject).await?;
-        one_time_token::supersede(tx.on(), *purpose, subject, now.into()).await?;
-    }
-    Ok(())
+    Ok(link::withdraw(tx, &[Purpose::VerifySystemUser], system_user, now).await?)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
+use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
 use crate::store::{letter_written, partitions, sign_in_attempt};
@@ -20,9 +21,6 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// How long an account is known from an address without a sign-in from there.
 const KEEP_ADDRESSES_SECONDS: f64 = 90.0 * 86_400.0;
-
-/// Letters are counted within a day (`mail::allowance`).
-const COUNT_LETTERS_SECONDS: f64 = 86_400.0;
 
 /// What went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +42,7 @@ pub struct Gone {
 /// Deletes what every organization's retention says, once. May be stopped at any moment, and goes on next time.
 pub async fn enforce(db: &Db, now: Timestamp) -> Result<Gone, SqlError> {
     sign_in_attempt::forget_old(db, now.into(), now.plus_seconds(-KEEP_ADDRESSES_SECONDS).into()).await?;
-    letter_written::forget(db, now.plus_seconds(-COUNT_LETTERS_SECONDS).into()).await?;
+    letter_written::forget(db, now.plus_seconds(-COUNTED_SECONDS).into()).await?;
     let horizons = retention::horizons(db, now).await?;
     let mut gone = Gone::default();
     for horizon in &horizons {
