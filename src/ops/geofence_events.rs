@@ -66,7 +66,8 @@ async fn events_in(
     let listing = Listing::new(context, purpose, request);
     let mut items =
         geofence_event::list(&context.db, scope, filter, order, listing.after()?, listing.limit()).await?;
-    items.iter_mut().for_each(|event| caller.sees().narrow(&mut event.analytics));
+    let sees = caller.sees();
+    items.iter_mut().for_each(|event| sees.narrow(&mut event.analytics));
     listing.slice(items, |last| match order {
         EventOrder::Sequence => After::Sequence(last.sequence),
         _ => After::Happened(last.occurred_at, last.id.into()),

@@ -57,11 +57,12 @@ async fn go_on(context: &Context, caller: &Caller, visits: &mut [Visit]) -> Resu
         if vehicles.is_empty() { Vec::new() } else { context.live.running_visits(vehicles).await? };
     let running: HashMap<VisitId, RunningVisit> =
         running.into_iter().map(|running| (running.visit_id, running)).collect();
+    let sees = caller.sees();
     for visit in visits {
         if let Some(running) = running.get(&visit.id).filter(|_| visit.open) {
             (visit.as_of, visit.analytics) = (Some(running.as_of), Some(running.analytics));
         }
-        caller.sees().narrow(&mut visit.analytics);
+        sees.narrow(&mut visit.analytics);
     }
     Ok(())
 }
