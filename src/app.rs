@@ -249,7 +249,8 @@ impl Application {
     }
 }
 
-/// Every connection inherits it: left to itself the kernel keeps megabytes for a client that hardly reads.
+/// Bounds what the kernel keeps: for a client that hardly reads, megabytes if left to itself, and each connection inherits
+/// the bound; of connections that nobody accepted yet.
 fn tune(listener: &TcpListener) {
     let socket = SockRef::from(listener);
     if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::actor::runtime::core::Core;
 pub use crate::actor::runtime::permits::Storing;
-use crate::actor::runtime::settlement::Owed;
+use crate::actor::runtime::settlement::Unsettled;
 use crate::actor::watch::queries::{Inside, Running, StartWatch, View};
 pub use crate::config::{Health, LiveConfig, LiveParts};
 pub use crate::error::LiveError;
@@ -28,9 +28,9 @@ impl Live {
     /// go on beside.
     pub async fn start(parts: LiveParts) -> Result<Self, StoreError> {
         let seeds = parts.store.seeds().await?;
-        let owed = Owed::of(&seeds);
+        let unsettled = Unsettled::of(&seeds);
         let live = Self { core: Arc::new(Core::start(parts, seeds)) };
-        live.core.settle_owed(owed).await;
+        live.core.settle_unsettled(unsettled).await;
         Ok(live)
     }
 

@@ -11,7 +11,7 @@ use crate::model::{Fix, Motion, OrganizationId, VehicleId};
 use crate::tracking::VehicleState;
 use crate::view::LiveFuel;
 
-/// Glances that may wait for a watcher before they are merged.
+/// Batches that may wait for a watcher before they are merged.
 const MAX_BATCHES: usize = 128;
 
 /// One who is told and need not be woken counts as such a part of one who has to be.

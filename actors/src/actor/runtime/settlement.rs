@@ -8,8 +8,8 @@ use futures_util::future::join_all;
 use tokio::sync::oneshot;
 
 use super::core::Core;
+use super::directory::{ForgetVehicle, Known, PutVehicle};
 use super::registry::{Publish, Published};
-use crate::actor::runtime::directory::{ForgetVehicle, Known, PutVehicle};
 use crate::actor::vehicle::messages::Settle;
 use crate::actor::vehicle::report_batch::Outcome;
 use crate::actor::watch::occupancy::{Forget, Introduce};
@@ -27,7 +27,7 @@ const LONGEST_EDIT: Duration = Duration::from_secs(2);
 /// Vehicles asked at once to settle a fence.
 const SETTLE_TOGETHER: usize = 256;
 /// A change of the past waits so long for the corrections it brought about; then they follow by themselves.
-pub(crate) const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
+const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
 /// A change of now concerns what came while it was made: a moment's work, but behind whatever else is to be corrected.
 const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
 /// What took effect no longer ago is of now, in seconds.
@@ -36,7 +36,7 @@ const RECENT_SECONDS: f64 = 10.0;
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
 /// What was changed before the start, and may not be settled.
-pub(crate) struct Owed {
+pub(crate) struct Unsettled {
     fences: Vec<(OrganizationId, GeofenceId, i64)>,
     /// Taken out for ever, and since when.
     removed: Vec<(VehicleId, Option<Timestamp>)>,
@@ -45,7 +45,7 @@ pub(crate) struct Owed {
     calibrations: Vec<(VehicleId, i64, Timestamp)>,
 }
 
-impl Owed {
+impl Unsettled {
     pub(crate) fn of(seeds: &Seeds) -> Self {
         let (removed, there): (Vec<_>, Vec<_>) = seeds.vehicles.iter().partition(|seed| seed.is_removed);
         let removed = removed.into_iter().map(|seed| (seed.vehicle.id, seed.vehicle.out_since())).collect();
@@ -82,7 +82,7 @@ impl Core {
             let from = fence.versions.iter().map(|version| version.effective_from).min().flatten();
             let timeline = core.registry.send(Publish(fence)).await.map_err(|_| LiveError::Stopped)?;
             let patience = core.patience(from.unwrap_or(Timestamp::FIRST));
-            let settling = core.clone();
+            let settling = Arc::clone(&core);
             let settled = async move {
                 let mut outcome = Ok(());
                 for version in versions {
@@ -129,7 +129,7 @@ impl Core {
             loop {
                 tokio::time::sleep(core.probe_every).await;
                 let settled = match core.router.permits.available().await {
-                    Ok(()) => change(core.clone()).await,
+                    Ok(()) => change(Arc::clone(&core)).await,
                     Err(stopped) => Err(stopped),
                 };
                 if settled != Err(LiveError::Unavailable) {
@@ -142,29 +142,29 @@ impl Core {
     /// Settles what is owed from before the start, or begins to.
     ///
     /// Corrections follow by themselves, and so do calibrations: they change the past alone.
-    pub(crate) async fn settle_owed(self: &Arc<Self>, owed: Owed) {
-        for (organization, fence, version) in owed.fences {
+    pub(crate) async fn settle_unsettled(self: &Arc<Self>, unsettled: Unsettled) {
+        for (organization, fence, version) in unsettled.fences {
             if let Err(error) = self.settle_published(organization, fence, version).await {
                 tracing::error!(geofence.id = %fence, %error, "a change of a geofence could not be settled yet");
             }
         }
-        for (vehicle, from) in owed.out {
+        for (vehicle, from) in unsettled.out {
             if let Err(error) = self.settle_vehicle(vehicle, from, None, Duration::ZERO).await {
                 tracing::error!(vehicle.id = %vehicle, %error, "a vehicle could not be put out of service yet");
             }
         }
-        for (vehicle, from) in owed.removed {
+        for (vehicle, from) in unsettled.removed {
             let from = from.unwrap_or_else(|| (self.clock)());
             if let Err(error) = self.remove_vehicle(vehicle, from).await {
                 tracing::error!(vehicle.id = %vehicle, %error, "the stays of a removed vehicle could not be ended yet");
             }
         }
         let core = Arc::clone(self);
-        self.spawn(async move { core.settle_calibrations(owed.calibrations).await });
+        self.spawn(async move { core.settle_calibrations(unsettled.calibrations).await });
     }
 
-    async fn settle_calibrations(self: &Arc<Self>, owed: Vec<(VehicleId, i64, Timestamp)>) {
-        for some in owed.chunks(SETTLE_TOGETHER) {
+    async fn settle_calibrations(self: &Arc<Self>, unsettled: Vec<(VehicleId, i64, Timestamp)>) {
+        for some in unsettled.chunks(SETTLE_TOGETHER) {
             let settled = some.iter().map(|(vehicle, version, from)| async move {
                 let settled = self.settle_vehicle(*vehicle, *from, Some(*version), Duration::ZERO).await;
                 if let Err(error) = settled {
@@ -189,14 +189,14 @@ impl Core {
     }
 
     /// How long a change from this instant on waits for the corrections it brings about.
-    pub(crate) fn patience(self: &Arc<Self>, from: Timestamp) -> Duration {
+    fn patience(&self, from: Timestamp) -> Duration {
         let is_recent = (self.clock)().seconds_since(from) < RECENT_SECONDS;
         if is_recent { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
     }
 
     /// Settles a published version now, or when it takes effect, or later if it cannot be now; waits at most so long
     /// for corrections.
-    pub(crate) async fn settle_in_time(
+    async fn settle_in_time(
         self: &Arc<Self>,
         timeline: Arc<FenceTimeline>,
         version: i64,
@@ -217,7 +217,7 @@ impl Core {
     }
 
     /// Sleeps until the server's clock shows an instant, however the clock is set meanwhile.
-    async fn sleep_until(self: &Arc<Self>, instant: Timestamp) {
+    async fn sleep_until(&self, instant: Timestamp) {
         loop {
             let seconds = instant.seconds_since((self.clock)());
             if seconds <= 0.0 {
@@ -245,7 +245,7 @@ impl Core {
 
     /// Settles a published version against every vehicle it touches, those without a running actor too.
     async fn settle(
-        self: &Arc<Self>,
+        &self,
         timeline: &Arc<FenceTimeline>,
         version: i64,
         patience: Duration,
@@ -278,7 +278,7 @@ impl Core {
     }
 
     async fn ask_to_settle(
-        self: &Arc<Self>,
+        &self,
         vehicle: VehicleId,
         from: Timestamp,
         retire: bool,
@@ -286,7 +286,7 @@ impl Core {
         self.router.ask(vehicle, move |part| Settle { from, retire, part }).await
     }
 
-    async fn wait_for_corrections(self: &Arc<Self>, dirty: Vec<VehicleId>, patience: Duration) {
+    async fn wait_for_corrections(&self, dirty: Vec<VehicleId>, patience: Duration) {
         if !dirty.is_empty() && !patience.is_zero() {
             let clean = self.corrections.send(Await(dirty));
             tokio::time::timeout(patience, clean).await.ok();
@@ -294,7 +294,7 @@ impl Core {
     }
 
     /// Puts a vehicle, and settles a change of its times out of service and of its calibration.
-    pub(crate) async fn put_and_settle(self: &Arc<Self>, vehicle: Vehicle) -> Result<(), LiveError> {
+    async fn put_and_settle(self: &Arc<Self>, vehicle: Vehicle) -> Result<(), LiveError> {
         let id = vehicle.id;
         let known = Introduce { vehicle_id: id, organization_id: vehicle.organization_id };
         self.occupancy.send(known).await.map_err(|_| LiveError::Stopped)?;
@@ -334,7 +334,7 @@ impl Core {
     }
 
     async fn ask_vehicle(
-        self: &Arc<Self>,
+        &self,
         vehicle: VehicleId,
         from: Timestamp,
         calibrated: Option<i64>,
@@ -347,11 +347,7 @@ impl Core {
         Ok(outcome)
     }
 
-    pub(crate) async fn remove_for_sure(
-        self: &Arc<Self>,
-        vehicle: VehicleId,
-        at: Timestamp,
-    ) -> Result<(), LiveError> {
+    async fn remove_for_sure(self: &Arc<Self>, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
         let removed = self.remove(vehicle, at).await;
         if removed == Err(LiveError::Unavailable) {
             self.again(move |core| async move { core.remove(vehicle, at).await });
@@ -379,7 +375,7 @@ impl Core {
         self.see_through_for(WAIT_FOR_RECENT, forgotten).await
     }
 
-    async fn forget(self: &Arc<Self>, vehicle: VehicleId) -> Result<(), LiveError> {
+    async fn forget(&self, vehicle: VehicleId) -> Result<(), LiveError> {
         self.router.directory.send(ForgetVehicle(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         let of = self.occupancy.send(Forget(vehicle)).await.map_err(|_| LiveError::Stopped)?;
         if let (Some(cache), Some(organization)) = (&self.cache, of) {

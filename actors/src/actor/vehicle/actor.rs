@@ -44,6 +44,16 @@ pub(crate) struct VehicleActor {
     _alive: Alive,
 }
 
+/// What a vehicle has to do before it does what it is asked.
+enum Begun {
+    /// Nothing helps: a commit failed since it was asked.
+    TooLate,
+    /// Take over the committed state: a commit failed since the last one, or the store refused what it handed over.
+    Anew,
+    /// Nothing.
+    Here,
+}
+
 /// What a step of the engine left.
 struct Step {
     state: VehicleState,
@@ -233,7 +243,7 @@ impl VehicleActor {
     }
 
     /// Whether the state is the committed one. Nothing on its way may also mean that it was
-    /// refused; but then the part's generation is over, or the line is cut, and that is told first.
+    /// refused; but then the part's generation is over, or the chain is invalid, and that is told first.
     fn is_committed(&self, part: &VehicleReport) -> bool {
         self.chain.is_empty() && part.ticket().is_current() && self.chain.is_valid()
     }
@@ -246,15 +256,24 @@ impl VehicleActor {
         ctx: &mut Context<Self>,
         apply: impl FnOnce(&mut Self, VehicleReport) + 'static,
     ) {
+        match self.begin(&part) {
+            Begun::TooLate => part.settle(Err(LiveError::Unavailable)),
+            Begun::Anew => self.seed(false, ctx, move |actor| apply(actor, part)),
+            Begun::Here => apply(self, part),
+        }
+    }
+
+    /// Where what is asked stands among the write generations.
+    fn begin(&mut self, part: &VehicleReport) -> Begun {
         self.last_used = Instant::now();
         let generation = part.ticket().generation;
         if generation < self.parts.generation {
-            part.settle(Err(LiveError::Unavailable));
+            Begun::TooLate
         } else if generation > self.parts.generation || !self.chain.is_valid() {
             self.parts.generation = generation;
-            self.seed(false, ctx, move |actor| apply(actor, part));
+            Begun::Anew
         } else {
-            apply(self, part);
+            Begun::Here
         }
     }
 }
@@ -327,16 +346,11 @@ impl Handler<Correct> for VehicleActor {
     type Result = ();
 
     fn handle(&mut self, Correct { part }: Correct, ctx: &mut Context<Self>) {
-        self.last_used = Instant::now();
-        let generation = part.ticket().generation;
-        if generation < self.parts.generation {
-            part.settle(Err(LiveError::Unavailable));
-        } else if generation > self.parts.generation || !self.chain.is_valid() {
+        match self.begin(&part) {
+            Begun::TooLate => part.settle(Err(LiveError::Unavailable)),
             // The first of a new generation takes over the state; this one comes again.
-            self.parts.generation = generation;
-            self.seed(false, ctx, |_| part.settle(Err(LiveError::Unavailable)));
-        } else {
-            self.begin_correction(part, ctx);
+            Begun::Anew => self.seed(false, ctx, |_| part.settle(Err(LiveError::Unavailable))),
+            Begun::Here => self.begin_correction(part, ctx),
         }
     }
 }

@@ -54,7 +54,7 @@ impl Piece {
         [self, Self { batch: Batch { writes }, owed }]
     }
 
-    /// Takes out the writes whose line was cut.
+    /// Takes out the writes whose chain is invalid.
     fn without_void(self) -> (Self, Vec<Owed>) {
         if self.owed.iter().all(|owed| owed.link.is_valid()) {
             return (self, Vec::new());

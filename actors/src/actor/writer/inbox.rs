@@ -1,5 +1,5 @@
 //! What vehicles hand to the writer. Kept beside its mailbox, so that the writer's thread is woken once for a
-//! batch and not for each write. Owns when the wake_at is rung; commits nothing.
+//! batch and not for each write. Owns when the writer is woken; commits nothing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -85,7 +85,7 @@ pub(crate) enum WakeAt {
 }
 
 impl Inbox {
-    /// Keeps a write. Whether to ring.
+    /// Keeps a write. Whether to wake the writer.
     fn push(&self, write: Write) -> Result<bool, Box<Write>> {
         let mut held = self.lock();
         if matches!(held.wake_at, WakeAt::Closed) {
