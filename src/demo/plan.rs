@@ -2,7 +2,8 @@
 
 use waypost_actors::model::Timestamp;
 
-use super::{Bundle, FixItem};
+use super::bundle::Bundle;
+use crate::trace::Point as FixItem;
 
 /// The demo runs this many times faster than the buses did. At 30 their quietest stretch, 29 seconds
 /// without a bus at a new place, takes less than a second. Speeds stay as recorded, distances too, so
@@ -58,7 +59,7 @@ mod tests {
 
     #[test]
     fn no_second_passes_without_a_bus_at_a_new_place_through_three_rounds() {
-        let bundle = super::super::bundle().unwrap();
+        let bundle = crate::demo::bundle().unwrap();
         let end = start().plus_seconds(3.0 * bundle.to.seconds_since(bundle.from) / DEMO_SPEED_UP);
         let mut places = HashMap::new();
         let mut last_move = start();
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn each_bus_moves_on_in_time_and_no_fix_is_ahead_of_its_turn() {
-        let bundle = super::super::bundle().unwrap();
+        let bundle = crate::demo::bundle().unwrap();
         let mut newest = HashMap::new();
         let mut before = start();
         for next in plan(&bundle, start()).take(20_000) {

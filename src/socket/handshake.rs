@@ -7,7 +7,8 @@ use bytes::BytesMut;
 use futures_util::future::LocalBoxFuture;
 use tokio::net::TcpStream;
 
-use super::{Messages, Out};
+use super::messages::Messages;
+use super::out::Out;
 
 /// Serves a connection, from what was read of it already.
 type Serve = dyn FnOnce(TcpStream, BytesMut) -> LocalBoxFuture<'static, ()>;

@@ -10,7 +10,7 @@ use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::net::tcp::OwnedWriteHalf;
 
-use super::Frame;
+use super::frame::Frame;
 
 /// Frames that are written at once.
 const TOGETHER: usize = 64;

@@ -31,7 +31,7 @@ const TOGETHER_BYTES: usize = 16 * 1024;
 /// A connection on which a client asks for another protocol, with its request.
 type Asked = (Request, Framed<Connection, h1::Codec>);
 
-/// Answers requests for another protocol by `application`; a connection whose answer [`serve`](super::serve) made
+/// Answers requests for another protocol by `application`; a connection whose answer [`serve`](super::handshake::serve) made
 /// goes on as a socket, a task of its own among `sockets`, any other is closed.
 pub fn switching<A, B>(
     application: A,
