@@ -8,9 +8,9 @@ use std::time::Duration;
 use sqlx::postgres::PgConnection;
 use sqlx::{Connection, Row};
 
-use super::line::in_time;
 use super::open::{Location, OpenError, connect_postgres};
 use super::private;
+use super::sql::in_time;
 
 /// The key of PostgreSQL's advisory lock: "waypost" in ASCII.
 const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;

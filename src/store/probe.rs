@@ -3,10 +3,8 @@
 
 use std::cmp::Ordering;
 
-use super::line::Line;
-use super::open::{OpenError, Options, for_probe};
-use super::promises::{self, Promises, Sight};
-use super::sql::{Db, On, SqlError};
+use super::open::{Location, OpenError, Options, postgres, single_reader};
+use super::sql::{self, Db, Line, On, Promises, Sight, SqlError};
 use super::{outbox, refused_fix};
 
 const EPOCH: &str = "select epoch from writer where name = 'main'";
@@ -20,9 +18,18 @@ pub struct Probe {
     was_read_only: bool,
 }
 
-pub(super) enum Way {
+enum Way {
     Postgres(Line),
     Sqlite(Db),
+}
+
+impl Way {
+    fn of(options: &Options) -> Result<Self, OpenError> {
+        Ok(match &options.location {
+            Location::Postgres(url) => Self::Postgres(Line::new(postgres(url, options)?)),
+            Location::Embedded(directory) => Self::Sqlite(single_reader(directory)),
+        })
+    }
 }
 
 /// What waits in the store for somebody to look into.
@@ -43,7 +50,7 @@ pub enum Trouble {
     #[error("the database cannot be used: {0}")]
     Away(#[from] SqlError),
     /// It would lose what it says it has stored.
-    #[error("{}", promises::not_durable(.0))]
+    #[error("{}", sql::not_durable(.0))]
     NotDurable(&'static str),
     /// It takes no writes.
     #[error("the database is read-only")]
@@ -60,7 +67,7 @@ impl Probe {
     /// A probe for the server of this epoch, of a store that was opened with these options; connects when it looks,
     /// and notes which promises the database does not keep.
     pub fn new(options: &Options, db: &Db, epoch: i64, promises: Promises) -> Result<Self, OpenError> {
-        Ok(Self { way: for_probe(options)?, db: db.clone(), epoch, promises, was_read_only: false })
+        Ok(Self { way: Way::of(options)?, db: db.clone(), epoch, promises, was_read_only: false })
     }
 
     /// Looks; and counts what waits, if it is to.
@@ -68,7 +75,7 @@ impl Probe {
         let (sight, kept) = match &self.way {
             Way::Postgres(line) => {
                 let mut session = line.take("select 1").await?;
-                let sight = promises::look(&mut session).await?;
+                let sight = sql::look(&mut session).await?;
                 let kept = match counts {
                     true => Some(Kept::of(
                         outbox::counts(On::PgConn(&mut session)).await?,

@@ -21,14 +21,14 @@ use super::drove::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS};
 use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
 use super::fuel_records::store_fuel;
-use super::line::{Writer, in_time};
 use super::position_row::{Fresh, store_positions, store_quarantines};
-use super::promises::{Promises, not_durable};
 use super::records::store_timelines;
 use super::refused_fix;
 use super::seeds::{read_fences, read_unsettled, read_vehicles};
 use super::slice::read_slice;
-use super::sql::{Db, Engine, On, Result, Tx, is_conflict, is_never_taken};
+use super::sql::{
+    Db, Engine, On, Promises, Result, Tx, Writer, in_time, is_conflict, is_never_taken, not_durable,
+};
 use super::state_row::{StateText, store_states};
 
 /// How long the pool may take for what the live core asks of it.

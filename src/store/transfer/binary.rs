@@ -7,7 +7,7 @@ use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteRow, SqliteValueRef};
 use sqlx::{Decode, Row, Sqlite, ValueRef};
 
-use super::schema::{Kind, Table};
+use super::table::{Kind, Table};
 use crate::store::sql::{Result, SqlError};
 use crate::store::time::POSTGRES_EPOCH_MICROS;
 

@@ -8,69 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use sqlx::sqlite::SqliteConnection;
 use sqlx::{AssertSqlSafe, PgConnection};
 
+use super::error::TransferError;
 use super::marks::HALF;
-use super::{SqlError, TransferError};
+use super::table::{Kind, Table};
 use crate::store::partitions::week_of;
+use crate::store::sql::SqlError;
 use waypost_actors::model::Timestamp;
 
 /// Positions this old get partitions of their own; older ones go to the default one. Weeks: ten years.
 const PARTITIONED_WEEKS: i64 = 520;
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Bytes,
-    Time,
-    Boolean,
-    Integer,
-    Float,
-    Text,
-    Json,
-}
-
-impl Kind {
-    fn of_postgres(name: &str) -> Option<Self> {
-        Some(match name {
-            "uuid" | "bytea" => Self::Bytes,
-            "timestamp with time zone" => Self::Time,
-            "boolean" => Self::Boolean,
-            "bigint" => Self::Integer,
-            "double precision" => Self::Float,
-            "text" => Self::Text,
-            "jsonb" => Self::Json,
-            _ => return None,
-        })
-    }
-}
-
-/// A table and its columns.
-#[derive(Debug)]
-pub(super) struct Table {
-    pub(super) name: String,
-    pub(super) columns: Vec<(String, Kind)>,
-    /// The column of time by which its partitions are cut.
-    pub(super) partitioned_by: Option<String>,
-}
-
-impl Table {
-    fn names(&self) -> String {
-        let names: Vec<String> = self.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-        names.join(", ")
-    }
-
-    pub(super) fn select(&self) -> String {
-        format!("select {} from {}", self.names(), self.name)
-    }
-
-    pub(super) fn copy_in(&self) -> String {
-        format!("copy {} ({}) from stdin (format binary)", self.name, self.names())
-    }
-
-    /// Of a query: a partitioned table itself cannot be copied out.
-    pub(super) fn copy_out(&self) -> String {
-        format!("copy ({}) to stdout (format binary)", self.select())
-    }
-}
 
 /// Ordinary and partitioned tables of the product's; partitions are parts of theirs.
 const TABLES: &str = "from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') \

@@ -9,7 +9,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::binary::{field, json};
-use super::schema::{Kind, Table};
+use super::table::{Kind, Table};
 use crate::store::sql::{Result, SqlError};
 
 /// Rows and what they add up to.

@@ -7,12 +7,10 @@ use std::time::Duration;
 use sqlx::Connection;
 use sqlx::postgres::{PgConnection, PgPoolOptions};
 
-use super::connections::Renewed;
-use super::line::in_time;
-use super::open::ACQUIRE_PATIENCE;
-use super::promises;
-use super::sql::SqlError;
+use crate::store::sql::{Renewed, SqlError, in_time, pin};
 
+/// How long a request waits for a connection.
+pub(super) const ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
 /// How long a connection of the pool may take to show that it is sound, before it is used and after. Without a bound
 /// one that went silent would keep its place in the pool for as long as TCP believes in it.
 const SOUND_WITHIN: Duration = Duration::from_secs(1);
@@ -23,7 +21,7 @@ pub(super) fn pooled(connections: u32, renewed: &Renewed) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections)
         .acquire_timeout(ACQUIRE_PATIENCE)
-        .after_connect(|session, _| Box::pin(promises::pin(session)))
+        .after_connect(|session, _| Box::pin(pin(session)))
         .test_before_acquire(false)
         .before_acquire(move |session, found| {
             let since = *renewed.lock().unwrap_or_else(PoisonError::into_inner);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor, Row};
 
-use super::sql::Result;
+use super::error::Result;
 
 /// Settings that must not be off, of the whole server.
 const DURABLE: [&str; 2] = ["fsync", "full_page_writes"];
@@ -24,18 +24,18 @@ impl Promises {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, broken: Option<&'static str>) {
+    pub(in crate::store) fn note(&self, broken: Option<&'static str>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = broken;
     }
 }
 
 /// What is wrong with a setting, and what to do.
-pub(super) fn not_durable(setting: &str) -> String {
+pub(in crate::store) fn not_durable(setting: &str) -> String {
     format!("PostgreSQL runs with {setting} = off: an acknowledgement would not mean stored. Turn it on")
 }
 
 /// A setting that is off for a session as it begins.
-pub(super) async fn broken_at_start(session: &mut PgConnection) -> Result<Option<&'static str>> {
+pub(in crate::store) async fn broken_at_start(session: &mut PgConnection) -> Result<Option<&'static str>> {
     for setting in DURABLE.into_iter().chain([COMMITS]) {
         let value = sqlx::query("select current_setting($1)").bind(setting).fetch_one(&mut *session).await?;
         if value.try_get::<String, _>(0)? == "off" {
@@ -46,13 +46,13 @@ pub(super) async fn broken_at_start(session: &mut PgConnection) -> Result<Option
 }
 
 /// Whether nobody on the way can read what the session says.
-pub(super) async fn is_encrypted(session: &mut PgConnection) -> Result<bool> {
+pub(in crate::store) async fn is_encrypted(session: &mut PgConnection) -> Result<bool> {
     let look = "select coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false)";
     sqlx::query(look).fetch_one(session).await?.try_get(0)
 }
 
 /// The session keeps to the way of committing that it has now, and never to none.
-pub(super) async fn pin(session: &mut PgConnection) -> Result<()> {
+pub(in crate::store) async fn pin(session: &mut PgConnection) -> Result<()> {
     let pin = "select set_config('synchronous_commit', case current_setting('synchronous_commit') \
         when 'off' then 'on' else current_setting('synchronous_commit') end, false)";
     session.execute(pin).await?;
@@ -61,14 +61,14 @@ pub(super) async fn pin(session: &mut PgConnection) -> Result<()> {
 
 /// What a session sees: the writer's epoch, a setting that is off, whether nothing can be written.
 #[derive(Default)]
-pub(super) struct Sight {
-    pub(super) epoch: Option<i64>,
-    pub(super) broken: Option<&'static str>,
-    pub(super) is_read_only: bool,
+pub(in crate::store) struct Sight {
+    pub(in crate::store) epoch: Option<i64>,
+    pub(in crate::store) broken: Option<&'static str>,
+    pub(in crate::store) is_read_only: bool,
 }
 
 /// Looks.
-pub(super) async fn look(session: &mut PgConnection) -> Result<Sight> {
+pub(in crate::store) async fn look(session: &mut PgConnection) -> Result<Sight> {
     let look = "select (select epoch from writer where name = 'main'), current_setting('transaction_read_only') = 'on', \
         current_setting('fsync') = 'off', current_setting('full_page_writes') = 'off'";
     let row = sqlx::query(look).fetch_one(session).await?;

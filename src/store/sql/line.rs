@@ -12,9 +12,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr};
 use tokio::time::timeout;
 
-use super::connections::Held;
+use super::error::{Result, SqlError};
 use super::promises;
-use super::sql::{Db, Result, SqlError, Tx};
 
 /// How long a connection that nobody used may take to answer, a new one to be made, and one to take leave.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
@@ -35,24 +34,15 @@ pub(super) struct LineTx {
     connection: PgConnection,
 }
 
-/// Where the track writer's transactions run.
-#[derive(Clone)]
-pub enum Writer {
-    /// On PostgreSQL.
-    Line(Line),
-    /// With those of everybody else: SQLite has one write connection.
-    Shared(Db),
-}
-
 impl Line {
-    pub(super) fn new(options: PgConnectOptions) -> Self {
+    pub(in crate::store) fn new(options: PgConnectOptions) -> Self {
         Self { options: Arc::new(options), idle: Arc::default() }
     }
 
     /// The connection, after a first statement that changes nothing. A session that ended or went silent while
     /// nobody used it shows that now, and a new one takes its place. Whoever is done with it and knows it to be sound
     /// gives it back with [`Line::keep`].
-    pub(super) async fn take(&self, first: &'static str) -> Result<PgConnection> {
+    pub(in crate::store) async fn take(&self, first: &'static str) -> Result<PgConnection> {
         if let Some(mut connection) = self.idle()
             && in_time(ANSWER_WITHIN, execute(&mut connection, first)).await.is_ok()
         {
@@ -64,7 +54,7 @@ impl Line {
         Ok(connection)
     }
 
-    pub(super) fn keep(&self, connection: PgConnection) {
+    pub(in crate::store) fn keep(&self, connection: PgConnection) {
         *self.idle.lock().unwrap_or_else(PoisonError::into_inner) = Some(connection);
     }
 
@@ -72,11 +62,11 @@ impl Line {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    async fn begin(&self) -> Result<LineTx> {
+    pub(super) async fn begin(&self) -> Result<LineTx> {
         Ok(LineTx { connection: self.take("begin").await?, line: self.clone() })
     }
 
-    async fn close(&self) {
+    pub(super) async fn close(&self) {
         if let Some(connection) = self.idle() {
             timeout(CLOSE_WITHIN, connection.close()).await.ok();
         }
@@ -96,37 +86,16 @@ impl LineTx {
     }
 }
 
-impl Writer {
-    /// Opens a transaction. Which epoch it is of, it must look for itself.
-    pub(super) async fn begin(&self) -> Result<Tx> {
-        match self {
-            Self::Line(line) => Ok(Tx::unfenced(Held::Line(line.begin().await?))),
-            Self::Shared(db) => db.begin().await,
-        }
-    }
-
-    /// Closes its connection.
-    pub async fn close(&self) {
-        match self {
-            Self::Line(line) => line.close().await,
-            Self::Shared(db) => db.close().await,
-        }
-    }
-}
-
-impl From<Db> for Writer {
-    fn from(db: Db) -> Self {
-        Self::Shared(db)
-    }
-}
-
 async fn execute(connection: &mut PgConnection, text: &'static str) -> Result<()> {
     connection.execute(AssertSqlSafe(text).into_sql_str()).await?;
     Ok(())
 }
 
 /// What PostgreSQL answers, in time.
-pub(super) async fn in_time<T>(limit: Duration, answer: impl Future<Output = Result<T>>) -> Result<T> {
+pub(in crate::store) async fn in_time<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let no_answer = || Err(SqlError::Io(std::io::ErrorKind::TimedOut.into()));
     timeout(limit, answer).await.unwrap_or_else(|_| no_answer())
 }

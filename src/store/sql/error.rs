@@ -1,6 +1,10 @@
 //! What an error of the store means to whoever asked.
 
-use super::sql::SqlError;
+/// Why a statement failed.
+pub use sqlx::Error as SqlError;
+
+/// What a statement returns.
+pub type Result<T> = std::result::Result<T, SqlError>;
 
 /// Another server writes to the store: this one may not any more.
 #[derive(Clone, Copy, Debug, thiserror::Error)]

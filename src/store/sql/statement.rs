@@ -1,13 +1,4 @@
-//! One SQL text, two engines: the mechanism every query goes through.
-//!
-//! Owns, with `connections`, the choice between PostgreSQL and SQLite; no other module knows that there are two,
-//! but for the few statements that truly differ ([`Db::engine`]). Knows no table.
-//!
-//! Rules for the texts (each from a probe that failed): integers are `bigint` and `i64`, floats `f64`;
-//! sums and averages are cast; sorted columns that can be null say `nulls first|last`; `like` has
-//! `escape`; search folds in Rust; no `now()`, arrays or `for update` in shared text; a unique
-//! violation is told by [`is_conflict`], one possible conflict per insert; after an error the
-//! transaction is over.
+//! A statement: its text, its values, where it runs and the rows that it answers.
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
@@ -17,20 +8,12 @@ use sqlx::sqlite::{SqliteArguments, SqliteConnection, SqlitePool, SqliteRow};
 use sqlx::{Arguments, AssertSqlSafe, Encode, FromRow, Postgres, SqlSafeStr, Sqlite, Type};
 use tokio::task::spawn_blocking;
 
-pub(super) use super::connections::Connection;
-pub use super::connections::{Db, Engine, Pools, Tx};
-pub use super::sql_error::{is_conflict, is_never_taken, is_taken_over, is_unavailable};
+use super::error::{Result, SqlError};
 
 /// Rows that are read together beside what goes on.
 const ROWS_TOGETHER: usize = 1_000;
 /// How many times so many rows may be under way.
 const UNDER_WAY: usize = 4;
-
-/// Why a statement failed.
-pub use sqlx::Error as SqlError;
-
-/// What a statement returns.
-pub type Result<T> = std::result::Result<T, SqlError>;
 
 /// A value both engines accept as a parameter.
 pub trait Param<'q>: Encode<'q, Postgres> + Type<Postgres> + Encode<'q, Sqlite> + Type<Sqlite> {}

@@ -9,9 +9,9 @@ use sqlx::sqlite::{SqliteConnection, SqlitePool};
 use sqlx::{Postgres, Sqlite, Transaction};
 use tokio::time::Instant;
 
+use super::error::{Result, SqlError, TakenOver};
 use super::line::LineTx;
-use super::sql::{On, Result, SqlError};
-use super::sql_error::TakenOver;
+use super::statement::On;
 
 /// Which engine a store runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub enum Engine {
 }
 
 /// Since when no connection is used any more that was made before.
-pub(super) type Renewed = Arc<Mutex<Option<Instant>>>;
+pub(in crate::store) type Renewed = Arc<Mutex<Option<Instant>>>;
 
 /// A store's connections.
 #[derive(Clone)]
@@ -75,13 +75,13 @@ pub(super) enum Held {
 }
 
 /// The connection of an open transaction, by its engine.
-pub(super) enum Connection<'c> {
+pub(in crate::store) enum Connection<'c> {
     Postgres(&'c mut PgConnection),
     Sqlite(&'c mut SqliteConnection),
 }
 
 impl Db {
-    pub(super) fn new(pools: Pools, renewed: Renewed) -> Self {
+    pub(in crate::store) fn new(pools: Pools, renewed: Renewed) -> Self {
         Self { pools, epoch: None, renewed }
     }
 
@@ -95,7 +95,7 @@ impl Db {
     }
 
     /// The same connections for the server of this epoch: once another one has taken over, none of its transactions
-    /// commits, and it gets [`super::sql::is_taken_over`].
+    /// commits, and it gets [`super::is_taken_over`].
     #[must_use]
     pub fn of_epoch(self, epoch: i64) -> Self {
         Self { epoch: Some(epoch), ..self }
@@ -103,7 +103,7 @@ impl Db {
 
     /// From now on no connection is used that was made before: what a session was given at its start holds as long
     /// as it does (read-only, say).
-    pub(super) fn renew(&self) {
+    pub(in crate::store) fn renew(&self) {
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
 
@@ -182,7 +182,7 @@ impl Tx {
     }
 
     /// The same, for the few statements that differ by engine.
-    pub(super) fn connection(&mut self) -> Connection<'_> {
+    pub(in crate::store) fn connection(&mut self) -> Connection<'_> {
         match &mut self.held {
             Held::Postgres(tx) => Connection::Postgres(tx),
             Held::Line(tx) => Connection::Postgres(tx.connection()),
@@ -191,7 +191,7 @@ impl Tx {
     }
 
     /// Makes the transaction's writes durable. Refused, and nothing is written, if another server has taken over
-    /// ([`super::sql::is_taken_over`]).
+    /// ([`super::is_taken_over`]).
     pub async fn commit(mut self) -> Result<()> {
         if let Some(epoch) = self.epoch {
             self.require_epoch(epoch).await?;

@@ -1,0 +1,103 @@
+//! Where a store is, how it is opened, and why it could not be.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use sqlx::migrate::MigrateError;
+
+use crate::store::sql::{SqlError, is_unavailable, not_durable};
+
+/// Of so many connections one is for long lists.
+const ONE_FOR_LISTS_OF: u32 = 4;
+
+/// Where the data is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Location {
+    /// A PostgreSQL server, by its URL.
+    Postgres(String),
+    /// A SQLite file in a data directory.
+    Embedded(PathBuf),
+}
+
+/// Why a store could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The database refused a statement.
+    #[error("the database cannot be used")]
+    Database(#[from] sqlx::Error),
+    /// The URL is not one of PostgreSQL.
+    #[error("the database URL must look like postgres://user:password@host/name")]
+    Url,
+    /// PostgreSQL at this host and port did not answer, or let nobody in.
+    #[error("PostgreSQL at {0} cannot be used")]
+    Postgres(String, #[source] sqlx::Error),
+    /// The file in this directory cannot be opened, or is not a database.
+    #[error("the embedded database in {0} cannot be used")]
+    Embedded(PathBuf, #[source] sqlx::Error),
+    /// A migration failed.
+    #[error("the database's tables cannot be brought up to date")]
+    Migration(#[from] MigrateError),
+    /// The data directory cannot be made or written.
+    #[error("the data directory {0} cannot be written (another one: --data-dir)")]
+    Directory(PathBuf, #[source] std::io::Error),
+    /// The database would acknowledge what it has not stored.
+    #[error("{} (postgresql.conf)", not_durable(.0))]
+    NotDurable(&'static str),
+    /// A transfer into this database was begun and has not gone through.
+    #[error("a transfer into this database has not gone through: run `waypost transfer` again")]
+    HalfTransferred,
+    /// The store was moved away by a transfer.
+    #[error(
+        "the embedded store was {told}: set DATABASE_URL, or delete {mark} to go on without what came since"
+    )]
+    Moved {
+        /// The file that says so.
+        mark: PathBuf,
+        /// What it says.
+        told: String,
+    },
+}
+
+impl OpenError {
+    /// Whether it may pass by itself: the database is away, starts, or has no room now.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        match self {
+            // Running, it may have been dropped for a restore; at the start its name is wrong.
+            Self::Postgres(_, error) => is_unavailable(error) && !is_no_database(error),
+            Self::Database(error) | Self::Embedded(_, error) => is_unavailable(error),
+            Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
+                is_unavailable(error)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// How a store is opened.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where.
+    pub location: Location,
+    /// Connections at most (readers, for SQLite).
+    pub connections: u32,
+    /// A statement that runs longer is cancelled (PostgreSQL).
+    pub statement_timeout: Duration,
+}
+
+impl Options {
+    /// The usual options for a place.
+    #[must_use]
+    pub const fn new(location: Location) -> Self {
+        Self { location, connections: 8, statement_timeout: Duration::from_secs(5) }
+    }
+
+    /// Connections for long lists, beside the others.
+    pub(super) fn places_for_lists(&self) -> u32 {
+        (self.connections / ONE_FOR_LISTS_OF).max(1)
+    }
+}
+
+fn is_no_database(error: &SqlError) -> bool {
+    error.as_database_error().and_then(|error| error.code()).is_some_and(|code| code == "3D000")
+}

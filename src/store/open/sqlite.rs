@@ -1,0 +1,103 @@
+//! The embedded store: one file in the data directory, one connection that writes, several that read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sqlx::Connection;
+use sqlx::sqlite::{
+    SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions, SqliteSynchronous,
+};
+use tokio::time::Instant;
+
+use super::location::{OpenError, Options};
+use super::pool::ACQUIRE_PATIENCE;
+use crate::store::private;
+use crate::store::sql::{Db, Pools};
+
+/// The embedded database, in its data directory.
+pub(in crate::store) const SQLITE_FILE: &str = "waypost.sqlite";
+
+/// The file of the embedded store in a data directory.
+#[must_use]
+pub fn embedded_file(directory: &Path) -> PathBuf {
+    directory.join(SQLITE_FILE)
+}
+
+/// How long a connection waits for another's lock.
+pub(in crate::store) const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
+
+/// A batch touches a page or two per vehicle. In the 2 MB that SQLite keeps by itself they have no room, are written
+/// before their commit and read again; and with a checkpoint every 4 MB each batch is written twice. Kibibytes when
+/// negative; pages.
+/// What the log leaves behind of its size once it is begun anew, in bytes, is given back to the disk.
+const SQLITE_WRITER: [(&str, &str); 3] =
+    [("cache_size", "-65536"), ("wal_autocheckpoint", "8192"), ("journal_size_limit", "67108864")];
+
+/// One read-only connection, made when it is needed.
+pub(in crate::store) fn single_reader(directory: &Path) -> Db {
+    let pool = SqlitePoolOptions::new().max_connections(1).acquire_timeout(ACQUIRE_PATIENCE);
+    let readers = pool.connect_lazy_with(sqlite(directory).create_if_missing(false).read_only(true));
+    let (writer, lists) = (readers.clone(), readers.clone());
+    Db::new(Pools::Sqlite { writer, readers, lists }, Arc::default())
+}
+
+fn sqlite(directory: &Path) -> SqliteConnectOptions {
+    SqliteConnectOptions::new()
+        .filename(directory.join(SQLITE_FILE))
+        .create_if_missing(true)
+        .journal_mode(SqliteJournalMode::Wal)
+        .synchronous(SqliteSynchronous::Full)
+        .foreign_keys(true)
+        // What sorts and what a transaction undoes needs no file of its own, and so no descriptor when none is left.
+        .pragma("temp_store", "memory")
+        .busy_timeout(SQLITE_PATIENCE)
+}
+
+pub(super) async fn open_sqlite(directory: &Path, options: &Options) -> Result<Db, OpenError> {
+    keep_private(directory).map_err(|error| OpenError::Directory(directory.to_owned(), error))?;
+    let connect = sqlite(directory);
+    let failed = |error| OpenError::Embedded(directory.to_owned(), error);
+    let writing = SQLITE_WRITER.into_iter().fold(connect.clone(), |to, (name, value)| to.pragma(name, value));
+    let writer = connect_sqlite(&writing, 1).await.map_err(failed)?;
+    let read_only = connect.create_if_missing(false).read_only(true);
+    let readers = connect_sqlite(&read_only, options.connections).await.map_err(failed)?;
+    let lists = connect_sqlite(&read_only, options.places_for_lists()).await.map_err(failed)?;
+    Ok(Db::new(Pools::Sqlite { writer, readers, lists }, Arc::default()))
+}
+
+/// SQLite gives the files beside the database (`-wal`, `-shm`) the permissions that the database has.
+fn keep_private(directory: &Path) -> std::io::Result<()> {
+    private::make_directory(directory)?;
+    private::make_file(&directory.join(SQLITE_FILE))?;
+    for beside in ["-wal", "-shm"] {
+        private::close_to_others(&directory.join(format!("{SQLITE_FILE}{beside}")))?;
+    }
+    Ok(())
+}
+
+/// A pool with one connection open. At the first start the switch to WAL takes a lock for which SQLite
+/// does not wait its own timeout: with several starts at once, all but one try again.
+async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
+    let end = Instant::now() + SQLITE_PATIENCE;
+    loop {
+        let pool = SqlitePoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(5))
+            // On a full disk SQLite rolls back by itself, and then refuses the ROLLBACK that follows: sqlx
+            // would take the connection for one inside a transaction for ever.
+            .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
+        match pool.connect_with(connect.clone()).await {
+            Err(error) if is_busy(&error) && Instant::now() < end => {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            opened => return opened,
+        }
+    }
+}
+
+/// `SQLITE_BUSY` in any of its extended forms, whose low byte is 5.
+fn is_busy(error: &sqlx::Error) -> bool {
+    let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
+    code.is_some_and(|code| code & 0xff == 5)
+}

@@ -1,0 +1,27 @@
+//! One SQL text, two engines: the mechanism every query goes through.
+//!
+//! Owns the choice between PostgreSQL and SQLite; no other module knows that there are two,
+//! but for the few statements that truly differ ([`Db::engine`]). Knows no table.
+//!
+//! Rules for the texts (each from a probe that failed): integers are `bigint` and `i64`, floats `f64`;
+//! sums and averages are cast; sorted columns that can be null say `nulls first|last`; `like` has
+//! `escape`; search folds in Rust; no `now()`, arrays or `for update` in shared text; a unique
+//! violation is told by [`is_conflict`], one possible conflict per insert; after an error the
+//! transaction is over.
+
+mod connections;
+mod error;
+mod line;
+mod promises;
+mod statement;
+mod writer;
+
+pub(super) use connections::{Connection, Renewed};
+pub use connections::{Db, Engine, Pools, Tx};
+pub use error::{Result, SqlError, is_conflict, is_never_taken, is_taken_over, is_unavailable};
+pub use line::Line;
+pub(super) use line::in_time;
+pub use promises::Promises;
+pub(super) use promises::{Sight, broken_at_start, is_encrypted, look, not_durable, pin};
+pub use statement::{On, Param, Record, Stmt};
+pub use writer::Writer;

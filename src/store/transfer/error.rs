@@ -1,0 +1,60 @@
+//! Why a transfer moved nothing.
+
+use std::path::PathBuf;
+
+use super::sum::Sum;
+use crate::store::open::OpenError;
+use crate::store::sql::SqlError;
+
+/// Why nothing was moved.
+#[derive(Debug, thiserror::Error)]
+pub enum TransferError {
+    /// No store to move.
+    #[error("there is no embedded store in {0} (another directory: --data-dir)")]
+    NoStore(PathBuf),
+    /// A server runs on the embedded store.
+    #[error("a server runs on {0}; stop it first, so that nothing is added meanwhile")]
+    SourceInUse(PathBuf),
+    /// A server, or another transfer, has the target.
+    #[error("a server or another transfer has the database {0}; stop it first")]
+    TargetInUse(String),
+    /// The target holds something.
+    #[error(
+        "the database {place} is not empty ({table}): a transfer needs one of its own. Nothing was changed"
+    )]
+    NotEmpty {
+        /// Which database.
+        place: String,
+        /// What is in it.
+        table: String,
+    },
+    /// The two stores have other tables or columns.
+    #[error("the two stores do not have the same tables and columns: {0}. Nothing was moved")]
+    Schema(String),
+    /// Rows of a table could not be moved.
+    #[error("the rows of {0} could not be moved, so nothing was")]
+    Rows(String, #[source] SqlError),
+    /// What was read back is not what was sent.
+    #[error("{table}: {sent} was sent, {stored} is stored, of {counted} rows. Nothing was kept")]
+    Differs {
+        /// Which table.
+        table: String,
+        /// What the embedded store has.
+        sent: Sum,
+        /// What PostgreSQL has.
+        stored: Sum,
+        /// What the embedded store counts.
+        counted: i64,
+    },
+    /// All is moved and kept, and the old store could not be marked.
+    #[error(
+        "everything was moved, but {0} cannot be written: see to it that no server starts on the old store"
+    )]
+    Unmarked(PathBuf, #[source] std::io::Error),
+    /// A store could not be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A database failed.
+    #[error("the database failed; nothing was moved")]
+    Database(#[from] SqlError),
+}

@@ -1,0 +1,57 @@
+//! A table as a transfer sees it: its columns, what they hold, and the texts that read and write it.
+
+/// What a column holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    Bytes,
+    Time,
+    Boolean,
+    Integer,
+    Float,
+    Text,
+    Json,
+}
+
+impl Kind {
+    pub(super) fn of_postgres(name: &str) -> Option<Self> {
+        Some(match name {
+            "uuid" | "bytea" => Self::Bytes,
+            "timestamp with time zone" => Self::Time,
+            "boolean" => Self::Boolean,
+            "bigint" => Self::Integer,
+            "double precision" => Self::Float,
+            "text" => Self::Text,
+            "jsonb" => Self::Json,
+            _ => return None,
+        })
+    }
+}
+
+/// A table and its columns.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) columns: Vec<(String, Kind)>,
+    /// The column of time by which its partitions are cut.
+    pub(super) partitioned_by: Option<String>,
+}
+
+impl Table {
+    fn names(&self) -> String {
+        let names: Vec<String> = self.columns.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+        names.join(", ")
+    }
+
+    pub(super) fn select(&self) -> String {
+        format!("select {} from {}", self.names(), self.name)
+    }
+
+    pub(super) fn copy_in(&self) -> String {
+        format!("copy {} ({}) from stdin (format binary)", self.name, self.names())
+    }
+
+    /// Of a query: a partitioned table itself cannot be copied out.
+    pub(super) fn copy_out(&self) -> String {
+        format!("copy ({}) to stdout (format binary)", self.select())
+    }
+}
