@@ -15,7 +15,8 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::http::openapi;
+use crate::http::openapi::Written;
+use crate::http::routes::document;
 use crate::store::open::open_and_migrate;
 use setting_flags::{DemoArgs, MigrateArgs, ServeArgs};
 pub use transfer::TransferArgs;
@@ -104,8 +105,7 @@ async fn migrate(args: MigrateArgs) -> anyhow::Result<()> {
 }
 
 fn openapi() -> anyhow::Result<()> {
-    let document = openapi::document();
-    let text = serde_json::to_string_pretty(&openapi::Written(&document))?;
+    let text = serde_json::to_string_pretty(&Written(&document()))?;
     print_all(&text)
 }
 

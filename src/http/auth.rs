@@ -8,25 +8,14 @@ use waypost_actors::model::Timestamp;
 
 use super::answer::Answer;
 use super::body::JsonBody;
+use super::credentials::{EmailIn, LoginIn, address, any_text, credentials};
 use super::query::Query;
 use super::request::{PathToken, Shared, SignedCaller};
-use super::system_users::{EmailIn, address};
 use crate::auth::{Action, Principal, SignedIn};
 use crate::domain::account::new_password;
-use crate::domain::members::{Members, Read};
+use crate::domain::members::Members;
 use crate::ops::error::OpError;
 use crate::ops::{origin, sign_in};
-
-/// What signing in takes.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct LoginIn {
-    /// The account's address.
-    #[schema(min_length = 1, max_length = 1024)]
-    pub email: String,
-    /// Its password.
-    #[schema(format = Password, min_length = 1, max_length = 1024)]
-    pub password: String,
-}
 
 /// A password somebody chooses.
 #[derive(Debug, Serialize, ToSchema)]
@@ -176,13 +165,6 @@ pub async fn accept_invite(
     Ok(HttpResponse::Ok().json(context.auth.accept_invite(&token, password(&body)?, &origin::peer()).await?))
 }
 
-/// E-mail and password of a body.
-pub(super) fn credentials(body: &Value) -> Result<(String, String), OpError> {
-    let mut members = Members::of(body);
-    let (email, password) = (members.required("email", any_text), members.required("password", any_text));
-    Ok(members.finish(|| Some((email?, password?)))?)
-}
-
 fn password(body: &Value) -> Result<String, OpError> {
     let mut members = Members::of(body);
     let password = members.required("password", new_password);
@@ -193,14 +175,4 @@ fn refresh_token(body: &Value) -> Result<String, OpError> {
     let mut members = Members::of(body);
     let token = members.required("refreshToken", any_text);
     Ok(members.finish(|| token)?)
-}
-
-/// A text as it is: a password may begin with a space.
-fn any_text(value: &Value) -> Read<String> {
-    let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
-    if (1..=1024).contains(&text.len()) {
-        Ok(text.to_owned())
-    } else {
-        Err(("length", "1 to 1024 bytes long".to_owned()))
-    }
 }

@@ -14,12 +14,6 @@ use super::json::parse;
 use super::problem::Problem;
 use super::receive::{Turn, receive};
 
-/// The largest body of most routes, unpacked.
-pub const SMALL_BYTES: usize = 64 * 1024;
-/// The largest body of a geofence, unpacked.
-pub const GEOFENCE_BYTES: usize = 4 * 1024 * 1024;
-/// The largest body of an import, unpacked.
-pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 /// A JSON body.
 #[derive(Debug)]
 pub struct JsonBody(pub Value);

@@ -12,7 +12,7 @@ use rust_embed::RustEmbed;
 use super::answer::Answer;
 use super::background::foreign_origins;
 use super::code::Code;
-use super::fallback::no_such_path;
+use super::fallback::{REPORTS_GO_ELSEWHERE, no_such_path};
 use super::problem::Problem;
 use super::request::Shared;
 use crate::config::Settings;
@@ -58,10 +58,6 @@ struct File {
     is_compressed: bool,
 }
 
-/// What a reporting app is told that was given the page's address.
-pub(super) const REPORTS_GO_ELSEWHERE: &str = "the page takes no parameters; positions are reported by POST /v1/positions or on the socket /v1/ws/tracker, with a \
-    tracker's token: see docs/tracking.md";
-
 /// The page. An app that reports to it must not take the page for a thank-you.
 pub async fn index(context: Shared, request: HttpRequest) -> Answer {
     if !request.query_string().is_empty() {
@@ -86,7 +82,7 @@ async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
         Some(kind) => find(context, request, &name).await?.map(|file| (kind, file)),
         None => None,
     };
-    let (kind, file) = found.ok_or_else(|| no_such_path(&format!("/{name}")))?;
+    let (kind, file) = found.ok_or_else(|| no_such_path(request, &format!("/{name}")))?;
     let is_asset = name.starts_with(ASSETS) && file.etag.is_some();
     let mut answer = HttpResponse::Ok();
     answer

@@ -1,7 +1,6 @@
 //! What no route answers: an unknown path, a known path with another method, OPTIONS.
 
 use std::collections::BTreeSet;
-use std::sync::LazyLock;
 
 use actix_web::dev::ResourceDef;
 use actix_web::http::Method;
@@ -10,42 +9,56 @@ use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer::Answer;
 use super::code::Code;
-use super::dispatcher::REPORTS_GO_ELSEWHERE;
 use super::problem::Problem;
-use super::routes::TABLE;
+use super::route::Route;
 use crate::domain::nearest::nearest;
 
-/// Every path of the route table with its methods.
-static PATHS: LazyLock<Vec<(ResourceDef, BTreeSet<&'static str>)>> = LazyLock::new(|| {
-    let mut paths: Vec<(&'static str, BTreeSet<&'static str>)> = Vec::new();
-    for route in TABLE.iter() {
-        match paths.iter_mut().find(|(path, _)| *path == route.path) {
-            Some((_, methods)) => {
-                methods.insert(route.method);
-            }
-            None => paths.push((route.path, BTreeSet::from([route.method]))),
-        }
-    }
-    paths.into_iter().map(|(path, methods)| (ResourceDef::new(path), methods)).collect()
-});
+/// What a reporting app is told that was given the page's address.
+pub(super) const REPORTS_GO_ELSEWHERE: &str = "the page takes no parameters; positions are reported by POST /v1/positions or on the socket /v1/ws/tracker, with a \
+    tracker's token: see docs/tracking.md";
 
-/// The refusal of an unknown path, with the one that may have been meant.
-pub(super) fn no_such_path(path: &str) -> Problem {
-    let problem = Problem::new(Code::NotFound);
-    match nearest_path(path) {
-        Some(path) => problem.detail(format!("there is no such path; did you mean {path}?")),
-        None => problem,
+/// Every path of the route table with its methods. Requests find it in the application's data: the table names
+/// the handlers, so that they cannot name the table.
+pub(super) struct Paths(Vec<(ResourceDef, BTreeSet<&'static str>)>);
+
+impl Paths {
+    /// The paths of a table.
+    pub(super) fn of(table: &[Route]) -> Self {
+        let mut paths: Vec<(&'static str, BTreeSet<&'static str>)> = Vec::new();
+        for route in table {
+            match paths.iter_mut().find(|(path, _)| *path == route.path) {
+                Some((_, methods)) => {
+                    methods.insert(route.method);
+                }
+                None => paths.push((route.path, BTreeSet::from([route.method]))),
+            }
+        }
+        Self(paths.into_iter().map(|(path, methods)| (ResourceDef::new(path), methods)).collect())
+    }
+
+    fn for_request(request: &HttpRequest) -> &'static Self {
+        request.app_data::<&'static Self>().expect("whoever mounts the routes gives their paths")
+    }
+
+    /// The path most like an unknown one: `/vehicles` or `/v1/vehicle` for `/v1/vehicles`.
+    fn nearest(&self, path: &str) -> Option<String> {
+        let versioned = format!("/v1{path}");
+        if self.0.iter().any(|(known, _)| known.is_match(&versioned)) {
+            return Some(versioned);
+        }
+        let fixed =
+            self.0.iter().filter_map(|(known, _)| known.pattern()).filter(|known| !known.contains('{'));
+        nearest(path, fixed.filter(|known| known.len() > 1)).map(str::to_owned)
     }
 }
 
-/// The path of the table most like an unknown one: `/vehicles` or `/v1/vehicle` for `/v1/vehicles`.
-fn nearest_path(path: &str) -> Option<String> {
-    let versioned = format!("/v1{path}");
-    if PATHS.iter().any(|(known, _)| known.is_match(&versioned)) {
-        return Some(versioned);
+/// The refusal of a request's path, which is unknown, with the one that may have been meant.
+pub(super) fn no_such_path(request: &HttpRequest, path: &str) -> Problem {
+    let problem = Problem::new(Code::NotFound);
+    match Paths::for_request(request).nearest(path) {
+        Some(path) => problem.detail(format!("there is no such path; did you mean {path}?")),
+        None => problem,
     }
-    let fixed = PATHS.iter().filter_map(|(known, _)| known.pattern()).filter(|known| !known.contains('{'));
-    nearest(path, fixed.filter(|known| known.len() > 1)).map(str::to_owned)
 }
 
 /// Answers what no route does.
@@ -56,7 +69,11 @@ pub(super) async fn unrouted(request: HttpRequest) -> Answer {
 /// The refusal of an id that is none: where a fixed word stands in its place (`/v1/geofences/import`), the method is wrong.
 pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
     let is_fixed = |path: &ResourceDef| path.pattern().is_some_and(|pattern| !pattern.contains('{'));
-    match PATHS.iter().any(|(path, _)| is_fixed(path) && path.is_match(request.path())) {
+    match Paths::for_request(request)
+        .0
+        .iter()
+        .any(|(path, _)| is_fixed(path) && path.is_match(request.path()))
+    {
         true => answer(request, is_fixed).err().unwrap_or_else(|| Problem::new(Code::NotFound)),
         false => Problem::new(Code::NotFound),
     }
@@ -66,9 +83,12 @@ pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
 fn answer(request: &HttpRequest, meant: impl Fn(&ResourceDef) -> bool) -> Answer {
     // Any word may be a file beside the page's, and hardly one is.
     let is_file = |path: &ResourceDef| path.pattern() == Some("/{file}");
-    let found = PATHS.iter().find(|(path, _)| meant(path) && !is_file(path) && path.is_match(request.path()));
+    let found = Paths::for_request(request)
+        .0
+        .iter()
+        .find(|(path, _)| meant(path) && !is_file(path) && path.is_match(request.path()));
     let Some((_, methods)) = found else {
-        return Err(no_such_path(request.path()));
+        return Err(no_such_path(request, request.path()));
     };
     let mut allowed = methods.clone();
     allowed.insert("OPTIONS");

@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use super::code::Code;
 use super::problem::Problem;
 use super::request::{Shared, bearer};
-use super::routes::Route;
+use super::route::Route;
 use crate::connections::network;
 use crate::context::Context;
 use crate::rate_limit::{Class, Standing};

@@ -3,6 +3,7 @@
 //! Owns the route table, the error-code table and the description; knows no SQL and no rule of
 //! the business, which live in `ops` and `domain`.
 
+mod access;
 pub mod admin;
 pub mod answer;
 pub mod assignments;
@@ -12,10 +13,11 @@ pub mod background;
 pub mod body;
 pub mod code;
 mod collection;
+pub mod credentials;
 pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
-pub mod fallback;
+mod fallback;
 pub mod fuel;
 mod fuel_lines;
 pub mod fuel_periods;
@@ -38,6 +40,7 @@ pub mod query;
 pub mod receive;
 mod refusal;
 pub mod request;
+pub mod route;
 pub mod routes;
 pub mod sockets;
 pub mod system_users;

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 use super::answer::Answer;
 use super::body::read;
 use super::code::Code;
-use super::openapi;
+use super::openapi::Description;
 use super::problem::Problem;
 use super::request::{PathToken, Shared};
 use crate::auth::AuthError;
@@ -132,9 +132,10 @@ pub async fn redeem_setup(
 /// The description, OpenAPI 3.1.
 #[utoipa::path(get, path = "/openapi.json", tag = "server",
     responses((status = 200, body = serde_json::Value, description = "This document")))]
-pub async fn openapi_json() -> HttpResponse {
-    static TAG: LazyLock<String> = LazyLock::new(|| etag::of(&openapi::TEXT.as_str()));
-    asked_again(TAG.clone()).content_type("application/json").body(openapi::TEXT.as_str())
+pub async fn openapi_json(request: HttpRequest) -> HttpResponse {
+    let description = request.app_data::<&'static LazyLock<Description>>();
+    let description = description.expect("whoever mounts the routes gives their description");
+    asked_again(description.etag.clone()).content_type("application/json").body(description.text.as_str())
 }
 
 /// An answer that a browser may keep, and asks for again by its tag: it changes with the server's version.

@@ -17,11 +17,10 @@ use futures_util::StreamExt;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::body::SMALL_BYTES;
 use super::code::Code;
 use super::problem::Problem;
 use super::refusal::RETRY_SECONDS;
-use super::routes::Route;
+use super::route::{Route, SMALL_BYTES};
 use crate::connections::Peer;
 
 /// A body may take this time, however small its rate is.

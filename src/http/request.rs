@@ -2,11 +2,9 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::body::{BoxBody, MessageBody};
-use actix_web::dev::{Payload, ServiceRequest, ServiceResponse};
+use actix_web::dev::Payload;
 use actix_web::http::header;
-use actix_web::middleware::Next;
-use actix_web::{Error, FromRequest, HttpMessage, HttpRequest, web};
+use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
 use uuid::Uuid;
@@ -14,12 +12,9 @@ use uuid::Uuid;
 use super::code::Code;
 use super::fallback::no_such_id;
 use super::problem::Problem;
-use super::routes::{Access, Route};
-use super::{limit, once};
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::ops::etag::IfMatch;
-use crate::rate_limit::Class;
 
 /// The context, in handlers.
 pub type Shared = web::Data<Context>;
@@ -47,64 +42,6 @@ pub struct PathToken(pub String);
 /// `If-Match`.
 #[derive(Debug)]
 pub struct Matching(pub IfMatch);
-
-/// What the tokens of trackers begin with.
-const TRACKER_TOKEN_PREFIX: &str = "wpt_";
-
-/// Lets everybody through, but whoever says who it is must be that.
-pub async fn known_or_stranger(
-    context: Shared,
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    if request.headers().contains_key(header::AUTHORIZATION) {
-        return signed_in(context, request, next).await;
-    }
-    let address = limit::address(&context, &request);
-    match limit::count_stranger(&context, &request, Class::SignIn).await {
-        Ok(()) => once::handle(&context, address.as_bytes(), request, next).await,
-        Err(problem) => Ok(request.error_response(problem)),
-    }
-}
-
-/// Lets only signed-in callers through who may do what the route does, before anything else of the request is looked at:
-/// neither its body nor what an earlier one under the same key was answered.
-pub async fn signed_in(
-    context: Shared,
-    request: ServiceRequest,
-    next: Next<impl MessageBody + 'static>,
-) -> Result<ServiceResponse<BoxBody>, Error> {
-    let caller = match bearer(request.request()) {
-        Some(token) => context.auth.caller(token).await.map_err(Problem::from),
-        None => Err(Problem::new(Code::Unauthenticated)
-            .detail("send Authorization: Bearer with an access token; POST /v1/auth/login gives one")),
-    };
-    let is_tracker = bearer(request.request()).is_some_and(|token| token.starts_with(TRACKER_TOKEN_PREFIX));
-    let caller = caller.map_err(|problem| {
-        if is_tracker {
-            problem.detail("this is a tracker's token: it reports at /v1/positions and nothing else")
-        } else {
-            problem
-        }
-    });
-    let counted = match &caller {
-        Ok(caller) => limit::count_caller(&context, &request, caller.id).await,
-        Err(_) => limit::count_stranger(&context, &request, Class::Requests).await,
-    };
-    let access = request.app_data::<Route>().map(|route| route.access);
-    let permitted = counted.and(caller).and_then(|caller| match access {
-        Some(Access::May(action)) => caller.may(action).map(|()| caller).map_err(Problem::from),
-        _ => Ok(caller),
-    });
-    match permitted {
-        Ok(caller) => {
-            let id = caller.id;
-            request.extensions_mut().insert(caller);
-            once::handle(&context, id.as_bytes(), request, next).await
-        }
-        Err(problem) => Ok(request.error_response(problem)),
-    }
-}
 
 /// The token of `Authorization: Bearer …`.
 #[must_use]

@@ -3,13 +3,16 @@
 use std::sync::LazyLock;
 
 use crate::rate_limit::Class;
+use actix_web::guard;
 use actix_web::middleware::from_fn;
 use actix_web::web::{self, ServiceConfig};
-use actix_web::{Resource, guard};
+use serde_json::Value;
 use utoipa::OpenApi;
 
-use super::body::{GEOFENCE_BYTES, IMPORT_BYTES, SMALL_BYTES};
-use super::request::{known_or_stranger, signed_in};
+use super::access::{known_or_stranger, signed_in};
+use super::fallback::Paths;
+use super::openapi::{self, Description};
+use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
     assignments, audit, auth, background, dispatcher, drivers, fuel, fuel_periods, geofence_events,
     geofence_import, geofences, health, limit, links, organizations, pages, position_history, positions,
@@ -17,35 +20,6 @@ use super::{
 };
 use crate::auth::Action;
 use crate::ingest::protocol::MAX_FRAME_BYTES;
-
-/// Who may call a route: asked before anything of its body is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Access {
-    /// Anybody.
-    Open,
-    /// Anybody; whoever carries an access token is known by it, and refused when it is not in force.
-    Either,
-    /// Whoever carries an access token in force; what else it takes depends on the object, and the operation asks.
-    SignedIn,
-    /// Of those only who may do this.
-    May(Action),
-    /// A tracker, by its own token; the handler looks at it.
-    Tracker,
-}
-
-/// A row of the table.
-#[derive(Clone, Copy)]
-pub struct Route {
-    /// The method.
-    pub method: &'static str,
-    /// The path, with `{names}`.
-    pub path: &'static str,
-    /// Who may call it.
-    pub access: Access,
-    /// The largest body, as it comes and unpacked.
-    pub body_bytes: usize,
-    mount: fn(Resource) -> Resource,
-}
 
 macro_rules! routes {
     (
@@ -208,14 +182,22 @@ routes! {
     }
 }
 
-/// The description of the described routes.
+/// The paths of the table, for requests that no route answers.
+static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&TABLE));
+
+/// The description of the described routes, OpenAPI 3.1.
 #[must_use]
-pub fn described() -> utoipa::openapi::OpenApi {
-    Described::openapi()
+pub fn document() -> Value {
+    openapi::document(Described::openapi(), &TABLE)
 }
 
-/// Mounts every route.
+/// The description as it is served.
+pub static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| Description::of(&document()));
+
+/// Mounts every route, with what handlers may ask of the table.
 pub(super) fn mount(config: &mut ServiceConfig) {
+    config.app_data::<&'static Paths>(&PATHS);
+    config.app_data::<&'static LazyLock<Description>>(&DESCRIPTION);
     for route in TABLE.iter() {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");

@@ -2,22 +2,19 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
 use super::answer::{self, Answer, PageOf};
-use super::auth::{LoginIn, credentials};
 use super::body::JsonBody;
+use super::credentials::{EmailIn, LoginIn, address, credentials};
 use super::query::{Query, word};
 use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
 use crate::auth::SignedIn;
 use crate::auth::link::Redeemed;
-use crate::domain::members::{Members, email};
 use crate::domain::paging::SortKey;
 use crate::domain::system_user::{Scope, SystemUser, SystemUserStatus};
-use crate::ops::error::OpError;
 use crate::ops::{origin, sign_in, system_users as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
@@ -55,14 +52,6 @@ pub struct SystemUserChangeIn {
     /// A new password, which ends its sessions.
     #[schema(format = Password, min_length = 12, max_length = 128)]
     pub password: String,
-}
-
-/// An address to write to.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct EmailIn {
-    /// The address; blanks around it do no harm.
-    #[schema(pattern = r"^\s*[^\s@]+@[^\s@]+\s*$", max_length = 1024)]
-    pub email: String,
 }
 
 /// What became of a verification.
@@ -209,11 +198,4 @@ pub async fn delete_system_user(
     query.finish()?;
     ops::delete_system_user(&context, &caller, named, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
-}
-
-/// The address of a body that has nothing else.
-pub(super) fn address(body: &Value) -> Result<String, OpError> {
-    let mut members = Members::of(body);
-    let address = members.required("email", email);
-    Ok(members.finish(|| address)?)
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Said;
 
-static DOCUMENT: LazyLock<Value> = LazyLock::new(waypost::http::openapi::document);
+static DOCUMENT: LazyLock<Value> = LazyLock::new(waypost::http::routes::document);
 static VALIDATORS: LazyLock<Mutex<HashMap<String, Arc<Validator>>>> = LazyLock::new(Mutex::default);
 
 /// Panics if an exchange is not as described.

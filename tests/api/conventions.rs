@@ -102,7 +102,7 @@ fn every_route_refuses_a_parameter_it_does_not_know() {
 #[test]
 fn every_body_is_refused_alike_when_it_is_none() {
     with_app(async |app| {
-        let document = waypost::http::openapi::document();
+        let document = waypost::http::routes::document();
         let mut seen = 0;
         for route in
             TABLE.iter().filter(|route| route.path.starts_with("/v1/") && route.path != "/v1/positions")

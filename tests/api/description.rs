@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 use waypost::domain::account::Role;
 use waypost::http::code::Code;
-use waypost::http::routes::{Access, TABLE};
+use waypost::http::route::Access;
+use waypost::http::routes::TABLE;
 use waypost_actors::model::{Cause, Motion};
 
 use crate::harness::with_app;
@@ -39,7 +40,7 @@ fn the_description_lists_exactly_the_mounted_routes() {
 #[test]
 fn the_committed_description_is_the_one_served() {
     let committed: Value = serde_json::from_str(include_str!("../../docs/openapi.json")).unwrap();
-    let served = waypost::http::openapi::document();
+    let served = waypost::http::routes::document();
     let both =
         committed["paths"].as_object().unwrap().keys().chain(served["paths"].as_object().unwrap().keys());
     let differing: BTreeSet<&String> =

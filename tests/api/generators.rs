@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
-use waypost::http::openapi;
+use waypost::http::routes;
 
 use crate::harness::{text, with_app};
 
@@ -11,13 +11,13 @@ const METHODS: [&str; 4] = ["get", "post", "put", "delete"];
 
 #[test]
 fn generators_can_read_the_description() {
-    assert_eq!(faults(&openapi::document()), [""; 0]);
+    assert_eq!(faults(&routes::document()), [""; 0]);
 }
 
 #[test]
 fn every_rule_sees_what_breaks_it() {
     let broken = |pointer: &str, value: Value| {
-        let mut document = openapi::document();
+        let mut document = routes::document();
         let (parent, name) = pointer.rsplit_once('/').unwrap();
         document.pointer_mut(parent).unwrap()[name.replace("~1", "/")] = value;
         faults(&document).join("\n")
@@ -39,7 +39,7 @@ fn every_rule_sees_what_breaks_it() {
 
 #[test]
 fn of_several_media_types_json_is_the_first() {
-    let text = openapi::TEXT.as_str();
+    let text = routes::DESCRIPTION.text.as_str();
     assert!(text.contains(r#""application/json":"#) && text.contains(r#","application/geo+json":"#));
     assert!(!text.contains(r#","application/json":"#), "another media type comes before application/json");
 }
@@ -126,7 +126,7 @@ fn operation(document: &Value, path: &str, method: &str, faults: &mut Vec<String
 fn the_examples_of_bodies_work() {
     with_app(async |app| {
         let org = app.org("examples").await;
-        let document = openapi::document();
+        let document = routes::document();
         let example = |path: &str| {
             document["paths"][path]["post"]["requestBody"]["content"]["application/json"]["example"].clone()
         };

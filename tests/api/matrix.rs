@@ -53,7 +53,7 @@ pub(crate) struct World {
 
 #[test]
 fn every_described_route_has_a_line() {
-    let document = waypost::http::openapi::document();
+    let document = waypost::http::routes::document();
     let mut missing = BTreeSet::new();
     for (path, item) in document["paths"].as_object().unwrap() {
         for method in ["get", "post", "put", "delete"].iter().filter(|method| item.get(*method).is_some()) {

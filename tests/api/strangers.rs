@@ -15,9 +15,9 @@ use tokio_tungstenite::connect_async;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use waypost::domain::account::Role;
-use waypost::http::body::SMALL_BYTES;
 use waypost::http::code::Code;
-use waypost::http::routes::{Access, Route, TABLE};
+use waypost::http::route::{Access, Route, SMALL_BYTES};
+use waypost::http::routes::TABLE;
 use waypost::store::open::Location;
 use waypost_test_support::{Launch, Program, eventually};
 
@@ -112,7 +112,7 @@ fn abuses() -> Vec<Abuse> {
 
 /// Whether the description says that a route reads a body; forms of pages do too.
 fn reads_json(route: &Route) -> bool {
-    static DOCUMENT: LazyLock<Value> = LazyLock::new(waypost::http::openapi::document);
+    static DOCUMENT: LazyLock<Value> = LazyLock::new(waypost::http::routes::document);
     let at = format!("/paths/{}/{}/requestBody", route.path.replace('/', "~1"), route.method.to_lowercase());
     DOCUMENT.pointer(&at).is_some()
 }

@@ -66,7 +66,7 @@ impl Asking<'_> {
 pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
     let server = Server::start_at(settings, filled.now).await;
     let mut asking = Asking { server: &server, answers: Answers::new() };
-    let description = serde_json::to_value(waypost::http::openapi::document()).unwrap();
+    let description = serde_json::to_value(waypost::http::routes::document()).unwrap();
     let paths = description["paths"].as_object().unwrap();
     let gets = paths.iter().filter(|(path, methods)| methods.get("get").is_some() && !path.contains("/ws/"));
     let (of_one, lists): (Vec<&String>, Vec<&String>) =

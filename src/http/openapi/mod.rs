@@ -1,19 +1,18 @@
 //! The description of the interface, OpenAPI 3.1, put together from the route table.
 
-use std::sync::LazyLock;
-
 use serde_json::{Value, json};
-use utoipa::OpenApi;
+use utoipa::openapi::OpenApi;
 
 use super::fuel_periods::{DEFAULT_POINTS, MAX_POINTS, MIN_POINTS};
 use super::problem::ProblemBody;
 use super::query::MAX_PAGE;
-use super::routes::{self, Access, Route};
+use super::route::{Access, Route};
 use crate::domain::assignment::AssignmentState;
 use crate::domain::fuel::RawFormat;
 use crate::domain::fuel_chart::ChartFormat;
 use crate::domain::organization_settings::Usage;
 use crate::domain::paging::{DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT};
+use crate::ops::etag;
 
 mod bodies;
 mod closed;
@@ -29,20 +28,33 @@ pub use served::Written;
 /// Lists that answer more than others unless they are asked for fewer.
 const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
 
-/// The description, as it is served.
-pub static TEXT: LazyLock<String> =
-    LazyLock::new(|| serde_json::to_string(&Written(&document())).unwrap_or_default());
+/// The description as it is served, and its ETag.
+pub struct Description {
+    /// The document, as JSON.
+    pub text: String,
+    /// Changes with the text.
+    pub etag: String,
+}
+
+impl Description {
+    /// A document, ready to be served.
+    #[must_use]
+    pub fn of(document: &Value) -> Self {
+        let text = serde_json::to_string(&Written(document)).unwrap_or_default();
+        let etag = etag::of(&text.as_str());
+        Self { text, etag }
+    }
+}
 
 /// Schemas that no handler's body leads to.
-#[derive(OpenApi)]
+#[derive(utoipa::OpenApi)]
 #[openapi(components(schemas(ProblemBody, AssignmentState, Usage, ChartFormat, RawFormat)))]
 struct Shared;
 
-/// The description.
+/// The description of the routes of a table; `api` is what their handlers declare.
 #[must_use]
-pub fn document() -> Value {
-    let mut api = routes::described();
-    api.merge(Shared::openapi());
+pub fn document(mut api: OpenApi, table: &[Route]) -> Value {
+    api.merge(<Shared as utoipa::OpenApi>::openapi());
     api.info.title = "Waypost".to_owned();
     api.info.version = env!("CARGO_PKG_VERSION").to_owned();
     api.info.description = Some(words::INTRODUCTION.to_owned());
@@ -58,7 +70,7 @@ pub fn document() -> Value {
     flat::flatten(&mut document);
     add_what_types_do_not_say(&mut document);
     bodies::say_what_may_be_left_out(&mut document);
-    for route in routes::TABLE.iter() {
+    for route in table {
         let pointer = format!("/paths/{}/{}", route.path.replace('/', "~1"), route.method.to_lowercase());
         // A page for people is not described.
         let Some(operation) = document.pointer_mut(&pointer) else { continue };

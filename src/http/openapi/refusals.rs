@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::http::code::Code;
 use crate::http::receive::LARGE_FROM_BYTES;
-use crate::http::routes::{Access, Route};
+use crate::http::route::{Access, Route};
 
 /// Names what an operation refuses, once its parameters are complete.
 pub(super) fn name(operation: &mut Value, route: &Route) {

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::http::routes::{Access, Route};
+use crate::http::route::{Access, Route};
 
 /// The groups of operations.
 const TAGS: [(&str, &str); 14] = [
