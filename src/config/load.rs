@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use super::{Setting, Settings, TABLE};
+use super::settings::{Setting, Settings, TABLE};
 
 /// Variables that other software spells without our prefix.
 const PLAIN_VARIABLES: [(&str, &str); 3] =

@@ -126,7 +126,7 @@ pub(crate) fn unread_settings(sources: &[Source]) -> Vec<&'static str> {
     let is_read = |name: &str| {
         product.iter().any(|source| match source.path.as_str() {
             // what makes other modules' options of them
-            "src/config/mod.rs" => has_word(&source.text, &format!("self.{name}")),
+            "src/config/settings.rs" => has_word(&source.text, &format!("self.{name}")),
             path => !path.starts_with("src/config/") && has_word(&source.text, &format!("settings.{name}")),
         })
     };
