@@ -15,7 +15,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use super::StartError;
+use super::error::StartError;
 use crate::config::AdminListen;
 use crate::connections::{Connection, Connections};
 use crate::context::Context;

@@ -6,21 +6,21 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use waypost_actors::live::{Live, LiveConfig, LiveParts};
-use waypost_actors::ports::{LiveCache, StoreError, TrackStore};
+use waypost_actors::ports::{LiveCache, TrackStore};
 
-use super::{StartError, renew_partitions};
-use crate::auth::{AuthError, FirstStart, SetupError};
+use super::error::StartError;
+use super::upkeep::renew_partitions;
+use crate::auth::FirstStart;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::context::{Context, ContextError};
+use crate::context::Context;
 use crate::mail::{Post, Transport};
 use crate::readiness::Readiness;
 use crate::store::cache::RedisCache;
-use crate::store::line::Writer;
 use crate::store::lock::{self, ServerLock};
 use crate::store::open::{for_writer, open_and_migrate};
 use crate::store::probe::Probe;
-use crate::store::sql::{Db, is_unavailable};
+use crate::store::sql::{Db, Writer};
 use crate::store::track::Track;
 
 /// The first pause after a start that failed; each is twice the one before, up to a second.
@@ -117,21 +117,6 @@ impl Start {
             Context::start(db.clone(), live.clone(), track, clock, settings, mail, readiness).await?;
         let first_start = context.auth.first_start(&context.settings).await?;
         Ok((context, first_start))
-    }
-}
-
-impl StartError {
-    /// Whether it may pass by itself: the store is away.
-    fn is_passing(&self) -> bool {
-        match self {
-            Self::Store(error) => error.is_passing(),
-            Self::Database(error)
-            | Self::Auth(AuthError::Store(error))
-            | Self::Context(ContextError::Auth(AuthError::Store(error)))
-            | Self::Setup(SetupError::Auth(AuthError::Store(error))) => is_unavailable(error),
-            Self::Live(StoreError::Away(_)) => true,
-            _ => false,
-        }
     }
 }
 

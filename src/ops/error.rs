@@ -6,7 +6,7 @@ use waypost_actors::model::{DriverId, Timestamp};
 use crate::auth::AuthError;
 use crate::domain::account::Role;
 use crate::domain::field::FieldError;
-use crate::store::sql::SqlError;
+use crate::store::sql::{SqlError, is_conflict};
 pub use crate::store::sql::{is_taken_over, is_unavailable};
 
 /// A unique thing that another one has.
@@ -134,4 +134,9 @@ impl From<LiveError> for OpError {
     fn from(error: LiveError) -> Self {
         Self::Unavailable(error.to_string())
     }
+}
+
+/// Says which unique thing another one has, where a statement failed for that.
+pub(super) fn conflict<T>(written: Result<T, SqlError>, taken: Taken) -> Result<T, OpError> {
+    written.map_err(|error| if is_conflict(&error) { OpError::Taken(taken) } else { error.into() })
 }

@@ -5,8 +5,9 @@ use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::audit::Subject;
-use super::error::{OpError, Taken};
+use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
+use super::own_organization::held;
 use super::users::subject as subject_of_user;
 use super::{letters, life, once, stale_sign_up};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
@@ -23,11 +24,11 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization::{
     Organization, OrganizationIn, OrganizationStatus, OrganizationStep, is_slug,
 };
-use crate::domain::organization_settings::{Settings, Usage};
+use crate::domain::organization_settings::Usage;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
-use crate::store::sql::{SqlError, Tx, is_conflict};
+use crate::store::sql::{Tx, is_conflict};
 use crate::store::{activation, founder, organization, user};
 
 /// Members of an organization that a client may send back but not change.
@@ -40,19 +41,6 @@ struct FirstAdmin {
     email: String,
     first_name: String,
     last_name: String,
-}
-
-/// What a plan counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
-    /// Vehicles.
-    Vehicles,
-    /// Drivers.
-    Drivers,
-    /// Geofences.
-    Geofences,
-    /// Users who are not disabled.
-    Users,
 }
 
 /// Who makes an organization.
@@ -341,12 +329,6 @@ pub async fn delete_organization(
     Ok(())
 }
 
-/// An organization, held for this transaction.
-pub(super) async fn held(tx: &mut Tx, scope: &OrgScope) -> Result<Organization, OpError> {
-    organization::hold(tx.on(), scope).await?;
-    organization::find(tx.on(), scope).await?.ok_or(OpError::NotFound)
-}
-
 /// The step that leads from one state to another, for an operator who sets it.
 fn wanted_step(from: OrganizationStatus, to: OrganizationStatus) -> Result<OrganizationStep, OpError> {
     let step = to.wanted().filter(|step| from.after(*step) == Some(to));
@@ -359,36 +341,4 @@ fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<Organ
     let read = crate::domain::members::one_of(OrganizationStatus::WORDS)(&given);
     read.map_err(|(code, must)| problems.push(FieldError::new("/status", code, format!("must be {must}"))))
         .ok()
-}
-
-/// The settings of a scope's organization.
-pub(super) async fn settings_of(context: &Context, scope: &OrgScope) -> Result<Settings, OpError> {
-    let found = organization::find(context.db.read(), scope).await?.ok_or(AuthError::NotFound)?;
-    Ok(found.said.settings)
-}
-
-/// Refuses one more than the plan allows.
-pub(super) async fn require_room(tx: &mut Tx, scope: &OrgScope, what: Counted) -> Result<(), OpError> {
-    organization::hold(tx.on(), scope).await?; // so that two at once count each other
-    let found = organization::find(tx.on(), scope).await?.ok_or(OpError::NotFound)?;
-    let limits = &found.said.subscription.limits;
-    let (limit, name) = match what {
-        Counted::Vehicles => (limits.vehicles, "vehicles"),
-        Counted::Drivers => (limits.drivers, "drivers"),
-        Counted::Geofences => (limits.geofences, "geofences"),
-        Counted::Users => (limits.users, "users"),
-    };
-    let Some(limit) = limit else { return Ok(()) };
-    let usage = organization::usage(tx.on(), scope).await?;
-    let used = match what {
-        Counted::Vehicles => usage.vehicles,
-        Counted::Drivers => usage.drivers,
-        Counted::Geofences => usage.geofences,
-        Counted::Users => usage.users,
-    };
-    if used < limit { Ok(()) } else { Err(OpError::PlanLimit { what: name, limit }) }
-}
-
-pub(super) fn conflict<T>(written: Result<T, SqlError>, taken: Taken) -> Result<T, OpError> {
-    written.map_err(|error| if is_conflict(&error) { OpError::Taken(taken) } else { error.into() })
 }

@@ -1,7 +1,9 @@
 //! The composition root: puts the parts together, starts and stops them in order. Nothing imports it.
 
+mod error;
 mod listeners;
 mod start;
+mod upkeep;
 
 use std::future::pending;
 use std::net::{SocketAddr, TcpListener};
@@ -12,25 +14,22 @@ use actix_web::dev::{Server, ServerHandle};
 use socket2::SockRef;
 use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
-use waypost_actors::ports::{StoreError, TrackStore};
+use waypost_actors::ports::TrackStore;
 
+pub use self::error::StartError;
 use self::listeners::{Admin, WaitingRoom, serve};
 use self::start::{Start, Started};
-use crate::auth::{AuthError, FirstStart, SetupError};
+use self::upkeep::{keep_keys, keep_log_small, keep_partitions, keep_retention};
+use crate::auth::FirstStart;
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::context::{Context, ContextError};
-use crate::mail::{MailError, Transport};
-use crate::ops::retention::{Gone, enforce};
+use crate::context::Context;
+use crate::mail::Transport;
 use crate::readiness::Readiness;
-use crate::store::cache::CacheError;
 use crate::store::lock::ServerLock;
-use crate::store::open::OpenError;
-use crate::store::partitions::make_partitions;
 use crate::store::probe::Probe;
-use crate::store::sql::{Db, SqlError, Writer};
+use crate::store::sql::Writer;
 use crate::store::track::Track;
-use crate::store::wal::give_back;
 use crate::telemetry::Metrics;
 
 /// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
@@ -45,51 +44,6 @@ const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
 /// How long for the store to take leave.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
-/// Between two looks at the partitions to come.
-const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
-
-/// Between two looks whether the signing keys were rotated.
-const KEYS_EVERY: Duration = Duration::from_secs(5);
-/// Between two looks at the size of the embedded store's log.
-const LOG_EVERY: Duration = Duration::from_secs(10);
-/// Between two looks at what is past retention.
-const RETENTION_EVERY: Duration = Duration::from_secs(3600);
-
-/// Why the server could not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The address is taken, or not ours.
-    #[error("cannot listen on {0} (another address: --listen)")]
-    Listen(SocketAddr, #[source] std::io::Error),
-    /// The store could not be opened.
-    #[error(transparent)]
-    Store(#[from] OpenError),
-    /// The store could not be used.
-    #[error("the database failed")]
-    Database(#[from] SqlError),
-    /// The live core could not be started.
-    #[error(transparent)]
-    Live(#[from] StoreError),
-    /// The address of Redis cannot be read.
-    #[error("redisUrl cannot be used")]
-    Redis(#[from] CacheError),
-    /// Mail cannot be sent that way.
-    #[error(transparent)]
-    Mail(#[from] MailError),
-    /// The signing keys could not be loaded or made.
-    #[error(transparent)]
-    Auth(#[from] AuthError),
-    /// What requests share could not be put together.
-    #[error(transparent)]
-    Context(#[from] ContextError),
-    /// The first superAdmin could not be made.
-    #[error(transparent)]
-    Setup(#[from] SetupError),
-    /// The server could not be run.
-    #[error("the server cannot run")]
-    Run(#[source] std::io::Error),
-}
-
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
@@ -277,54 +231,5 @@ pub async fn stop_signal() {
     tokio::select! {
         () = wait(SignalKind::terminate()) => {}
         () = wait(SignalKind::interrupt()) => {}
-    }
-}
-
-/// Makes partitions ahead of their time, for as long as the server runs.
-async fn keep_partitions(context: Context) {
-    loop {
-        tokio::time::sleep(PARTITIONS_EVERY).await;
-        renew_partitions(&context.db, &context.clock).await;
-    }
-}
-
-/// Notices keys that `waypost keys rotate` made, for as long as the server runs.
-async fn keep_keys(context: Context) {
-    loop {
-        tokio::time::sleep(KEYS_EVERY).await;
-        if let Err(error) = context.auth.renew_keys().await {
-            tracing::warn!(%error, "the signing keys cannot be read; those known before go on");
-        }
-    }
-}
-
-/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
-/// start.
-async fn keep_retention(context: Context) {
-    loop {
-        match enforce(&context.db, context.clock.now()).await {
-            Ok(gone) if gone == Gone::default() => {}
-            Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
-            Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
-        }
-        tokio::time::sleep(RETENTION_EVERY).await;
-    }
-}
-
-/// Gives back what the embedded store's log has grown to, for as long as the server runs.
-async fn keep_log_small(db: Db) {
-    loop {
-        tokio::time::sleep(LOG_EVERY).await;
-        if let Err(error) = give_back(&db).await {
-            tracing::warn!(%error, "the log of the embedded store could not be begun anew");
-        }
-    }
-}
-
-/// Nothing is lost without them, so a server starts and runs on: the default partition may hold so
-/// much that looking through it takes longer than a statement may.
-async fn renew_partitions(db: &Db, clock: &Clock) {
-    if let Err(error) = make_partitions(db, clock.now()).await {
-        tracing::error!(%error, "partitions could not be made; fixes go to the default one");
     }
 }

@@ -1,0 +1,62 @@
+//! Why a server could not start.
+
+use std::net::SocketAddr;
+
+use waypost_actors::ports::StoreError;
+
+use crate::auth::{AuthError, SetupError};
+use crate::context::ContextError;
+use crate::mail::MailError;
+use crate::store::cache::CacheError;
+use crate::store::open::OpenError;
+use crate::store::sql::{SqlError, is_unavailable};
+
+/// Why the server could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The address is taken, or not ours.
+    #[error("cannot listen on {0} (another address: --listen)")]
+    Listen(SocketAddr, #[source] std::io::Error),
+    /// The store could not be opened.
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    /// The store could not be used.
+    #[error("the database failed")]
+    Database(#[from] SqlError),
+    /// The live core could not be started.
+    #[error(transparent)]
+    Live(#[from] StoreError),
+    /// The address of Redis cannot be read.
+    #[error("redisUrl cannot be used")]
+    Redis(#[from] CacheError),
+    /// Mail cannot be sent that way.
+    #[error(transparent)]
+    Mail(#[from] MailError),
+    /// The signing keys could not be loaded or made.
+    #[error(transparent)]
+    Auth(#[from] AuthError),
+    /// What requests share could not be put together.
+    #[error(transparent)]
+    Context(#[from] ContextError),
+    /// The first superAdmin could not be made.
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    /// The server could not be run.
+    #[error("the server cannot run")]
+    Run(#[source] std::io::Error),
+}
+
+impl StartError {
+    /// Whether it may pass by itself: the store is away.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::Store(error) => error.is_passing(),
+            Self::Database(error)
+            | Self::Auth(AuthError::Store(error))
+            | Self::Context(ContextError::Auth(AuthError::Store(error)))
+            | Self::Setup(SetupError::Auth(AuthError::Store(error))) => is_unavailable(error),
+            Self::Live(StoreError::Away(_)) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What is done from time to time for as long as the server runs: partitions, signing keys, retention, SQLite's log.
+
+use std::time::Duration;
+
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::ops::retention::{Gone, enforce};
+use crate::store::partitions::make_partitions;
+use crate::store::sql::Db;
+use crate::store::wal::give_back;
+
+/// Between two looks at the partitions to come.
+const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// Between two looks whether the signing keys were rotated.
+const KEYS_EVERY: Duration = Duration::from_secs(5);
+/// Between two looks at the size of the embedded store's log.
+const LOG_EVERY: Duration = Duration::from_secs(10);
+/// Between two looks at what is past retention.
+const RETENTION_EVERY: Duration = Duration::from_secs(3600);
+
+/// Makes partitions ahead of their time, for as long as the server runs.
+pub(super) async fn keep_partitions(context: Context) {
+    loop {
+        tokio::time::sleep(PARTITIONS_EVERY).await;
+        renew_partitions(&context.db, &context.clock).await;
+    }
+}
+
+/// Notices keys that `waypost keys rotate` made, for as long as the server runs.
+pub(super) async fn keep_keys(context: Context) {
+    loop {
+        tokio::time::sleep(KEYS_EVERY).await;
+        if let Err(error) = context.auth.renew_keys().await {
+            tracing::warn!(%error, "the signing keys cannot be read; those known before go on");
+        }
+    }
+}
+
+/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
+/// start.
+pub(super) async fn keep_retention(context: Context) {
+    loop {
+        match enforce(&context.db, context.clock.now()).await {
+            Ok(gone) if gone == Gone::default() => {}
+            Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
+            Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),
+        }
+        tokio::time::sleep(RETENTION_EVERY).await;
+    }
+}
+
+/// Gives back what the embedded store's log has grown to, for as long as the server runs.
+pub(super) async fn keep_log_small(db: Db) {
+    loop {
+        tokio::time::sleep(LOG_EVERY).await;
+        if let Err(error) = give_back(&db).await {
+            tracing::warn!(%error, "the log of the embedded store could not be begun anew");
+        }
+    }
+}
+
+/// Nothing is lost without them, so a server starts and runs on: the default partition may hold so
+/// much that looking through it takes longer than a statement may.
+pub(super) async fn renew_partitions(db: &Db, clock: &Clock) {
+    if let Err(error) = make_partitions(db, clock.now()).await {
+        tracing::error!(%error, "partitions could not be made; fixes go to the default one");
+    }
+}
