@@ -3,6 +3,7 @@
 use uuid::Uuid;
 
 use super::error::OpError;
+use super::own_organization::held;
 use super::{life, organizations};
 use crate::auth::link::{self, Purpose, Redeemed};
 use crate::auth::{self, Action, Caller};
@@ -37,7 +38,7 @@ pub async fn verify_email(
     let now = context.clock.now();
     let scope = auth::linked_organization(&context.db, token, now).await?;
     let mut tx = context.db.begin().await?;
-    let current = organizations::held(&mut tx, &scope).await?;
+    let current = held(&mut tx, &scope).await?;
     if let Redeemed::Before(_) = link::redeem(&mut tx, token, Purpose::ActivateOrganization, now).await? {
         return Ok(Verified { organization: current, already_verified: true });
     }

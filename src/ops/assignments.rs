@@ -6,7 +6,8 @@ use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 use super::drivers::{hold_own, require_kept, subject};
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
-use super::{once, organizations, take_organization};
+use super::own_organization::settings_of;
+use super::{once, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -34,7 +35,7 @@ pub async fn assign_vehicle(
     let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
     let now = context.clock.now();
     let wish = AssignIn::read(&body, now)?;
-    let settings = organizations::settings_of(context, &scope).await?;
+    let settings = settings_of(context, &scope).await?;
     let mut tx = context.db.begin().await?;
     let driver = hold_own(&mut tx, &scope, id).await?;
     require_kept(&driver)?;

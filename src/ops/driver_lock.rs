@@ -9,7 +9,8 @@ use waypost_actors::model::{DriverId, Timestamp};
 use super::audit::Subject;
 use super::drivers::{OwnDriver, hold_own, require_kept, shown, subject, tell_others, today};
 use super::error::{Blocked, OpError};
-use super::{once, organizations, take_organization};
+use super::own_organization::{Counted, require_room};
+use super::{once, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::EndReason;
@@ -46,7 +47,7 @@ pub async fn lock_driver(
         (None, false) => {
             let known = driver::find(tx.on(), &scope, id, false).await?;
             if !known.is_some_and(|driver| driver.kept) {
-                organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
+                require_room(&mut tx, &scope, Counted::Drivers).await?;
             }
             // The row is held, so this is a second look.
             if !driver_lock::lock(tx.on(), &scope, id, reason.as_deref(), now.into()).await? {

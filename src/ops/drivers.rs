@@ -12,7 +12,8 @@ use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 use super::audit::Subject;
 use super::error::{Blocked, OpError, Taken};
 use super::etag::IfMatch;
-use super::{once, organizations, take_organization};
+use super::own_organization::{Counted, require_room, settings_of};
+use super::{once, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -84,7 +85,7 @@ pub async fn create_driver(
     let id = DriverId(clock::new_id());
     let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
     let mut tx = context.db.begin().await?;
-    organizations::require_room(&mut tx, &scope, organizations::Counted::Drivers).await?;
+    require_room(&mut tx, &scope, Counted::Drivers).await?;
     conflict(driver::insert(tx.on(), &scope, &driver).await)?;
     driver_profile::insert(tx.on(), &scope, id, &driver.said.profile, now.into()).await?;
     subject(caller, &scope, id, now).created(&mut tx, &driver).await?;
@@ -269,7 +270,7 @@ pub(super) fn subject<'a>(caller: &'a Caller, scope: &OrgScope, id: DriverId, at
 
 /// The date where the organization is.
 pub(super) async fn today(context: &Context, scope: &OrgScope) -> Result<Day, OpError> {
-    let settings = organizations::settings_of(context, scope).await?;
+    let settings = settings_of(context, scope).await?;
     Ok(Day::of(context.clock.now(), &settings.timezone))
 }
 

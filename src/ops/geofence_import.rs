@@ -7,8 +7,9 @@ use waypost_actors::model::{GeofenceId, OrganizationId};
 
 use super::error::OpError;
 use super::geofences::{new_geofence, subject};
+use super::once;
+use super::own_organization::{Counted, require_room, settings_of};
 use super::publish::{self, Thing};
-use super::{once, organizations};
 use crate::auth::{Action, Caller};
 use crate::context::Context;
 use crate::domain::field::FieldError;
@@ -77,7 +78,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     place: impl Fn(usize, &str, bool) -> String,
 ) -> Result<Imported, OpError> {
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
-    let settings = organizations::settings_of(context, &scope).await?;
+    let settings = settings_of(context, &scope).await?;
     let now = context.clock.now();
     let Features { count, feature, turn } = features;
     let mut read: Vec<Result<Geofence, ImportProblem>> = Vec::with_capacity(count);
@@ -98,7 +99,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     let mut tx = context.db.begin().await?;
     for item in &mut read {
         let Ok(geofence) = item.as_ref() else { continue };
-        match organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await {
+        match require_room(&mut tx, &scope, Counted::Geofences).await {
             Ok(()) => {
                 geofence::insert(&mut tx, &scope, geofence).await?;
                 subject(caller, geofence, now).created(&mut tx, geofence).await?;

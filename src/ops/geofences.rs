@@ -8,8 +8,9 @@ use super::audit::Subject;
 use super::error::OpError;
 use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
+use super::own_organization::{Counted, require_room, settings_of};
 use super::publish::{self, Thing};
-use super::{once, organizations, take_organization};
+use super::{once, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -38,11 +39,11 @@ pub async fn create_geofence(
 ) -> Result<Geofence, OpError> {
     let named = take_organization(&mut body)?.or(named_in_query);
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
-    let settings = organizations::settings_of(context, &scope).await?;
+    let settings = settings_of(context, &scope).await?;
     let now = context.clock.now();
     let geofence = new_geofence(&scope, &settings, body, now).await?;
     let mut tx = context.db.begin().await?;
-    organizations::require_room(&mut tx, &scope, organizations::Counted::Geofences).await?;
+    require_room(&mut tx, &scope, Counted::Geofences).await?;
     geofence::insert(&mut tx, &scope, &geofence).await?;
     subject(caller, &geofence, now).created(&mut tx, &geofence).await?;
     let mut shown = json!(geofence);

@@ -10,7 +10,8 @@ use waypost_actors::model::{Cause, GeofenceId, OrganizationId, Place, Timestamp,
 use super::error::OpError;
 use super::listing::Listing;
 use super::live_view::{Connection, connection, silent_for};
-use super::{geofences, organizations, vehicles};
+use super::own_organization::settings_of;
+use super::{geofences, vehicles};
 use crate::auth::{Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::CurrentDriver;
@@ -61,7 +62,7 @@ pub async fn vehicles_inside(
     let purpose = format!("inside {geofence} {}", scope.organization_id());
     let listing = Listing::new(context, purpose, request);
     let after = listing.after()?;
-    let settings = organizations::settings_of(context, &scope).await?;
+    let settings = settings_of(context, &scope).await?;
     let mut inside = context.live.inside(geofence).await?;
     let as_of = context.clock.now();
     inside.sort_by_key(place);
@@ -102,7 +103,7 @@ pub async fn vehicles_inside_at(
     let purpose = format!("inside {geofence} {} {}", at.as_micros(), scope.organization_id());
     let listing = Listing::new(context, purpose, request);
     let after = listing.after()?;
-    let settings = organizations::settings_of(context, &scope).await?;
+    let settings = settings_of(context, &scope).await?;
     let inside = visit::inside_at(&context.db, &scope, geofence, at, after, listing.limit()).await?;
     let slice = listing.slice(inside, |was| (was.entered_at, was.vehicle_id))?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();

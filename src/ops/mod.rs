@@ -27,6 +27,7 @@ pub mod live_view;
 pub mod once;
 pub mod organizations;
 pub mod origin;
+mod own_organization;
 pub mod position_history;
 mod publish;
 pub mod retention;

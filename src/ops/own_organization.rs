@@ -11,7 +11,7 @@ use crate::store::sql::Tx;
 
 /// What a plan counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Counted {
+pub(super) enum Counted {
     /// Vehicles.
     Vehicles,
     /// Drivers.

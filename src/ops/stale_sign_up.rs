@@ -6,7 +6,8 @@ use waypost_actors::model::Timestamp;
 
 use super::audit::Subject;
 use super::error::OpError;
-use super::{letters, life, organizations};
+use super::own_organization::held;
+use super::{letters, life};
 use crate::auth::{self, link};
 use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::organization::OrganizationStep;
@@ -24,7 +25,7 @@ pub(super) async fn free_for_organization(
     let made_before = now.plus_seconds(-link::SECONDS).into();
     while let Some(id) = stale_sign_up::organization(tx.on(), email, slug, made_before, now.into()).await? {
         let scope = auth::forgotten_organization(id);
-        let current = organizations::held(tx, &scope).await?;
+        let current = held(tx, &scope).await?;
         life::advance(tx, &scope, &current, OrganizationStep::Delete, now).await?;
         gone(AuditResource::Organization, Some(id), id, now).deleted(tx, &current).await?;
     }

@@ -8,9 +8,9 @@ use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::audit::Subject;
-use super::error::{OpError, Taken};
+use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
-use super::organizations::{self, Counted, conflict};
+use super::own_organization::{Counted, held, require_room};
 use super::{letters, once, origin, stale_sign_up, take_organization};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
@@ -252,7 +252,7 @@ impl Held {
         let mut tx = context.db.begin().await?;
         let organization = match &scope {
             AccountScope::Organization(scope) => {
-                let found = organizations::held(&mut tx, scope).await?;
+                let found = held(&mut tx, scope).await?;
                 Some((found.said.name, found.status == OrganizationStatus::Active))
             }
             AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
@@ -268,9 +268,7 @@ impl Held {
 
     async fn require_room(&mut self) -> Result<(), OpError> {
         match self.scope {
-            AccountScope::Organization(scope) => {
-                organizations::require_room(&mut self.tx, &scope, Counted::Users).await
-            }
+            AccountScope::Organization(scope) => require_room(&mut self.tx, &scope, Counted::Users).await,
             AccountScope::Operators(_) | AccountScope::Oneself(_) => Ok(()),
         }
     }

@@ -10,8 +10,9 @@ use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
+use super::own_organization::{Counted, require_room, settings_of};
 use super::publish::{self, Thing};
-use super::{once, organizations, take_organization, trackers};
+use super::{once, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -70,7 +71,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         updated_at: now,
     };
     let mut tx = context.db.begin().await?;
-    organizations::require_room(&mut tx, &scope, organizations::Counted::Vehicles).await?;
+    require_room(&mut tx, &scope, Counted::Vehicles).await?;
     refuse_taken(&mut tx, &scope, &vehicle).await?;
     conflict(vehicle::insert(tx.on(), &scope, &vehicle).await)?;
     let tracker = match unique_id {
@@ -170,7 +171,7 @@ pub async fn live_vehicles(
     ids: impl IntoIterator<Item = VehicleId>,
 ) -> Result<Vec<LiveVehicle>, OpError> {
     caller.may(Action::ReadLivePositions)?;
-    let settings = organizations::settings_of(context, scope).await?;
+    let settings = settings_of(context, scope).await?;
     let views = try_join_all(ids.into_iter().map(|id| context.live.vehicle(id))).await?;
     let (now, sees) = (context.clock.now(), caller.sees());
     Ok(views.into_iter().map(|view| LiveVehicle::of(view, sees, &settings, now)).collect())
