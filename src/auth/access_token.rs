@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-use super::{jwt_crypto, keys};
+use super::jwt_crypto;
 use crate::clock;
 use crate::store::session::HolderId;
 use crate::store::signing_key::SigningKey;
@@ -18,6 +18,8 @@ use crate::store::signing_key::SigningKey;
 pub(super) const LIFETIME_SECONDS: i64 = 15 * 60;
 /// How far two clocks may be apart, in seconds.
 const LEEWAY_SECONDS: i64 = 10;
+/// How long a running server may take to notice a new key, in seconds, and to sign with the old one meanwhile.
+const NOTICED_WITHIN_SECONDS: f64 = 60.0;
 const ISSUER: &str = "waypost";
 const AUDIENCE: &str = "waypost-api";
 /// The media type of an access token (RFC 9068); a token of any other kind is refused.
@@ -75,9 +77,8 @@ impl AccessTokens {
         // Times are checked below, by the server's clock rather than the library's.
         validation.validate_exp = false;
         validation.validate_nbf = false;
-        let decoding = |key: &SigningKey| {
-            (key.kid.clone(), (DecodingKey::from_secret(&key.secret), keys::tokens_good_until(key)))
-        };
+        let decoding =
+            |key: &SigningKey| (key.kid.clone(), (DecodingKey::from_secret(&key.secret), good_until(key)));
         Some(Self {
             newest: (newest.kid.clone(), EncodingKey::from_secret(&newest.secret)),
             keys: keys.iter().map(decoding).collect(),
@@ -135,6 +136,12 @@ impl AccessTokens {
         };
         in_force.then_some(Subject { holder, session_id: claims.sid })
     }
+}
+
+/// Until when access tokens that a key signed are good; for ever while it is in force.
+fn good_until(key: &SigningKey) -> Option<Timestamp> {
+    let lifetime = LIFETIME_SECONDS as f64;
+    key.retired_at.map(|retired| Timestamp::from(retired).plus_seconds(lifetime + NOTICED_WITHIN_SECONDS))
 }
 
 #[cfg(test)]

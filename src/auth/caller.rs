@@ -142,21 +142,6 @@ impl Caller {
     }
 }
 
-impl super::Auth {
-    /// Whether a caller's session still holds, with the same permissions; sockets ask this from time to time.
-    pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
-        let now = self.clock.now();
-        match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id, now).await {
-            Ok(holder) => {
-                let is_subscribed = caller.is_subscribed; // a socket only reads
-                Ok(Caller { is_subscribed, ..Caller::of(&holder, caller.session_id, now) } == *caller)
-            }
-            Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
-            Err(_) => Ok(false),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use waypost_actors::model::Timestamp;
 
-use super::{access_token, locked};
+use super::locked;
 use crate::clock;
 use crate::config::{Secret, Settings};
 use crate::store::signing_key::{self, SigningKey};
@@ -17,8 +17,6 @@ use crate::store::sql::{Db, SqlError};
 const FIRST_KID: &str = "1";
 /// The shortest key to wrap with, in bytes.
 const SHORTEST_MASTER: usize = 32;
-/// How long a running server may take to notice a new key, in seconds, and to sign with the old one meanwhile.
-const NOTICED_WITHIN_SECONDS: f64 = 60.0;
 /// How long cursors of a retired key are good, in seconds: clients may come back with one after weeks.
 const CURSOR_SECONDS: f64 = 30.0 * 86_400.0;
 
@@ -133,10 +131,4 @@ pub async fn rotate(db: &Db, master: &MasterKey, now: Timestamp, at_once: bool) 
     signing_key::insert(tx.on(), &key).await?;
     tx.commit().await?;
     Ok(())
-}
-
-/// Until when access tokens that a key signed are good; for ever while it is in force.
-pub(super) fn tokens_good_until(key: &SigningKey) -> Option<Timestamp> {
-    let lifetime = access_token::LIFETIME_SECONDS as f64;
-    key.retired_at.map(|retired| Timestamp::from(retired).plus_seconds(lifetime + NOTICED_WITHIN_SECONDS))
 }

@@ -1,10 +1,10 @@
 //! What the links of our letters do: verify an address, take an invitation, choose a new password.
 
-use super::Auth;
 use super::entry::{Peer, entry};
 use super::error::AuthError;
 use super::holder::Holder;
 use super::link::{self, Purpose, Redeemed, Standing};
+use super::service::Auth;
 use super::session::{Door, SignedIn};
 use crate::domain::account::AccountStatus;
 use crate::domain::audit::{AuditAction, AuditEntry};

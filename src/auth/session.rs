@@ -5,7 +5,6 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-use super::Auth;
 use super::access_token::{self, Subject};
 use super::caller::Caller;
 use super::entry::{Peer, session_entry};
@@ -14,6 +13,7 @@ use super::holder::Holder;
 use super::link;
 use super::principal::Principal;
 use super::secret;
+use super::service::Auth;
 use crate::clock;
 use crate::domain::account::email_key;
 use crate::domain::audit::AuditAction;
@@ -270,6 +270,19 @@ impl Auth {
         let subject = self.access_tokens().check(access_token, now).ok_or(AuthError::Unauthenticated)?;
         let holder = Holder::signed_in(&self.db, subject.holder, subject.session_id, now).await?;
         Ok(Caller::of(&holder, subject.session_id, now))
+    }
+
+    /// Whether a caller's session still holds, with the same permissions; sockets ask this from time to time.
+    pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
+        let now = self.clock.now();
+        match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id, now).await {
+            Ok(holder) => {
+                let is_subscribed = caller.is_subscribed; // a socket only reads
+                Ok(Caller { is_subscribed, ..Caller::of(&holder, caller.session_id, now) } == *caller)
+            }
+            Err(AuthError::Store(error)) => Err(AuthError::Store(error)),
+            Err(_) => Ok(false),
+        }
     }
 
     pub(super) async fn open_session(

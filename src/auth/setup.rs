@@ -1,8 +1,8 @@
 //! The first superAdmin: from the settings, or through a link that works once. Never a default password.
 
-use super::Auth;
 use super::error::AuthError;
 use super::secret;
+use super::service::Auth;
 use crate::clock;
 use crate::config::Settings;
 use crate::domain::account::{AccountStatus, Role, password_fault};

@@ -1,0 +1,71 @@
+//! Everything that signing in needs, in one place; what can be done with it is in the files beside this one.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use super::access_token::AccessTokens;
+use super::error::AuthError;
+use super::keys::{self, MasterKey};
+use super::password::Hasher;
+use super::seal::Sealer;
+use super::ticket::Tickets;
+use crate::clock::Clock;
+use crate::config::Settings;
+use crate::sessions::Sessions;
+use crate::store::sql::{Db, SqlError};
+
+/// Everything that signing in needs.
+pub struct Auth {
+    pub(super) db: Db,
+    pub(super) clock: Clock,
+    pub(super) sessions: Sessions,
+    pub(super) hasher: Hasher,
+    master: MasterKey,
+    /// Replaced as a whole when keys are rotated.
+    access_tokens: RwLock<Arc<AccessTokens>>,
+    /// Cursors, sealed.
+    pub sealer: Sealer,
+    /// One-time tickets of the live feed.
+    pub tickets: Tickets,
+}
+
+impl Auth {
+    /// The hash of a new password, made on the bounded pool for a client at an address.
+    pub async fn hash_password(&self, address: &str, password: String) -> Result<String, AuthError> {
+        self.hasher.hash(address, password).await
+    }
+
+    /// Loads the signing keys, making the first one at the first start.
+    pub async fn start(
+        db: Db,
+        clock: Clock,
+        sessions: Sessions,
+        settings: &Settings,
+    ) -> Result<Self, AuthError> {
+        let master = MasterKey::of(settings)?;
+        let keys = keys::start(&db, &master, clock.now()).await?;
+        let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
+        Ok(Self {
+            db,
+            clock,
+            sessions,
+            hasher: Hasher::new(),
+            master,
+            access_tokens: RwLock::new(Arc::new(access_tokens)),
+            sealer: Sealer::new(&keys),
+            tickets: Tickets::default(),
+        })
+    }
+
+    /// Looks which keys the store has now. What cannot be read changes nothing.
+    pub async fn renew_keys(&self) -> Result<(), AuthError> {
+        let keys = keys::load(&self.db, &self.master).await?;
+        let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
+        *self.access_tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access_tokens);
+        self.sealer.renew(&keys);
+        Ok(())
+    }
+
+    pub(super) fn access_tokens(&self) -> Arc<AccessTokens> {
+        Arc::clone(&self.access_tokens.read().unwrap_or_else(PoisonError::into_inner))
+    }
+}
