@@ -9,7 +9,7 @@ use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::filter::Filter;
-use super::wire::{self, InsideOut, LeftOut, OccupancyOut};
+use super::occupancy::{InsideOut, LeftOut, OccupancyOut, inside};
 
 /// Changes waiting for the next delta.
 #[derive(Default)]
@@ -105,7 +105,7 @@ impl Changes {
             for fence in update.left.iter().filter(|fence| filter.interest.fence(**fence)) {
                 self.crossings.insert((*fence, vehicle), None);
             }
-            for inside in wire::inside(vehicle, &update.state) {
+            for inside in inside(vehicle, &update.state) {
                 let entered = update.entered.iter().any(|held| held.geofence_id == inside.geofence_id);
                 if entered && filter.interest.fence(inside.geofence_id) {
                     self.crossings.insert((inside.geofence_id, vehicle), Some(inside));

@@ -8,10 +8,13 @@ mod cursor;
 mod deliver;
 mod ending;
 mod filter;
+mod occupancy;
+mod parts;
 pub mod protocol;
 mod session;
 mod sign_in;
 mod subscription;
 mod wire;
 
-pub use session::{Feed, FeedLimits, Opening, run};
+pub use parts::{Feed, FeedLimits};
+pub use session::{Opening, run};

@@ -1,69 +1,25 @@
 //! One dispatcher's socket, from its sign-in to its close code.
 
-use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
-use waypost_actors::live::{Live, Storing};
-use waypost_actors::ports::EventLog;
+use waypost_actors::live::Storing;
 use waypost_actors::watch::News;
 
 use super::ending::{Close, Stop, broken, ended, goodbye, not_text, session_over, stopped};
 use super::filter::Filter;
+use super::parts::Feed;
 use super::protocol::{Heard, Say, Subscribe};
 use super::sign_in::{audience, may_subscribe, sign_in};
 use super::subscription::Subscription;
 use super::wire;
-use crate::auth::{Auth, Caller};
+use crate::auth::Caller;
 use crate::frames::Broken;
 use crate::sessions::{End, Sessions};
 use crate::socket::{Closed, Frame, Message, Messages, Out};
-
-/// What a feed works with.
-#[derive(Clone)]
-pub struct Feed {
-    /// The live core.
-    pub live: Live,
-    /// Events that a client missed.
-    pub log: Arc<dyn EventLog>,
-    /// Tickets, cursors, and whether a session still holds.
-    pub auth: Arc<Auth>,
-    /// Bounds and times.
-    pub limits: FeedLimits,
-}
-
-/// Bounds and times of the feed.
-#[derive(Clone, Copy, Debug)]
-pub struct FeedLimits {
-    /// Between two heartbeats; a client that answers none of three pings is dead.
-    pub heartbeat_every: Duration,
-    /// A socket without credentials must sign in within this time.
-    pub sign_in_within: Duration,
-    /// Between two looks at whether the session still holds.
-    pub check_every: Duration,
-    /// A client that takes nothing for so long is closed.
-    pub write_within: Duration,
-    /// Resets for slow reading within a minute, before the socket is closed.
-    pub resets_per_minute: usize,
-    /// Subscriptions of one socket.
-    pub subscriptions: usize,
-}
-
-impl Default for FeedLimits {
-    fn default() -> Self {
-        Self {
-            heartbeat_every: Duration::from_secs(15),
-            sign_in_within: Duration::from_secs(10),
-            check_every: Duration::from_secs(10),
-            write_within: Duration::from_secs(30),
-            resets_per_minute: 3,
-            subscriptions: 20,
-        }
-    }
-}
 
 /// How a socket was opened.
 pub struct Opening {

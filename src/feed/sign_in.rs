@@ -4,8 +4,8 @@ use tokio::time::timeout;
 use waypost_actors::watch::Audience;
 
 use super::ending::{Close, Stop, broken, not_text};
+use super::parts::Feed;
 use super::protocol::{Heard, Subscribe, Topic};
-use super::session::Feed;
 use crate::auth::{Action, Caller};
 use crate::socket::{Message, Messages};
 

@@ -15,6 +15,7 @@ use waypost_actors::watch::{Audience, CommittedEvent, News, PositionBatch, Updat
 
 use super::changes::{Changes, Known};
 use super::filter::Filter;
+use super::occupancy::{InsideOut, inside};
 use super::protocol::Subscribe;
 use super::wire;
 use crate::auth::Sees;
@@ -116,10 +117,10 @@ impl Subscription {
         let shown: Vec<String> =
             some.iter().filter(is_shown).map(|known| wire::known(known, self.filter.sees)).collect();
         let interest = &self.filter.interest;
-        let inside: Vec<wire::InsideOut> = some
+        let inside: Vec<InsideOut> = some
             .iter()
             .filter(|_| interest.occupancy)
-            .flat_map(|known| wire::inside(known.vehicle_id, &known.state))
+            .flat_map(|known| inside(known.vehicle_id, &known.state))
             .filter(|inside| interest.fence(inside.geofence_id))
             .collect();
         (wire::list(shown.iter().map(String::as_str)), wire::raw(wire::json(&inside)))

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use waypost_actors::live::LiveFuel;
-use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::model::{Fix, GeofenceId, Motion, OrganizationId, VehicleId};
 use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::{PositionBatch, ProvisionalPosition, VehicleUpdate};
 
 use super::changes::{Change, Known};
+use super::occupancy::OccupancyOut;
 use crate::auth::Sees;
 use crate::socket::Frame;
 
@@ -39,31 +40,6 @@ struct VehicleOut<'a> {
     /// Absent for a vehicle that never reported any.
     #[serde(skip_serializing_if = "Option::is_none")]
     fuel: Option<LiveFuel>,
-}
-
-/// A vehicle that is or went inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct InsideOut {
-    pub(super) geofence_id: GeofenceId,
-    pub(super) vehicle_id: VehicleId,
-    pub(super) visit_id: VisitId,
-    pub(super) entered_at: Timestamp,
-}
-
-/// A vehicle that went out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct LeftOut {
-    pub(super) geofence_id: GeofenceId,
-    pub(super) vehicle_id: VehicleId,
-}
-
-/// Who went in and out since the last delta.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct OccupancyOut {
-    pub(super) enter: Vec<InsideOut>,
-    pub(super) leave: Vec<LeftOut>,
 }
 
 /// A vehicle's JSON: where it was seen, or else as it is committed.
@@ -120,16 +96,6 @@ fn change(change: &Change, sees: Sees) -> Cow<'_, str> {
 fn committed(update: &VehicleUpdate) -> &str {
     update
         .encoded(|update| vehicle(update.vehicle_id, update.organization_id, Some(&update.state), None, ALL))
-}
-
-/// Who a vehicle's state says is inside what.
-pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item = InsideOut> {
-    state.open_stays().map(move |stay| InsideOut {
-        geofence_id: stay.geofence_id,
-        vehicle_id: id,
-        visit_id: stay.visit_id,
-        entered_at: stay.entered_at,
-    })
 }
 
 /// A delta's message. Its vehicles are encoded once for all who watch, and only put together here: most of what
@@ -210,6 +176,7 @@ pub(super) fn raw(text: String) -> Box<serde_json::value::RawValue> {
 mod tests {
     use uuid::Uuid;
 
+    use super::super::occupancy::LeftOut;
     use super::*;
 
     #[test]
