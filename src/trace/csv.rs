@@ -9,7 +9,7 @@ use ::csv::{ByteRecord, ByteRecordsIntoIter, ReaderBuilder};
 use waypost_actors::model::{Place, Timestamp};
 
 use super::point::number;
-use super::{Point, Reading, Skip, TracePoint};
+use super::point::{Point, Reading, Skip, TracePoint};
 
 /// Whether a first line names the columns a trace needs.
 pub(super) fn has_columns(line: &str) -> bool {

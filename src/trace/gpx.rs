@@ -10,7 +10,7 @@ use quick_xml::reader::Reader;
 use waypost_actors::model::{Place, Timestamp};
 
 use super::point::number;
-use super::{Point, Reading, Skip, TracePoint};
+use super::point::{Point, Reading, Skip, TracePoint};
 
 /// Reads a file.
 pub(super) fn read(content: &[u8]) -> std::vec::IntoIter<Reading> {

@@ -15,10 +15,7 @@ use std::io::Read;
 
 use flate2::read::MultiGzDecoder;
 
-pub use point::{Point, Skip, TracePoint};
-
-/// A point of a trace, or why one is missing.
-pub type Reading = Result<TracePoint, Skip>;
+pub use point::{Point, Reading, Skip, TracePoint};
 
 /// Why a file as a whole is no trace.
 #[derive(Debug, thiserror::Error)]

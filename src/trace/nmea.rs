@@ -8,7 +8,7 @@ use jiff::civil;
 use waypost_actors::model::{Place, Timestamp};
 
 use super::point::number;
-use super::{Point, Reading, Skip, TracePoint};
+use super::point::{Point, Reading, Skip, TracePoint};
 
 /// km/h in a knot, exactly.
 const KMH_PER_KNOT: f64 = 1.852;

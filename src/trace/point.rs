@@ -103,6 +103,9 @@ pub(super) fn number(text: &str) -> Option<f64> {
     text.trim().parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
+/// A point of a trace, or why one is missing.
+pub type Reading = Result<TracePoint, Skip>;
+
 #[cfg(test)]
 mod tests {
     use super::*;
