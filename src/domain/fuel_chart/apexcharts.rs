@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Chart, Mark, lines};
+use super::chart::{Chart, Mark, lines};
 
 /// The options of a chart: `new ApexCharts(element, options)`.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]

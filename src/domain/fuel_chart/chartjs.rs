@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 use waypost_actors::fuel::ChartPoint;
 use waypost_actors::model::Timestamp;
 
-use super::{Chart, Mark, lines};
+use super::chart::{Chart, Mark, lines};
 
 /// The `data` of a Chart.js configuration of type `line`. Chart.js leaves `annotations` alone: they go to
 /// `options.plugins.annotation.annotations`. The labels suit a category axis as well as a `time` axis.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::model::Timestamp;
 
-use super::{Chart, Mark, shown};
+use super::chart::{Chart, Mark, shown};
 
 /// Columns of one length.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]

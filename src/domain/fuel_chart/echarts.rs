@@ -3,7 +3,7 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{Chart, Mark, lines};
+use super::chart::{Chart, Mark, lines};
 
 /// An option: `chart.setOption(option)`.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
