@@ -1,6 +1,6 @@
 //! `waypost config`: the table of settings, with what is in force.
 
-use super::print_all;
+use super::output::print_all;
 use super::setting_flags::ServeArgs;
 use crate::config::{InForce, in_force};
 

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
-use super::setting_flags::KeysArgs;
+use super::setting_flags::{ELSEWHERE, KeysArgs};
 use crate::auth::{MasterKey, keys};
 use crate::clock::Clock;
 use crate::store::open::{Location, embedded_file, open};
@@ -20,7 +20,7 @@ pub struct Keys {
 enum KeysCommand {
     /// Make a new signing key, while servers run or not. Nobody is signed out: tokens of the old key are good until
     /// they end by themselves, a quarter of an hour later.
-    #[command(after_help = super::ELSEWHERE)]
+    #[command(after_help = ELSEWHERE)]
     Rotate(Rotate),
 }
 

@@ -5,12 +5,12 @@
 mod config;
 mod demo;
 mod keys;
+mod output;
 mod serve;
 mod setting_flags;
 pub mod simulate;
 mod transfer;
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -18,11 +18,10 @@ use clap::{Parser, Subcommand};
 use crate::http::openapi::Written;
 use crate::http::routes::document;
 use crate::store::open::open_and_migrate;
-use setting_flags::{DemoArgs, MigrateArgs, ServeArgs};
+use output::print_all;
+use setting_flags::{DemoArgs, ELSEWHERE, MigrateArgs, ServeArgs};
 pub use transfer::TransferArgs;
 
-const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
-(WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
 const OF_THE_DEMO: &str = "The demo keeps its data in ./waypost-demo unless --data-dir names another place, and \
 empties it at each start. It uses no PostgreSQL, no Redis and no administrator of yours, whatever is set.";
 
@@ -107,15 +106,6 @@ async fn migrate(args: MigrateArgs) -> anyhow::Result<()> {
 fn openapi() -> anyhow::Result<()> {
     let text = serde_json::to_string_pretty(&Written(&document()))?;
     print_all(&text)
-}
-
-/// Prints a long text.
-fn print_all(text: &str) -> anyhow::Result<()> {
-    match writeln!(std::io::stdout(), "{text}") {
-        // Whoever read it has seen enough, as `head` does.
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,10 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use crate::config::{self, Settings, Sources};
 
+/// Where settings may stand besides the command line, under the help of commands that take them.
+pub(super) const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
+(WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
+
 /// A command that takes settings.
 pub trait Uses {
     /// Whether it uses a setting.

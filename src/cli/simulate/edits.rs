@@ -19,10 +19,10 @@ use waypost_actors::geofence::Shape;
 use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpec, Timestamp};
 
 use super::records::Told;
-use super::report::Quantiles;
 use super::setup::Fleet;
 use super::stage::micros;
 use crate::client::Api;
+use crate::client::Quantiles;
 use crate::trace::fences::NamedShape;
 
 /// Edits under way at a time.

@@ -38,13 +38,14 @@ use tokio::time::{Instant, sleep};
 use waypost_actors::model::Timestamp;
 
 use crate::client::Api;
+pub use crate::client::Quantiles;
 
 pub use backlog::BacklogReport;
 pub use edits::EditsReport;
 pub use expected::Comparison;
 pub use inside::InsideReport;
 pub use options::{Options, Order, Pace, RuleSet, Speed};
-pub use report::{Quantiles, Replay, Summary};
+pub use report::{Replay, Summary};
 pub use source::FileReading;
 pub use watch::WatchReport;
 
@@ -55,9 +56,8 @@ use setup::Fleet;
 use source::Source;
 use stage::Stage;
 use tour::Area;
+use watch::QUIET;
 
-/// Without news for this long, nothing more is expected of a log or a feed.
-const QUIET: Duration = Duration::from_secs(20);
 /// Between two looks at the log of events.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 

@@ -10,12 +10,12 @@ use uuid::Uuid;
 
 use super::options::{Options, Pace};
 use super::progress::Progress;
-use super::report::{Quantiles, Replay};
+use super::report::Replay;
 use super::schedule::dues;
 use super::source::Track;
 use super::stage::{Counts, Stage};
 use super::tracker::{Assignment, Tracker};
-use crate::client::CpuMeter;
+use crate::client::{CpuMeter, Quantiles};
 
 /// Handshakes under way at a time: many sockets open as a ramp, not as one blow.
 const HANDSHAKES: usize = 32;

@@ -15,10 +15,12 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
-use super::QUIET;
 use super::records::Events;
 use super::tracker::{End, connect, open, send};
 use crate::client::Api;
+
+/// Without news for this long, nothing more is expected of a log or a feed.
+pub(super) const QUIET: Duration = Duration::from_secs(20);
 
 /// Answers to a subscription come within this time.
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
