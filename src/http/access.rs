@@ -10,7 +10,7 @@ use super::code::Code;
 use super::problem::Problem;
 use super::request::{Shared, bearer};
 use super::route::{Access, Route};
-use super::{limit, once};
+use super::{idempotency, limit};
 use crate::rate_limit::Class;
 
 /// What the tokens of trackers begin with.
@@ -27,7 +27,7 @@ pub(super) async fn known_or_stranger(
     }
     let address = limit::address(&context, &request);
     match limit::count_stranger(&context, &request, Class::SignIn).await {
-        Ok(()) => once::handle(&context, address.as_bytes(), request, next).await,
+        Ok(()) => idempotency::handle(&context, address.as_bytes(), request, next).await,
         Err(problem) => Ok(request.error_response(problem)),
     }
 }
@@ -65,7 +65,7 @@ pub(super) async fn signed_in(
         Ok(caller) => {
             let id = caller.id;
             request.extensions_mut().insert(caller);
-            once::handle(&context, id.as_bytes(), request, next).await
+            idempotency::handle(&context, id.as_bytes(), request, next).await
         }
         Err(problem) => Ok(request.error_response(problem)),
     }

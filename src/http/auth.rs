@@ -15,7 +15,7 @@ use crate::auth::{Action, Principal, SignedIn};
 use crate::domain::account::new_password;
 use crate::domain::members::Members;
 use crate::ops::error::OpError;
-use crate::ops::{origin, sign_in};
+use crate::ops::{request_context, sign_in};
 
 /// A password somebody chooses.
 #[derive(Debug, Serialize, ToSchema)]
@@ -53,7 +53,7 @@ pub struct WsTicket {
 pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     let (email, password) = credentials(&body)?;
-    Ok(HttpResponse::Ok().json(context.auth.login(&email, password, &origin::peer()).await?))
+    Ok(HttpResponse::Ok().json(context.auth.login(&email, password, &request_context::peer()).await?))
 }
 
 /// Get the next access token. The refresh token is used up; one that comes again ends its session.
@@ -63,7 +63,7 @@ pub async fn login(context: Shared, query: Query, JsonBody(body): JsonBody) -> A
         (status = 403, description = "organizationInactive")))]
 pub async fn refresh(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
-    Ok(HttpResponse::Ok().json(context.auth.refresh(&refresh_token(&body)?, &origin::peer()).await?))
+    Ok(HttpResponse::Ok().json(context.auth.refresh(&refresh_token(&body)?, &request_context::peer()).await?))
 }
 
 /// Sign out: ends the session of the refresh token, its access tokens included.
@@ -71,7 +71,7 @@ pub async fn refresh(context: Shared, query: Query, JsonBody(body): JsonBody) ->
     responses((status = 204, description = "Signed out")))]
 pub async fn logout(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
-    context.auth.logout(&refresh_token(&body)?, &origin::peer()).await?;
+    context.auth.logout(&refresh_token(&body)?, &request_context::peer()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -130,7 +130,7 @@ pub async fn reset_password(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    context.auth.reset_password(&token, password(&body)?, &origin::peer()).await?;
+    context.auth.reset_password(&token, password(&body)?, &request_context::peer()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -144,7 +144,7 @@ pub async fn reset_password(
         (status = 410, description = "linkExpired")))]
 pub async fn confirm_address(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
-    context.auth.confirm_address(&token, origin::request_id()).await?;
+    context.auth.confirm_address(&token, request_context::request_id()).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -162,7 +162,8 @@ pub async fn accept_invite(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    Ok(HttpResponse::Ok().json(context.auth.accept_invite(&token, password(&body)?, &origin::peer()).await?))
+    Ok(HttpResponse::Ok()
+        .json(context.auth.accept_invite(&token, password(&body)?, &request_context::peer()).await?))
 }
 
 fn password(body: &Value) -> Result<String, OpError> {

@@ -20,7 +20,7 @@ use super::refusal::RETRY_SECONDS;
 use crate::clock;
 use crate::connections::Peer;
 use crate::context::Context;
-use crate::ops::{etag, origin};
+use crate::ops::{etag, request_context};
 use crate::rate_limit::Standing;
 
 /// The header that carries a request's id, in and out.
@@ -62,7 +62,7 @@ pub async fn edge(
     let client = request
         .app_data::<Data<Context>>()
         .map_or_else(String::new, |context| limit::address(context, &request));
-    origin::of_request(id.clone(), client.clone(), async {
+    request_context::of_request(id.clone(), client.clone(), async {
         let answered = match is_too_long {
             true => Ok(request.error_response(too_long())),
             false => patiently(request, next).await,

@@ -11,7 +11,7 @@ use crate::auth::AuthError;
 use crate::auth::link::{Purpose, Redeemed, Standing};
 use crate::domain::account::password_fault;
 use crate::ops::error::OpError;
-use crate::ops::{activation, origin};
+use crate::ops::{activation, request_context};
 
 /// A page with a form.
 pub(super) struct Form {
@@ -124,7 +124,7 @@ pub async fn verify_form(context: Shared, PathToken(token): PathToken) -> Answer
 
 /// Verifies a system user's address.
 pub async fn redeem_verify(context: Shared, PathToken(token): PathToken) -> Answer {
-    match context.auth.verify_system_user(&token, origin::request_id()).await {
+    match context.auth.verify_system_user(&token, request_context::request_id()).await {
         Ok(Redeemed::Now(_)) => Ok(done("Thank you", "The address is confirmed.")),
         Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
         Err(error) => refused(error),
@@ -138,7 +138,7 @@ pub async fn address_form(context: Shared, PathToken(token): PathToken) -> Answe
 
 /// Confirms a person's new address.
 pub async fn redeem_address(context: Shared, PathToken(token): PathToken) -> Answer {
-    match context.auth.confirm_address(&token, origin::request_id()).await {
+    match context.auth.confirm_address(&token, request_context::request_id()).await {
         Ok(Redeemed::Now(_)) => Ok(done("Thank you", "Sign in with this address from now on.")),
         Ok(Redeemed::Before(_)) => Ok(done("Done before", "The address is confirmed already.")),
         Err(error) => refused(error),
@@ -209,7 +209,7 @@ pub async fn redeem_invite(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.accept_invite(&token, password, &origin::peer()).await {
+    match context.auth.accept_invite(&token, password, &request_context::peer()).await {
         Ok(_) => Ok(done("Welcome", "Your password is set. Sign in with it.")),
         Err(error) => refused(error),
     }
@@ -231,7 +231,7 @@ pub async fn redeem_reset(
         Ok(password) => password,
         Err(again) => return Ok(again),
     };
-    match context.auth.reset_password(&token, password, &origin::peer()).await {
+    match context.auth.reset_password(&token, password, &request_context::peer()).await {
         Ok(()) => Ok(done("Done", "The new password counts from now on.")),
         Err(error) => refused(error),
     }

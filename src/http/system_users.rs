@@ -15,7 +15,7 @@ use crate::auth::SignedIn;
 use crate::auth::link::Redeemed;
 use crate::domain::paging::SortKey;
 use crate::domain::system_user::{Scope, SystemUser, SystemUserStatus};
-use crate::ops::{origin, sign_in, system_users as ops};
+use crate::ops::{request_context, sign_in, system_users as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -97,7 +97,8 @@ pub async fn create_system_user(
         (status = 410, description = "linkExpired, linkUsed")))]
 pub async fn verify_system_user(context: Shared, PathToken(token): PathToken, query: Query) -> Answer {
     query.finish()?;
-    let verified = Verified::from(context.auth.verify_system_user(&token, origin::request_id()).await?);
+    let verified =
+        Verified::from(context.auth.verify_system_user(&token, request_context::request_id()).await?);
     Ok(HttpResponse::Ok().json(verified))
 }
 
@@ -120,7 +121,8 @@ pub async fn resend_verification(context: Shared, query: Query, JsonBody(body): 
 pub async fn login_system_user(context: Shared, query: Query, JsonBody(body): JsonBody) -> Answer {
     query.finish()?;
     let (email, password) = credentials(&body)?;
-    Ok(HttpResponse::Ok().json(context.auth.login_system_user(&email, password, &origin::peer()).await?))
+    Ok(HttpResponse::Ok()
+        .json(context.auth.login_system_user(&email, password, &request_context::peer()).await?))
 }
 
 /// List system users. Operators who name no organization see all of them.

@@ -7,7 +7,7 @@ use super::drivers::{hold_own, require_kept, subject};
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
 use super::own_organization::settings_of;
-use super::{once, take_organization};
+use super::{idempotency, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -43,7 +43,7 @@ pub async fn assign_vehicle(
     let vehicle = vehicle::find(tx.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
     let present = assignment::find_open(tx.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
     if let Some(present) = present.as_ref().filter(|present| present.driver_id == id) {
-        once::keep_done(&mut tx, present).await?;
+        idempotency::keep_done(&mut tx, present).await?;
         tx.commit().await?;
         return Ok(present.clone());
     }
@@ -75,7 +75,7 @@ pub async fn assign_vehicle(
     conflict(assignment::insert(tx.on(), &scope, &assignment).await)?;
     let (action, nothing) = (AuditAction::Assign, json!({}));
     subject(caller, &scope, id, now).done(&mut tx, action, &nothing, &assignment).await?;
-    once::keep_done(&mut tx, &assignment).await?;
+    idempotency::keep_done(&mut tx, &assignment).await?;
     tx.commit().await?;
     Ok(assignment)
 }

@@ -9,7 +9,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::error::OpError;
 use super::listing::Listing;
-use super::origin;
+use super::request_context;
 use crate::auth::{AccountScope, Action, Caller};
 use crate::clock;
 use crate::context::Context;
@@ -103,7 +103,7 @@ impl Subject<'_> {
             action,
             resource: self.resource,
             resource_id: self.id,
-            request_id: origin::request_id(),
+            request_id: request_context::request_id(),
             before: None,
             after: None,
             occurred_at: self.at,

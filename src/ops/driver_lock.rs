@@ -10,7 +10,7 @@ use super::audit::Subject;
 use super::drivers::{OwnDriver, hold_own, require_kept, shown, subject, tell_others, today};
 use super::error::{Blocked, OpError};
 use super::own_organization::{Counted, require_room};
-use super::{once, take_organization};
+use super::{idempotency, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::EndReason;
@@ -92,7 +92,7 @@ pub async fn unlock_driver(
 async fn answer(mut tx: Tx, scope: &OrgScope, id: DriverId, today: Day) -> Result<OwnDriver, OpError> {
     let driver = driver::find(tx.on(), scope, id, false).await?.ok_or(OpError::NotFound)?;
     let shown = shown(tx.on(), scope, driver, today).await?;
-    once::keep_done(&mut tx, &shown).await?;
+    idempotency::keep_done(&mut tx, &shown).await?;
     tx.commit().await?;
     Ok(shown)
 }

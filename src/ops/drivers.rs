@@ -13,7 +13,7 @@ use super::audit::Subject;
 use super::error::{Blocked, OpError, Taken};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, require_room, settings_of};
-use super::{once, take_organization};
+use super::{idempotency, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -90,7 +90,7 @@ pub async fn create_driver(
     driver_profile::insert(tx.on(), &scope, id, &driver.said.profile, now.into()).await?;
     subject(caller, &scope, id, now).created(&mut tx, &driver).await?;
     let own = shown(tx.on(), &scope, driver, today).await?;
-    once::keep_made(&mut tx, &own).await?;
+    idempotency::keep_made(&mut tx, &own).await?;
     tx.commit().await?;
     Ok(own)
 }

@@ -7,7 +7,7 @@ use waypost_actors::model::{GeofenceId, OrganizationId};
 
 use super::error::OpError;
 use super::geofences::{new_geofence, subject};
-use super::once;
+use super::idempotency;
 use super::own_organization::{Counted, require_room, settings_of};
 use super::publish::{self, Thing};
 use crate::auth::{Action, Caller};
@@ -113,7 +113,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
         }
     }
     let imported = imported(&read);
-    once::keep_done(&mut tx, &json!(imported)).await?;
+    idempotency::keep_done(&mut tx, &json!(imported)).await?;
     let made = read.iter().flatten().map(|geofence| Thing::Geofence(geofence.id)).collect();
     publish::commit_all(context, tx, scope, made).await?;
     Ok(imported)

@@ -10,7 +10,7 @@ use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
 use super::own_organization::{Counted, require_room, settings_of};
 use super::publish::{self, Thing};
-use super::{once, take_organization};
+use super::{idempotency, take_organization};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -48,7 +48,7 @@ pub async fn create_geofence(
     subject(caller, &geofence, now).created(&mut tx, &geofence).await?;
     let mut shown = json!(geofence);
     shown["insideCount"] = json!(0); // nobody is inside before the commit
-    once::keep_made(&mut tx, &shown).await?;
+    idempotency::keep_made(&mut tx, &shown).await?;
     publish::commit(context, tx, scope, Thing::Geofence(geofence.id)).await?;
     Ok(geofence)
 }

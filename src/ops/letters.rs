@@ -6,7 +6,7 @@ use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
 use super::error::OpError;
-use super::once;
+use super::idempotency;
 use crate::auth::OrgScope;
 use crate::auth::link::{self, Purpose};
 use crate::clock;
@@ -88,7 +88,7 @@ pub(super) async fn sign_up_again(
     let mut tx = context.db.begin().await?;
     outbox::put_notice(&mut tx, Notice::SignUpAgain, id, (address, "", ""), context.clock.now().into())
         .await?;
-    once::keep_made(&mut tx, shown).await?;
+    idempotency::keep_made(&mut tx, shown).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok(())

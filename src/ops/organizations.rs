@@ -9,7 +9,7 @@ use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::held;
 use super::users::subject as subject_of_user;
-use super::{letters, life, once, stale_sign_up};
+use super::{idempotency, letters, life, stale_sign_up};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::config::SignUp;
@@ -118,7 +118,7 @@ pub async fn create_organization(
     subject(caller, &organization, now).created(&mut tx, &organization).await?;
     subject_of_user(caller, &admin, now).created(&mut tx, &admin).await?;
     let usage = organization::usage(tx.on(), &scope).await?;
-    once::keep_made(&mut tx, &organization).await?;
+    idempotency::keep_made(&mut tx, &organization).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok((organization, usage))

@@ -7,7 +7,7 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{letters, once, origin, stale_sign_up, take_organization};
+use super::{idempotency, letters, request_context, stale_sign_up, take_organization};
 use crate::auth::link::Purpose;
 use crate::auth::{Action, Caller};
 use crate::clock;
@@ -56,7 +56,7 @@ pub async fn create_system_user(
         None => None,
     };
     let new = read_new(&mut body, caller.is_none())?;
-    let password_hash = context.auth.hash_password(&origin::peer().address, new.password).await?;
+    let password_hash = context.auth.hash_password(&request_context::peer().address, new.password).await?;
     let now = context.clock.now();
     let user = SystemUser {
         id: clock::new_id(),
@@ -90,7 +90,7 @@ pub async fn create_system_user(
     }
     outbox::put(&mut tx, &letter, now.into()).await?;
     subject(caller, &user, now).created(&mut tx, &user).await?;
-    once::keep_made(&mut tx, &user).await?;
+    idempotency::keep_made(&mut tx, &user).await?;
     tx.commit().await?;
     context.mail.wake();
     Ok(user)
@@ -164,7 +164,9 @@ pub async fn update_system_user(
     let scope = caller.system_users(&context.db, Action::WriteSystemUsers, named).await?;
     let (mut body, new_password) = take_password(body);
     let new_hash = match new_password {
-        Some(Ok(password)) => Some(Ok(context.auth.hash_password(&origin::peer().address, password).await?)),
+        Some(Ok(password)) => {
+            Some(Ok(context.auth.hash_password(&request_context::peer().address, password).await?))
+        }
         Some(Err(problem)) => Some(Err(problem)),
         None => None,
     };

@@ -6,7 +6,7 @@ use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 use super::audit::Subject;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{once, take_organization};
+use super::{idempotency, take_organization};
 use crate::auth::{Action, Caller, OrgScope, secret};
 use crate::clock;
 use crate::context::Context;
@@ -45,7 +45,7 @@ pub async fn create_tracker(context: &Context, caller: &Caller, mut body: Value)
     refuse_foreign_vehicles(&mut tx, &scope, &said).await?;
     let issued = issue(&mut tx, &scope, said, now).await?;
     subject(caller, &issued.tracker, now).created(&mut tx, &issued.tracker).await?;
-    once::keep_made(&mut tx, &issued.shown()).await?;
+    idempotency::keep_made(&mut tx, &issued.shown()).await?;
     tx.commit().await?;
     context.sessions.trackers_changed(scope.organization_id());
     Ok(issued)
@@ -172,7 +172,7 @@ pub async fn rotate_token(
     let tracker = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
     let issued = Issued { tracker, token };
     subject(caller, &issued.tracker, now).noted(&mut tx, AuditAction::RotateToken).await?;
-    once::keep_done(&mut tx, &issued.shown()).await?;
+    idempotency::keep_done(&mut tx, &issued.shown()).await?;
     tx.commit().await?;
     context.sessions.end(id, End::Credential);
     Ok(issued)

@@ -11,7 +11,7 @@ use super::audit::Subject;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, held, require_room};
-use super::{letters, once, origin, stale_sign_up, take_organization};
+use super::{idempotency, letters, request_context, stale_sign_up, take_organization};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
 use crate::context::Context;
@@ -64,7 +64,7 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
     conflict(user::insert(&mut held.tx, &scope, &user).await, Taken::Email)?;
     held.invite(context, &user).await?;
     subject(Some(caller), &user, now).created(&mut held.tx, &user).await?;
-    once::keep_made(&mut held.tx, &user).await?;
+    idempotency::keep_made(&mut held.tx, &user).await?;
     held.commit(context).await?;
     Ok(user)
 }
@@ -156,7 +156,7 @@ async fn proves(context: &Context, caller: &Caller, body: &mut Value) -> Result<
             )]));
         }
     };
-    if context.auth.proves(caller.id, password, &origin::peer()).await? {
+    if context.auth.proves(caller.id, password, &request_context::peer()).await? {
         Ok(true)
     } else {
         Err(not_proven("is not yours"))
@@ -186,7 +186,7 @@ pub async fn invite_again(
         return Err(OpError::Transition("the organization is not active: it invites once it is".to_owned()));
     }
     subject(Some(caller), &found, context.clock.now()).noted(&mut held.tx, AuditAction::Invite).await?;
-    once::keep_done(&mut held.tx, &found).await?;
+    idempotency::keep_done(&mut held.tx, &found).await?;
     held.commit(context).await?;
     Ok(found)
 }

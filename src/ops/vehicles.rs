@@ -12,7 +12,7 @@ use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
 use super::own_organization::{Counted, require_room, settings_of};
 use super::publish::{self, Thing};
-use super::{once, take_organization, trackers};
+use super::{idempotency, take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -87,7 +87,7 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     }
     let created = Created { vehicle, tracker };
     subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
-    once::keep_made(&mut tx, &created.shown()).await?;
+    idempotency::keep_made(&mut tx, &created.shown()).await?;
     publish::commit(context, tx, scope, Thing::Vehicle(created.vehicle.id)).await?;
     context.sessions.trackers_changed(scope.organization_id());
     Ok(created)

@@ -6,47 +6,47 @@
 use std::cell::RefCell;
 use std::future::Future;
 
-use super::once::Once;
+use super::idempotency_key::IdempotencyKey;
 use crate::auth::Peer;
 
 tokio::task_local! {
-    static ORIGIN: Origin;
+    static CONTEXT: RequestContext;
 }
 
-struct Origin {
+struct RequestContext {
     request_id: String,
     address: String,
-    once: RefCell<Option<Once>>,
+    idempotency_key: RefCell<Option<IdempotencyKey>>,
 }
 
 /// Runs the handling of a request from a client's address.
 pub async fn of_request<T>(request_id: String, address: String, handling: impl Future<Output = T>) -> T {
-    ORIGIN.scope(Origin { request_id, address, once: RefCell::new(None) }, handling).await
+    CONTEXT.scope(RequestContext { request_id, address, idempotency_key: RefCell::new(None) }, handling).await
 }
 
 /// The client of the request under way; the console, without one.
 #[must_use]
 pub fn peer() -> Peer {
-    let of = |origin: &Origin| Peer {
-        address: origin.address.clone(),
-        request_id: Some(origin.request_id.clone()),
+    let of = |context: &RequestContext| Peer {
+        address: context.address.clone(),
+        request_id: Some(context.request_id.clone()),
     };
-    ORIGIN.try_with(of).unwrap_or_else(|_| Peer::console())
+    CONTEXT.try_with(of).unwrap_or_else(|_| Peer::console())
 }
 
 /// The id of the request under way, if there is one.
 #[must_use]
 pub fn request_id() -> Option<String> {
-    ORIGIN.try_with(|origin| origin.request_id.clone()).ok()
+    CONTEXT.try_with(|context| context.request_id.clone()).ok()
 }
 
 /// Says under which key the request under way may be repeated.
-pub(super) fn set_once(once: Once) {
+pub(super) fn set_idempotency_key(key: IdempotencyKey) {
     // Without a request there is nobody to repeat it.
-    let _ = ORIGIN.try_with(|origin| origin.once.replace(Some(once)));
+    let _ = CONTEXT.try_with(|context| context.idempotency_key.replace(Some(key)));
 }
 
 /// The key of the request under way.
-pub(super) fn once() -> Option<Once> {
-    ORIGIN.try_with(|origin| origin.once.borrow().clone()).ok().flatten()
+pub(super) fn idempotency_key() -> Option<IdempotencyKey> {
+    CONTEXT.try_with(|context| context.idempotency_key.borrow().clone()).ok().flatten()
 }

@@ -4,49 +4,23 @@
 //! crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
 //! from memory; the table's key holds even if two did.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use serde_json::json;
 
 use super::error::OpError;
-use super::origin;
+use super::idempotency_key::{IdempotencyKey, KeptAnswer};
+use super::request_context;
 use crate::auth::locked;
-use crate::clock::Clock;
 use crate::context::Context;
 use crate::keys_under_way::Held;
-use crate::store::idempotency::{self, Kept};
+use crate::store::idempotency;
 use crate::store::sql::{Tx, is_conflict};
-
-/// How long an answer is kept, in seconds.
-const KEPT_SECONDS: f64 = 24.0 * 3600.0;
-
-/// A request that carries a key.
-#[derive(Clone, Debug)]
-pub struct Once {
-    key: String,
-    key_hash: Vec<u8>,
-    fingerprint: Vec<u8>,
-    clock: Clock,
-}
-
-/// An answer as it is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptAnswer {
-    /// The HTTP status.
-    pub status: u16,
-    /// Headers worth repeating.
-    pub headers: Vec<(String, String)>,
-    /// The body.
-    pub body: String,
-    /// Whether this is what the transaction kept, of an answer that was never finished: without its headers
-    /// and derived members.
-    pub is_bare: bool,
-}
 
 /// What is to be done with a request that carries a key.
 #[derive(Debug)]
 pub enum Found {
     /// It is the first: it goes on, and its key is held meanwhile.
-    First(Once, Held),
+    First(IdempotencyKey, Held),
     /// It came before and was answered so.
     Again(KeptAnswer),
 }
@@ -58,21 +32,21 @@ pub async fn look_up(
     key: String,
     request: &[&[u8]],
 ) -> Result<Found, OpError> {
-    let once = Once {
+    let key = IdempotencyKey {
         key_hash: locked::code_of(&key, &[whose]),
         fingerprint: locked::code_of(&key, request),
         clock: context.clock.clone(),
         key,
     };
-    let held = context.keys_under_way.hold(&once.key_hash).ok_or(OpError::KeyUnderWay)?;
-    match idempotency::find(context.db.read(), &once.key_hash, context.clock.now().into()).await? {
+    let held = context.keys_under_way.hold(&key.key_hash).ok_or(OpError::KeyUnderWay)?;
+    match idempotency::find(context.db.read(), &key.key_hash, context.clock.now().into()).await? {
         None => {
-            origin::set_once(once.clone());
-            Ok(Found::First(once, held))
+            request_context::set_idempotency_key(key.clone());
+            Ok(Found::First(key, held))
         }
-        Some(kept) if kept.fingerprint != once.fingerprint => Err(OpError::KeyReused),
+        Some(kept) if kept.fingerprint != key.fingerprint => Err(OpError::KeyReused),
         Some(kept) => {
-            let plain = locked::unlock(&once.key, &kept.answer);
+            let plain = locked::unlock(&key.key, &kept.answer);
             let answer = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
             answer
                 .map(Found::Again)
@@ -92,29 +66,11 @@ pub(super) async fn keep_done(tx: &mut Tx, done: &impl Serialize) -> Result<(), 
 }
 
 async fn keep(tx: &mut Tx, status: u16, body: &impl Serialize) -> Result<(), OpError> {
-    let Some(once) = origin::once() else { return Ok(()) };
+    let Some(key) = request_context::idempotency_key() else { return Ok(()) };
     let body = json!(body).to_string();
-    let kept = once.kept(&KeptAnswer { status, headers: Vec::new(), body, is_bare: true });
+    let kept = key.kept(&KeptAnswer { status, headers: Vec::new(), body, is_bare: true });
     idempotency::forget(tx.on(), kept.created_at).await?;
     idempotency::insert(tx.on(), &kept)
         .await
         .map_err(|error| if is_conflict(&error) { OpError::KeyUnderWay } else { error.into() })
-}
-
-impl Once {
-    /// Keeps the whole answer, once it is known.
-    pub async fn answered(&self, context: &Context, answer: &KeptAnswer) -> Result<(), OpError> {
-        Ok(idempotency::put(context.db.write(), &self.kept(answer)).await?)
-    }
-
-    fn kept(&self, answer: &KeptAnswer) -> Kept {
-        let now = self.clock.now();
-        Kept {
-            key_hash: self.key_hash.clone(),
-            fingerprint: self.fingerprint.clone(),
-            answer: locked::lock(&self.key, json!(answer).to_string().as_bytes()),
-            created_at: now.into(),
-            expires_at: now.plus_seconds(KEPT_SECONDS).into(),
-        }
-    }
 }

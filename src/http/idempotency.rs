@@ -15,7 +15,8 @@ use super::code::Code;
 use super::problem::Problem;
 use super::receive::receive;
 use crate::context::Context;
-use crate::ops::once::{Found, KeptAnswer, Once, look_up};
+use crate::ops::idempotency::{Found, look_up};
+use crate::ops::idempotency_key::{IdempotencyKey, KeptAnswer};
 
 /// The header with the key.
 const KEY: HeaderName = HeaderName::from_static("idempotency-key");
@@ -54,9 +55,9 @@ pub(super) async fn handle(
             let answer = replayed(&kept, request.request());
             Ok(request.into_response(answer))
         }
-        Ok(Found::First(once, _held)) => {
+        Ok(Found::First(key, _held)) => {
             let answered = next.call(request).await?.map_into_boxed_body();
-            keep(context, &once, answered).await
+            keep(context, &key, answered).await
         }
     }
 }
@@ -80,7 +81,7 @@ fn key_of(request: &ServiceRequest) -> Result<Option<String>, Problem> {
 /// Keeps a success with its body, which is read for it.
 async fn keep(
     context: &Context,
-    once: &Once,
+    key: &IdempotencyKey,
     answered: ServiceResponse<BoxBody>,
 ) -> Result<ServiceResponse<BoxBody>, Error> {
     if !answered.status().is_success() {
@@ -95,7 +96,7 @@ async fn keep(
         body: String::from_utf8_lossy(&body).into_owned(),
         is_bare: false,
     };
-    if let Err(error) = once.answered(context, &kept).await {
+    if let Err(error) = key.answered(context, &kept).await {
         // What the transaction kept stands; a second request gets that.
         tracing::warn!(%error, "an answer could not be kept");
     }

@@ -1,0 +1,54 @@
+//! A request's Idempotency-Key, and the answer that is kept under it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::error::OpError;
+use crate::auth::locked;
+use crate::clock::Clock;
+use crate::context::Context;
+use crate::store::idempotency::{self, Kept};
+
+/// How long an answer is kept, in seconds.
+const KEPT_SECONDS: f64 = 24.0 * 3600.0;
+
+/// A request that carries a key.
+#[derive(Clone, Debug)]
+pub struct IdempotencyKey {
+    pub(super) key: String,
+    pub(super) key_hash: Vec<u8>,
+    pub(super) fingerprint: Vec<u8>,
+    pub(super) clock: Clock,
+}
+
+/// An answer as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptAnswer {
+    /// The HTTP status.
+    pub status: u16,
+    /// Headers worth repeating.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: String,
+    /// Whether this is what the transaction kept, of an answer that was never finished: without its headers
+    /// and derived members.
+    pub is_bare: bool,
+}
+
+impl IdempotencyKey {
+    /// Keeps the whole answer, once it is known.
+    pub async fn answered(&self, context: &Context, answer: &KeptAnswer) -> Result<(), OpError> {
+        Ok(idempotency::put(context.db.write(), &self.kept(answer)).await?)
+    }
+
+    pub(super) fn kept(&self, answer: &KeptAnswer) -> Kept {
+        let now = self.clock.now();
+        Kept {
+            key_hash: self.key_hash.clone(),
+            fingerprint: self.fingerprint.clone(),
+            answer: locked::lock(&self.key, json!(answer).to_string().as_bytes()),
+            created_at: now.into(),
+            expires_at: now.plus_seconds(KEPT_SECONDS).into(),
+        }
+    }
+}
