@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
-use super::{End, Sessions, WatcherSession};
+use super::news::End;
+use super::watchers::WatcherSession;
 
 /// Boots remembered of one system user; the one that was silent longest goes.
 const BOOTS: usize = 64;
@@ -37,31 +38,26 @@ impl Changes {
 
 /// A system user's reporting socket among the open ones, until dropped.
 pub struct FleetSession {
-    sessions: Sessions,
+    fleets: Fleets,
     who: Uuid,
     place: WatcherSession,
 }
 
-impl Sessions {
-    /// Opens a socket over which a system user reports. Whoever changed what it may do before this found
-    /// no socket to end: look again after it.
-    #[must_use]
-    pub fn open_fleet(&self, who: Uuid, session: Uuid, organization: OrganizationId) -> FleetSession {
-        let place = self.add(who, session, Some(organization), true);
-        FleetSession { sessions: self.clone(), who, place }
+impl Fleets {
+    /// A system user that reports over an open socket.
+    pub(super) fn open(&self, who: Uuid, place: WatcherSession) -> FleetSession {
+        FleetSession { fleets: self.clone(), who, place }
     }
 
     /// The count of changes to an organization's trackers.
-    #[must_use]
-    pub fn tracker_changes(&self, organization: OrganizationId) -> Changes {
-        let mut changes = self.fleets.changes.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn changes(&self, organization: OrganizationId) -> Changes {
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         changes.entry(organization).or_default().clone()
     }
 
-    /// Tells whoever keeps trackers of an organization that one of them, or where it sits, is different now.
-    pub fn trackers_changed(&self, organization: OrganizationId) {
-        self.revoke();
-        let changes = self.fleets.changes.lock().unwrap_or_else(PoisonError::into_inner);
+    /// An organization's trackers changed.
+    pub(super) fn count_change(&self, organization: OrganizationId) {
+        let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(changes) = changes.get(&organization) {
             changes.0.fetch_add(1, Ordering::Release);
         }
@@ -78,13 +74,13 @@ impl FleetSession {
     /// The newest acknowledged `seq` of a boot, as far as this process remembers.
     #[must_use]
     pub fn acked(&self, boot: &str) -> Option<i64> {
-        let boots = self.sessions.fleets.boots.lock().unwrap_or_else(PoisonError::into_inner);
+        let boots = self.fleets.boots.lock().unwrap_or_else(PoisonError::into_inner);
         boots.get(&self.who)?.iter().find(|(known, _)| known == boot).map(|(_, seq)| *seq)
     }
 
     /// Remembers the newest acknowledged `seq` of a boot.
     pub fn remember(&self, boot: &str, seq: i64) {
-        let mut boots = self.sessions.fleets.boots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut boots = self.fleets.boots.lock().unwrap_or_else(PoisonError::into_inner);
         let own = boots.entry(self.who).or_default();
         let known = own.iter().position(|(known, _)| known == boot).and_then(|index| own.remove(index));
         let before = known.as_ref().map_or(seq, |(_, before)| *before);
@@ -100,6 +96,7 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
+    use crate::sessions::Sessions;
 
     const WHO: Uuid = Uuid::from_u128(1);
     const FLEET: OrganizationId = OrganizationId(Uuid::from_u128(2));

@@ -6,14 +6,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use waypost_actors::model::{OrganizationId, TrackerId};
 
-use super::{End, News, Sessions};
+use super::news::{End, News};
 use crate::domain::tracker::TrackerConfig;
 
 /// What is known of trackers that are or were connected.
-pub(super) type Trackers = Arc<Mutex<HashMap<TrackerId, Tracker>>>;
+#[derive(Clone, Default)]
+pub(super) struct Trackers(Arc<Mutex<HashMap<TrackerId, Tracker>>>);
 
 #[derive(Default)]
-pub(super) struct Tracker {
+struct Tracker {
     socket: Option<TrackerSocket>,
     opened: u64,
     /// The newest acknowledged `seq` of the boot the tracker declared last.
@@ -43,7 +44,7 @@ impl TrackerSocket {
 
 /// A tracker's socket among the open ones, until dropped.
 pub struct TrackerSession {
-    sessions: Sessions,
+    trackers: Trackers,
     tracker: TrackerId,
     number: u64,
     told: watch::Receiver<Told>,
@@ -52,12 +53,17 @@ pub struct TrackerSession {
     stopping: watch::Receiver<Option<End>>,
 }
 
-impl Sessions {
+impl Trackers {
     /// Opens a tracker's socket; one that was open before is told that it was replaced.
-    #[must_use]
-    pub fn open(&self, tracker: TrackerId, organization: OrganizationId) -> TrackerSession {
+    /// `stopping` tells when every socket ends.
+    pub(super) fn open(
+        &self,
+        tracker: TrackerId,
+        organization: OrganizationId,
+        stopping: watch::Receiver<Option<End>>,
+    ) -> TrackerSession {
         let (sender, told) = watch::channel(Told::default());
-        let mut trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = trackers.entry(tracker).or_default();
         entry.opened += 1;
         let number = entry.opened;
@@ -65,44 +71,35 @@ impl Sessions {
         if let Some(before) = entry.socket.replace(socket) {
             before.end(End::Replaced);
         }
-        TrackerSession {
-            sessions: self.clone(),
-            tracker,
-            number,
-            told,
-            config: None,
-            stopping: self.all.subscribe(),
-        }
+        TrackerSession { trackers: self.clone(), tracker, number, told, config: None, stopping }
     }
 
     /// Ends a tracker's socket, if it has one.
-    pub fn end(&self, tracker: TrackerId, why: End) {
-        self.revoke();
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn end(&self, tracker: TrackerId, why: End) {
+        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
             socket.end(why);
         }
     }
 
     /// Ends the sockets of an organization's trackers.
-    pub(super) fn end_trackers(&self, organization: OrganizationId, why: End) {
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn end_organization(&self, organization: OrganizationId, why: End) {
+        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
         sockets.filter(|socket| socket.organization == organization).for_each(|socket| socket.end(why));
     }
 
     /// Tells a tracker what it is to do from now on, if it is connected. To be called in the order of the changes.
-    pub fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
-        self.revoke();
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
+        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
             socket.told.send_modify(|told| told.config = Some(config));
         }
     }
 
     /// How many trackers are connected.
-    pub(super) fn count_trackers(&self) -> usize {
-        let trackers = self.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+    pub(super) fn count(&self) -> usize {
+        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         trackers.values().filter(|entry| entry.socket.is_some()).count()
     }
 }
@@ -130,14 +127,14 @@ impl TrackerSession {
     /// The newest acknowledged `seq` of a boot, as far as this process remembers.
     #[must_use]
     pub fn acked(&self, boot: &str) -> Option<i64> {
-        let trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let trackers = self.trackers.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = trackers.get(&self.tracker).and_then(|entry| entry.boot.as_ref());
         known.filter(|(known, _)| known == boot).map(|(_, seq)| *seq)
     }
 
     /// Remembers the newest acknowledged `seq` of a boot.
     pub fn remember(&self, boot: &str, seq: i64) {
-        let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.trackers.0.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = trackers.entry(self.tracker).or_default();
         match &mut entry.boot {
             Some((known, acked)) if known == boot => *acked = seq.max(*acked),
@@ -148,7 +145,7 @@ impl TrackerSession {
 
 impl Drop for TrackerSession {
     fn drop(&mut self) {
-        let mut trackers = self.sessions.trackers.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut trackers = self.trackers.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(entry) = trackers.get_mut(&self.tracker) {
             if entry.socket.as_ref().is_some_and(|socket| socket.number == self.number) {
                 entry.socket = None;
@@ -167,6 +164,7 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+    use crate::sessions::Sessions;
 
     const TRACKER: TrackerId = TrackerId(Uuid::nil());
     const FLEET: OrganizationId = OrganizationId(Uuid::nil());

@@ -3,68 +3,35 @@
 //! Knows no protocol: a socket waits for its [`End`], whoever wants it gone says why.
 
 mod fleet;
+mod news;
 mod tracker;
+mod watchers;
 
-pub use fleet::{Changes, FleetSession};
-pub use tracker::TrackerSession;
-
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::watch;
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
+use waypost_actors::model::{OrganizationId, TrackerId};
 
 use crate::domain::tracker::TrackerConfig;
-
-/// Why a socket ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// Another connection of the same tracker took its place.
-    Replaced,
-    /// The credential is not valid any more.
-    Credential,
-    /// The tracker, or the organization, is switched off.
-    Disabled,
-    /// The server stops.
-    Restarting,
-}
-
-/// What an open socket is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum News {
-    /// It must end.
-    End(End),
-    /// Its tracker is to do this from now on.
-    Config(TrackerConfig),
-}
+use fleet::Fleets;
+pub use fleet::{Changes, FleetSession};
+pub use news::{End, News};
+pub use tracker::TrackerSession;
+use tracker::Trackers;
+pub use watchers::WatcherSession;
+use watchers::{Watcher, Watchers};
 
 /// The open sockets.
 #[derive(Clone)]
 pub struct Sessions {
-    trackers: tracker::Trackers,
-    watchers: Arc<Mutex<Watchers>>,
-    fleets: fleet::Fleets,
+    trackers: Trackers,
+    watchers: Watchers,
+    fleets: Fleets,
     all: Arc<watch::Sender<Option<End>>>,
     /// How often a right was taken, or what trackers report for was changed.
     revoked: Arc<AtomicU64>,
-}
-
-/// The sockets of those who watch, by the order of opening.
-#[derive(Default)]
-struct Watchers {
-    opened: u64,
-    open: HashMap<u64, Watcher>,
-}
-
-struct Watcher {
-    who: Uuid,
-    session: Uuid,
-    organization: Option<OrganizationId>,
-    /// A system user that reports, not somebody who watches.
-    is_fleet: bool,
-    ending: watch::Sender<Option<End>>,
 }
 
 /// How many sockets are open.
@@ -78,20 +45,12 @@ pub struct Counts {
     pub dispatchers: usize,
 }
 
-/// A watcher's socket among the open ones, until dropped.
-pub struct WatcherSession {
-    sessions: Sessions,
-    number: u64,
-    /// Tells when the socket must end, and why.
-    pub ending: watch::Receiver<Option<End>>,
-}
-
 impl Default for Sessions {
     fn default() -> Self {
         Self {
-            trackers: Arc::default(),
-            watchers: Arc::default(),
-            fleets: fleet::Fleets::default(),
+            trackers: Trackers::default(),
+            watchers: Watchers::default(),
+            fleets: Fleets::default(),
             all: Arc::new(watch::channel(None).0),
             revoked: Arc::default(),
         }
@@ -116,22 +75,45 @@ impl Sessions {
     /// socket to end: look again after it.
     #[must_use]
     pub fn watch(&self, who: Uuid, session: Uuid, organization: Option<OrganizationId>) -> WatcherSession {
-        self.add(who, session, organization, false)
+        self.watchers.add(Watcher { who, session, organization, is_fleet: false }, &self.all)
     }
 
-    fn add(
-        &self,
-        who: Uuid,
-        session: Uuid,
-        organization: Option<OrganizationId>,
-        is_fleet: bool,
-    ) -> WatcherSession {
-        let mut watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        let (ending, told) = watch::channel(*self.all.borrow());
-        watchers.opened += 1;
-        let number = watchers.opened;
-        watchers.open.insert(number, Watcher { who, session, organization, is_fleet, ending });
-        WatcherSession { sessions: self.clone(), number, ending: told }
+    /// Opens a socket over which a system user reports. Whoever changed what it may do before this found
+    /// no socket to end: look again after it.
+    #[must_use]
+    pub fn open_fleet(&self, who: Uuid, session: Uuid, organization: OrganizationId) -> FleetSession {
+        let watcher = Watcher { who, session, organization: Some(organization), is_fleet: true };
+        self.fleets.open(who, self.watchers.add(watcher, &self.all))
+    }
+
+    /// The count of changes to an organization's trackers.
+    #[must_use]
+    pub fn tracker_changes(&self, organization: OrganizationId) -> Changes {
+        self.fleets.changes(organization)
+    }
+
+    /// Tells whoever keeps trackers of an organization that one of them, or where it sits, is different now.
+    pub fn trackers_changed(&self, organization: OrganizationId) {
+        self.revoke();
+        self.fleets.count_change(organization);
+    }
+
+    /// Opens a tracker's socket; one that was open before is told that it was replaced.
+    #[must_use]
+    pub fn open(&self, tracker: TrackerId, organization: OrganizationId) -> TrackerSession {
+        self.trackers.open(tracker, organization, self.all.subscribe())
+    }
+
+    /// Ends a tracker's socket, if it has one.
+    pub fn end(&self, tracker: TrackerId, why: End) {
+        self.revoke();
+        self.trackers.end(tracker, why);
+    }
+
+    /// Tells a tracker what it is to do from now on, if it is connected. To be called in the order of the changes.
+    pub fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
+        self.revoke();
+        self.trackers.configure(tracker, config);
     }
 
     /// Ends the sockets of an account or system user.
@@ -147,7 +129,7 @@ impl Sessions {
     /// Ends the sockets of an organization: its trackers', its users' and its system users'.
     pub fn end_organization(&self, organization: OrganizationId, why: End) {
         self.end_watchers(why, |watcher| watcher.organization == Some(organization));
-        self.end_trackers(organization, why);
+        self.trackers.end_organization(organization, why);
     }
 
     /// Ends every socket.
@@ -158,19 +140,14 @@ impl Sessions {
 
     fn end_watchers(&self, why: End, is_meant: impl Fn(&Watcher) -> bool) {
         self.revoke();
-        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        for watcher in watchers.open.values().filter(|watcher| is_meant(watcher)) {
-            watcher.ending.send_replace(Some(why));
-        }
+        self.watchers.end(why, is_meant);
     }
 
     /// How many are open.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let trackers = self.count_trackers();
-        let watchers = self.watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        let fleets = watchers.open.values().filter(|watcher| watcher.is_fleet).count();
-        Counts { trackers, fleets, dispatchers: watchers.open.len() - fleets }
+        let (fleets, dispatchers) = self.watchers.counts();
+        Counts { trackers: self.trackers.count(), fleets, dispatchers }
     }
 
     /// Tells when every socket must end; for sockets that are nobody's yet.
@@ -215,19 +192,10 @@ impl Place {
     }
 }
 
-impl Drop for WatcherSession {
-    fn drop(&mut self) {
-        let mut watchers = self.sessions.watchers.lock().unwrap_or_else(PoisonError::into_inner);
-        watchers.open.remove(&self.number);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt;
-    use waypost_actors::model::TrackerId;
-
     use super::*;
+    use futures_util::FutureExt;
 
     const TRACKER: TrackerId = TrackerId(Uuid::nil());
     const FLEET: OrganizationId = OrganizationId(Uuid::nil());
@@ -280,7 +248,7 @@ mod tests {
         sessions.end_of(bert, End::Credential);
         assert_eq!(told()[1..], [Some(End::Credential), Some(End::Credential)]);
         drop(watching);
-        assert!(sessions.watchers.lock().unwrap().open.is_empty());
+        assert_eq!(sessions.counts().dispatchers, 0);
         sessions.end_all();
         assert_eq!(*sessions.watch(anna, Uuid::nil(), None).ending.borrow(), Some(End::Restarting));
     }

@@ -1,0 +1,71 @@
+//! Sockets of people and of system users, and how those of one of them end.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::sync::watch;
+use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
+
+use super::news::End;
+
+/// The sockets that are open.
+#[derive(Clone, Default)]
+pub(super) struct Watchers(Arc<Mutex<Open>>);
+
+/// By the order of opening.
+#[derive(Default)]
+struct Open {
+    opened: u64,
+    open: HashMap<u64, (Watcher, watch::Sender<Option<End>>)>,
+}
+
+/// Whose socket it is.
+pub(super) struct Watcher {
+    pub(super) who: Uuid,
+    pub(super) session: Uuid,
+    pub(super) organization: Option<OrganizationId>,
+    /// A system user that reports, not somebody who watches.
+    pub(super) is_fleet: bool,
+}
+
+/// A watcher's socket among the open ones, until dropped.
+pub struct WatcherSession {
+    watchers: Watchers,
+    number: u64,
+    /// Tells when the socket must end, and why.
+    pub ending: watch::Receiver<Option<End>>,
+}
+
+impl Watchers {
+    /// Opens a socket; `all` is why every socket ends, if they do.
+    pub(super) fn add(&self, watcher: Watcher, all: &watch::Sender<Option<End>>) -> WatcherSession {
+        let mut watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (ending, told) = watch::channel(*all.borrow());
+        watchers.opened += 1;
+        let number = watchers.opened;
+        watchers.open.insert(number, (watcher, ending));
+        WatcherSession { watchers: self.clone(), number, ending: told }
+    }
+
+    /// Ends the sockets that are meant.
+    pub(super) fn end(&self, why: End, is_meant: impl Fn(&Watcher) -> bool) {
+        let watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        for (_, ending) in watchers.open.values().filter(|(watcher, _)| is_meant(watcher)) {
+            ending.send_replace(Some(why));
+        }
+    }
+
+    /// How many sockets of reporting system users are open, and how many of others.
+    pub(super) fn counts(&self) -> (usize, usize) {
+        let watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let fleets = watchers.open.values().filter(|(watcher, _)| watcher.is_fleet).count();
+        (fleets, watchers.open.len() - fleets)
+    }
+}
+
+impl Drop for WatcherSession {
+    fn drop(&mut self) {
+        self.watchers.0.lock().unwrap_or_else(PoisonError::into_inner).open.remove(&self.number);
+    }
+}
