@@ -11,7 +11,6 @@ pub mod context;
 pub mod demo;
 pub mod domain;
 pub mod feed;
-pub mod frames;
 pub mod http;
 pub mod ingest;
 pub mod keys_under_way;

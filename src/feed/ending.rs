@@ -7,8 +7,8 @@ use tokio::time::timeout;
 
 use super::protocol::{MAX_FRAME_BYTES, Say};
 use super::wire;
-use crate::frames::Broken;
 use crate::sessions::End;
+use crate::socket::Broken;
 use crate::socket::{Frame, Out};
 
 /// A close code with its code word and reason.

@@ -17,8 +17,8 @@ use super::sign_in::{audience, may_subscribe, sign_in};
 use super::subscription::Subscription;
 use super::wire;
 use crate::auth::Caller;
-use crate::frames::Broken;
 use crate::sessions::{End, Sessions};
+use crate::socket::Broken;
 use crate::socket::{Closed, Frame, Message, Messages, Out};
 
 /// How a socket was opened.

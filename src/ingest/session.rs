@@ -11,8 +11,8 @@ use super::protocol::{CREDIT, Close, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES,
 use super::sent::{Outcome, Place, Sent};
 use crate::auth::Configured;
 use crate::domain::tracker::TrackerConfig;
-use crate::frames::Broken;
 use crate::sessions::{self, End, News};
+use crate::socket::Broken;
 use crate::socket::{Frame, Message, Messages, Out};
 
 /// Before the first item comes again after a failed commit, at least. Milliseconds.

@@ -8,7 +8,7 @@ use bytestring::ByteString;
 use tokio::io::AsyncReadExt;
 use tokio::net::tcp::OwnedReadHalf;
 
-use crate::frames::{Broken, FrameLimit, Seen};
+use super::frame_limit::{Broken, FrameLimit, Seen};
 
 /// Room for one read: some frames of a fleet, many of one vehicle.
 const READ_BYTES: usize = 16 * 1024;

@@ -6,12 +6,14 @@
 //! no buffer while nothing is said. Knows framing, and nothing of what is said.
 
 mod frame;
+mod frame_limit;
 mod handshake;
 mod messages;
 mod out;
 mod switch;
 
 pub use frame::Frame;
+pub use frame_limit::Broken;
 pub use handshake::{handshake, serve};
 pub use messages::{Message, Messages};
 pub use out::{Closed, Out};
