@@ -8,7 +8,7 @@ use waypost_actors::ports::EventLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
-use crate::keys_under_way::KeysUnderWay;
+use crate::locks::{IdempotencyKeys, KeyedLock};
 use crate::mail::Post;
 use crate::rate_limit::RateLimits;
 use crate::readiness::Readiness;
@@ -16,7 +16,6 @@ use crate::sessions::Sessions;
 use crate::store::cache::CacheError;
 use crate::store::redis_limit::RedisLimits;
 use crate::store::sql::Db;
-use crate::turns::Turns;
 
 /// Why the parts could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -41,13 +40,13 @@ pub struct Context {
     /// Open sockets.
     pub sessions: Sessions,
     /// Changes of one thing reach the live core one after another.
-    pub turns: Turns,
+    pub keyed_lock: KeyedLock,
     /// Mail: put letters into the outbox, then wake it.
     pub mail: Arc<Post>,
     /// The log of events, for those who missed some.
     pub events: Arc<dyn EventLog>,
     /// Idempotency keys of requests under way.
-    pub keys_under_way: KeysUnderWay,
+    pub idempotency_keys: IdempotencyKeys,
     /// Whether the server can do its work.
     pub readiness: Readiness,
     /// How often who may ask.
@@ -69,23 +68,23 @@ impl Context {
         mail: Post,
         readiness: Readiness,
     ) -> Result<Self, ContextError> {
-        let (mail, sessions, turns) = (Arc::new(mail), Sessions::default(), Turns::default());
+        let (mail, sessions, keyed_lock) = (Arc::new(mail), Sessions::default(), KeyedLock::default());
         let auth = Arc::new(Auth::start(db.clone(), clock.clone(), sessions.clone(), &settings).await?);
         let shared = match &settings.redis_url {
             Some(url) => Some(RedisLimits::open(url.reveal())?),
             None => None,
         };
         let rate_limits = Arc::new(RateLimits::new(&settings, shared));
-        let (keys_under_way, settings) = (KeysUnderWay::default(), Arc::new(settings));
+        let (idempotency_keys, settings) = (IdempotencyKeys::default(), Arc::new(settings));
         Ok(Self {
             db,
             live,
             auth,
             sessions,
-            turns,
+            keyed_lock,
             mail,
             events,
-            keys_under_way,
+            idempotency_keys,
             readiness,
             rate_limits,
             clock,

@@ -12,7 +12,7 @@ use super::idempotency_key::{IdempotencyKey, KeptAnswer};
 use super::request_context;
 use crate::auth::locked;
 use crate::context::Context;
-use crate::keys_under_way::Held;
+use crate::locks::HeldKey;
 use crate::store::idempotency;
 use crate::store::sql::{Tx, is_conflict};
 
@@ -20,7 +20,7 @@ use crate::store::sql::{Tx, is_conflict};
 #[derive(Debug)]
 pub enum Found {
     /// It is the first: it goes on, and its key is held meanwhile.
-    First(IdempotencyKey, Held),
+    First(IdempotencyKey, HeldKey),
     /// It came before and was answered so.
     Again(KeptAnswer),
 }
@@ -38,7 +38,7 @@ pub async fn look_up(
         clock: context.clock.clone(),
         key,
     };
-    let held = context.keys_under_way.hold(&key.key_hash).ok_or(OpError::KeyUnderWay)?;
+    let held = context.idempotency_keys.hold(&key.key_hash).ok_or(OpError::KeyUnderWay)?;
     match idempotency::find(context.db.read(), &key.key_hash, context.clock.now().into()).await? {
         None => {
             request_context::set_idempotency_key(key.clone());

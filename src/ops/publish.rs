@@ -61,7 +61,7 @@ pub(super) async fn commit_all(
     scope: OrgScope,
     things: Vec<Thing>,
 ) -> Result<(), OpError> {
-    let place = context.turns.place(things.iter().map(|thing| thing.id())).ok_or(OpError::Busy)?;
+    let place = context.keyed_lock.reserve(things.iter().map(|thing| thing.id())).ok_or(OpError::Busy)?;
     let context = context.clone();
     let (done, result) = oneshot::channel();
     tokio::spawn(async move {
@@ -73,7 +73,7 @@ pub(super) async fn commit_all(
             answer(Err(error.into()));
         }
         for thing in things {
-            let _turn = context.turns.take(thing.id()).await;
+            let _turn = context.keyed_lock.lock(thing.id()).await;
             let stored = loop {
                 match read(&context, &scope, thing).await {
                     Ok(stored) => break stored,

@@ -23,12 +23,12 @@ use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization::OrganizationStatus;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn, may_become};
+use crate::locks::KeyGuard;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::sql::Tx;
 pub use crate::store::user::{Filter, SORT_KEYS};
 use crate::store::{account, sign_in_attempt, user};
-use crate::turns::Turn;
 
 /// Members of a user that a client may send back but not change.
 const READ_ONLY: &[&str] = &["id", "organizationId", "pendingEmail", "createdAt", "updatedAt"];
@@ -239,14 +239,14 @@ struct Held {
     scope: AccountScope,
     /// The users' organization: its name, and whether it is active. Operators have none.
     organization: Option<(String, bool)>,
-    _turn: Option<Turn>,
+    _operators: Option<KeyGuard>,
 }
 
 impl Held {
     /// An organization's row is held; operators have no such row, but this process is the only one.
     async fn begin(context: &Context, scope: AccountScope) -> Result<Self, OpError> {
-        let turn = match scope {
-            AccountScope::Operators(_) => Some(context.turns.take(Uuid::nil()).await),
+        let operators = match scope {
+            AccountScope::Operators(_) => Some(context.keyed_lock.lock(Uuid::nil()).await),
             AccountScope::Organization(_) | AccountScope::Oneself(_) => None,
         };
         let mut tx = context.db.begin().await?;
@@ -257,7 +257,7 @@ impl Held {
             }
             AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
         };
-        Ok(Self { tx, scope, organization, _turn: turn })
+        Ok(Self { tx, scope, organization, _operators: operators })
     }
 
     async fn find(&mut self, context: &Context, id: Uuid) -> Result<User, OpError> {

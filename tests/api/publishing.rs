@@ -38,7 +38,7 @@ fn a_change_that_is_told_late_does_not_bring_a_deleted_vehicle_back() {
         let path = format!("/v1/vehicles/{id}");
         let seen = format!("{path}?organizationId={}", org.id);
         // Both are committed before either may tell the live core.
-        let turn = app.context.turns.take(id.0).await;
+        let turn = app.context.keyed_lock.lock(id.0).await;
         let change = app.put(&path, &org.org_admin, json!({ "name": "b" }));
         let delete = async {
             committed(&app, &seen, Some("b")).await;
@@ -69,7 +69,7 @@ fn names_that_are_told_late_are_told_as_they_are() {
             let id: uuid::Uuid = text(&made["id"]).parse().unwrap();
             let path = format!("/v1/{what}/{id}");
             let seen = format!("{path}?organizationId={}", org.id);
-            let turn = app.context.turns.take(id).await;
+            let turn = app.context.keyed_lock.lock(id).await;
             let first = app.put(&path, &org.org_admin, json!({ "name": "b" }));
             let second = async {
                 committed(&app, &seen, Some("b")).await;
@@ -107,7 +107,7 @@ fn two_versions_of_a_geofence_are_both_told() {
         let id: uuid::Uuid = text(&made["id"]).parse().unwrap();
         let path = format!("/v1/geofences/{id}");
         let seen = format!("{path}?organizationId={}", org.id);
-        let turn = app.context.turns.take(id).await;
+        let turn = app.context.keyed_lock.lock(id).await;
         let first =
             app.put(&path, &org.org_admin, json!({ "name": "b", "rules": { "exitMarginMeters": 30.0 } }));
         let second = async {

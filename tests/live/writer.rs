@@ -283,7 +283,7 @@ async fn a_line_of_changes_is_bounded(store: TestStore) {
     let fleet = server.fleet("org").await;
     let id = fleet.fence("one").await;
     let path = format!("/v1/geofences/{id}");
-    let turn = server.context.turns.take(id.parse().unwrap()).await;
+    let turn = server.context.keyed_lock.lock(id.parse().unwrap()).await;
     let change = async |number: usize| {
         let body = json!({ "name": format!("name {number}") });
         server.put(&path, &fleet.admin, body).await

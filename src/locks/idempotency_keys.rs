@@ -5,26 +5,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Keys of requests under way.
 #[derive(Clone, Debug, Default)]
-pub struct KeysUnderWay(Arc<Mutex<HashSet<Vec<u8>>>>);
+pub struct IdempotencyKeys(Arc<Mutex<HashSet<Vec<u8>>>>);
 
 /// Holds a key while its request is under way.
 #[derive(Debug)]
-pub struct Held {
-    keys: KeysUnderWay,
+pub struct HeldKey {
+    keys: IdempotencyKeys,
     key_hash: Vec<u8>,
 }
 
-impl Drop for Held {
+impl Drop for HeldKey {
     fn drop(&mut self) {
         self.keys.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.key_hash);
     }
 }
 
-impl KeysUnderWay {
+impl IdempotencyKeys {
     /// Holds a key, unless a request with it is under way.
     #[must_use]
-    pub fn hold(&self, key_hash: &[u8]) -> Option<Held> {
+    pub fn hold(&self, key_hash: &[u8]) -> Option<HeldKey> {
         let is_first = self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key_hash.to_vec());
-        is_first.then(|| Held { keys: self.clone(), key_hash: key_hash.to_vec() })
+        is_first.then(|| HeldKey { keys: self.clone(), key_hash: key_hash.to_vec() })
     }
 }

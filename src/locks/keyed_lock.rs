@@ -1,4 +1,4 @@
-//! Turns: what concerns one thing is done by one after another.
+//! A lock per key: what concerns one thing is done by one after another, in the order of asking.
 //!
 //! Knows neither what the things are nor what is done. Good within one process, which is the only one
 //! that writes to its store.
@@ -14,56 +14,56 @@ const MOST_OF_ONE: usize = 8;
 /// And a turn of anything.
 const MOST: usize = 64;
 
-/// The turns that are taken or waited for.
+/// The keys that are locked or waited for.
 #[derive(Clone)]
-pub struct Turns {
+pub struct KeyedLock {
     gates: Arc<Mutex<HashMap<Uuid, Arc<Gate<()>>>>>,
     places: Arc<Semaphore>,
 }
 
-/// A place in the lines, until dropped.
-pub struct Place(#[expect(dead_code, reason = "is there until it is dropped")] OwnedSemaphorePermit);
+/// Room in the line for some keys, until dropped.
+pub struct Reservation(#[expect(dead_code, reason = "is there until it is dropped")] OwnedSemaphorePermit);
 
-/// A turn, until dropped.
-pub struct Turn {
-    turns: Turns,
+/// A key locked, until dropped.
+pub struct KeyGuard {
+    lock: KeyedLock,
     thing: Uuid,
     gate: Option<OwnedMutexGuard<()>>,
 }
 
-impl Default for Turns {
+impl Default for KeyedLock {
     fn default() -> Self {
         Self { gates: Arc::default(), places: Arc::new(Semaphore::new(MOST)) }
     }
 }
 
-impl Turns {
+impl KeyedLock {
     /// A place in the lines for what concerns these things; none if too many have one already. Taken before what is
     /// then to be done in turn, so that the lines are bounded.
     #[must_use]
-    pub fn place(&self, things: impl IntoIterator<Item = Uuid>) -> Option<Place> {
+    pub fn reserve(&self, things: impl IntoIterator<Item = Uuid>) -> Option<Reservation> {
         let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
         // The map has one too.
         let is_full = |thing| gates.get(&thing).is_some_and(|gate| Arc::strong_count(gate) > MOST_OF_ONE);
         if things.into_iter().any(is_full) {
             return None;
         }
-        Arc::clone(&self.places).try_acquire_owned().ok().map(Place)
+        Arc::clone(&self.places).try_acquire_owned().ok().map(Reservation)
     }
 
     /// Waits for the turn of a thing, in the order of asking.
-    pub async fn take(&self, thing: Uuid) -> Turn {
+    pub async fn lock(&self, thing: Uuid) -> KeyGuard {
         let gate = {
             let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(gates.entry(thing).or_default())
         };
-        Turn { turns: self.clone(), thing, gate: Some(gate.lock_owned().await) }
+        KeyGuard { lock: self.clone(), thing, gate: Some(gate.lock_owned().await) }
     }
 }
 
-impl Drop for Turn {
+impl Drop for KeyGuard {
     fn drop(&mut self) {
-        let mut gates = self.turns.gates.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gates = self.lock.gates.lock().unwrap_or_else(PoisonError::into_inner);
         self.gate = None;
         // Whoever waits holds the gate too; the last one leaves nothing behind.
         if gates.get(&self.thing).is_some_and(|gate| Arc::strong_count(gate) == 1) {
@@ -80,42 +80,42 @@ mod tests {
 
     #[actix_rt::test]
     async fn one_after_another_and_nothing_is_left_behind() {
-        let (turns, thing, other) = (Turns::default(), Uuid::from_u128(1), Uuid::from_u128(2));
-        let first = turns.take(thing).await;
-        let mut second = Box::pin(turns.take(thing));
+        let (lock, thing, other) = (KeyedLock::default(), Uuid::from_u128(1), Uuid::from_u128(2));
+        let first = lock.lock(thing).await;
+        let mut second = Box::pin(lock.lock(thing));
         assert!(second.as_mut().now_or_never().is_none(), "the second waits");
-        assert!(turns.take(other).now_or_never().is_some(), "another thing's turn is free");
+        assert!(lock.lock(other).now_or_never().is_some(), "another thing's turn is free");
         drop(first);
         assert!(second.as_mut().now_or_never().is_some());
         drop(second);
-        assert!(turns.gates.lock().unwrap().is_empty());
+        assert!(lock.gates.lock().unwrap().is_empty());
     }
 
     #[actix_rt::test]
     async fn lines_are_bounded_and_who_leaves_gives_his_place_back() {
-        let (turns, thing, other) = (Turns::default(), Uuid::from_u128(1), Uuid::from_u128(2));
-        let first = turns.take(thing).await;
-        let mut waiting: Vec<_> = (1..MOST_OF_ONE).map(|_| Box::pin(turns.take(thing))).collect();
+        let (lock, thing, other) = (KeyedLock::default(), Uuid::from_u128(1), Uuid::from_u128(2));
+        let first = lock.lock(thing).await;
+        let mut waiting: Vec<_> = (1..MOST_OF_ONE).map(|_| Box::pin(lock.lock(thing))).collect();
         for turn in &mut waiting {
             assert!(turn.as_mut().now_or_never().is_none());
         }
-        assert!(turns.place([other, thing]).is_none(), "so many wait for one thing");
+        assert!(lock.reserve([other, thing]).is_none(), "so many wait for one thing");
         waiting.pop();
-        let places: Vec<_> = std::iter::from_fn(|| turns.place([thing])).collect();
+        let places: Vec<_> = std::iter::from_fn(|| lock.reserve([thing])).collect();
         assert_eq!(places.len(), MOST);
-        assert!(turns.place([other]).is_none(), "so many wait in all");
+        assert!(lock.reserve([other]).is_none(), "so many wait in all");
         drop((first, waiting, places));
-        assert!(turns.place([other]).is_some());
+        assert!(lock.reserve([other]).is_some());
     }
 
     #[actix_rt::test]
     async fn whoever_waits_no_more_leaves_nothing_behind() {
-        let (turns, thing) = (Turns::default(), Uuid::nil());
-        let first = turns.take(thing).await;
-        let mut second = Box::pin(turns.take(thing));
+        let (lock, thing) = (KeyedLock::default(), Uuid::nil());
+        let first = lock.lock(thing).await;
+        let mut second = Box::pin(lock.lock(thing));
         assert!(second.as_mut().now_or_never().is_none());
         drop(second);
         drop(first);
-        assert!(turns.gates.lock().unwrap().is_empty());
+        assert!(lock.gates.lock().unwrap().is_empty());
     }
 }
