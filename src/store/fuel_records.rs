@@ -9,7 +9,7 @@ use waypost_actors::model::{EventId, EventStatus, Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Correction, compare};
 
-use super::drove::Drivers;
+use super::driver_at::Drivers;
 use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS, put_fuel_events};
 use super::fuel_row::{NewFuelRow, SELECT_FUEL_ROWS, StoredFuelRow, insert_fuel_rows};
 use super::sql::{On, Result, Stmt, Tx};

@@ -12,7 +12,7 @@ use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Correction, VisitRow, diff};
 
 use super::checkpoint::{insert_checkpoints, replace_checkpoints};
-use super::drove::Drivers;
+use super::driver_at::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
 use super::rows::Insert;
 use super::sql::{Connection, On, Result, Stmt, Tx};

@@ -17,7 +17,7 @@ use waypost_actors::tracking::VehicleState;
 use waypost_actors::watch::Audience;
 
 use super::calibration;
-use super::drove::Drivers;
+use super::driver_at::Drivers;
 use super::event_row::{EventRow, SELECT_EVENTS};
 use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
 use super::fuel_records::store_fuel;

@@ -11,7 +11,7 @@ use waypost_actors::tracking::{Correction, Quarantine, Standing};
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
-use crate::drove::{FIRST, assign, hire};
+use crate::driver_at::{FIRST, assign, hire};
 use crate::fleet::{
     FENCE, FOUND, ORGANIZATION, VEHICLE, at, batch, correcting, correction, entry, fix, row, stand, write,
 };

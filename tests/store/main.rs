@@ -3,7 +3,7 @@
 mod assignment;
 mod cache;
 mod corrections;
-mod drove;
+mod driver_at;
 mod fleet;
 mod fuel;
 mod merging;
