@@ -6,7 +6,7 @@ use super::access_token::AccessTokens;
 use super::error::AuthError;
 use super::keys::{self, MasterKey};
 use super::password::Hasher;
-use super::seal::Sealer;
+use super::signed_cursor::CursorSigner;
 use super::ticket::Tickets;
 use crate::clock::Clock;
 use crate::config::Settings;
@@ -22,8 +22,8 @@ pub struct Auth {
     master: MasterKey,
     /// Replaced as a whole when keys are rotated.
     access_tokens: RwLock<Arc<AccessTokens>>,
-    /// Cursors, sealed.
-    pub sealer: Sealer,
+    /// Signs the cursors of lists and of the feed.
+    pub cursor_signer: CursorSigner,
     /// One-time tickets of the live feed.
     pub tickets: Tickets,
 }
@@ -51,7 +51,7 @@ impl Auth {
             hasher: Hasher::new(),
             master,
             access_tokens: RwLock::new(Arc::new(access_tokens)),
-            sealer: Sealer::new(&keys),
+            cursor_signer: CursorSigner::new(&keys),
             tickets: Tickets::default(),
         })
     }
@@ -61,7 +61,7 @@ impl Auth {
         let keys = keys::load(&self.db, &self.master).await?;
         let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;
         *self.access_tokens.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(access_tokens);
-        self.sealer.renew(&keys);
+        self.cursor_signer.renew(&keys);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use waypost_actors::model::Timestamp;
 use waypost_actors::watch::Audience;
 
-use crate::auth::Sealer;
+use crate::auth::CursorSigner;
 
 /// A cursor older than this cannot be resumed. Seconds: 7 days.
 const KEEP_SECONDS: f64 = 7.0 * 86_400.0;
@@ -12,16 +12,26 @@ const KEEP_SECONDS: f64 = 7.0 * 86_400.0;
 const WRITER: u8 = 1;
 
 /// The number of the next event a client has not seen, sealed for its audience.
-pub(super) fn seal(sealer: &Sealer, audience: Audience, next_sequence: i64, now: Timestamp) -> String {
+pub(super) fn sign(
+    cursor_signer: &CursorSigner,
+    audience: Audience,
+    next_sequence: i64,
+    now: Timestamp,
+) -> String {
     let mut payload = [WRITER; 17];
     payload[1..9].copy_from_slice(&next_sequence.to_be_bytes());
     payload[9..].copy_from_slice(&now.as_millis().to_be_bytes());
-    sealer.seal(&purpose(audience), &payload)
+    cursor_signer.sign(&purpose(audience), &payload)
 }
 
 /// The number in a cursor; `None` when it is not this server's, not this audience's, or too old.
-pub(super) fn open(sealer: &Sealer, audience: Audience, cursor: &str, now: Timestamp) -> Option<i64> {
-    let payload = sealer.open(&purpose(audience), cursor)?;
+pub(super) fn open(
+    cursor_signer: &CursorSigner,
+    audience: Audience,
+    cursor: &str,
+    now: Timestamp,
+) -> Option<i64> {
+    let payload = cursor_signer.open(&purpose(audience), cursor)?;
     let (&[WRITER], rest) = payload.split_first_chunk::<1>()? else { return None };
     let (sequence, millis) = rest.split_first_chunk::<8>()?;
     let given = Timestamp::from_millis(i64::from_be_bytes(millis.try_into().ok()?)).ok()?;

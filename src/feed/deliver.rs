@@ -29,7 +29,7 @@ impl Socket {
         let asked_for = asked
             .cursor
             .as_deref()
-            .and_then(|text| cursor::open(&self.feed.auth.sealer, audience, text, now));
+            .and_then(|text| cursor::open(&self.feed.auth.cursor_signer, audience, text, now));
         let begun = Subscription::begin(asked, filter, &self.feed.live).await;
         let mut subscription = begun.map_err(|_| ended(End::Restarting))?;
         // A number still to be given is no number of this log: the store was set back.
@@ -143,8 +143,8 @@ impl Socket {
 
     pub(super) async fn event(&mut self, index: usize, event: &Told) -> Step {
         let subscription = &self.subscriptions[index];
-        let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
-        let cursor = cursor::seal(sealer, subscription.audience(), event.sequence() + 1, now);
+        let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
+        let cursor = cursor::sign(cursor_signer, subscription.audience(), event.sequence() + 1, now);
         let id = wire::json(&subscription.id);
         let body = event.encoded(subscription.filter.sees);
         let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
@@ -204,7 +204,7 @@ impl Socket {
     }
 
     pub(super) fn cursor(&self, subscription: &Subscription) -> String {
-        let (sealer, now) = (&self.feed.auth.sealer, self.feed.live.now());
-        cursor::seal(sealer, subscription.audience(), subscription.goes_on_at(), now)
+        let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
+        cursor::sign(cursor_signer, subscription.audience(), subscription.goes_on_at(), now)
     }
 }

@@ -5,13 +5,13 @@ use serde::de::DeserializeOwned;
 use serde_json::{from_slice, to_vec};
 
 use super::error::OpError;
-use crate::auth::Sealer;
+use crate::auth::CursorSigner;
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
 
 /// One reading of a list.
 pub(super) struct Listing<'a> {
-    sealer: &'a Sealer,
+    cursor_signer: &'a CursorSigner,
     purpose: String,
     request: &'a SliceRequest,
 }
@@ -19,13 +19,13 @@ pub(super) struct Listing<'a> {
 impl<'a> Listing<'a> {
     /// `purpose`: which list, in which order, whose. Cursors are good for the same purpose only.
     pub(super) fn new(context: &'a Context, purpose: String, request: &'a SliceRequest) -> Self {
-        Self { sealer: &context.auth.sealer, purpose, request }
+        Self { cursor_signer: &context.auth.cursor_signer, purpose, request }
     }
 
     /// The place after which it goes on.
     pub(super) fn after<P: DeserializeOwned>(&self) -> Result<Option<P>, OpError> {
         let Some(cursor) = &self.request.after else { return Ok(None) };
-        let payload = self.sealer.open(&self.purpose, cursor).ok_or(OpError::Cursor)?;
+        let payload = self.cursor_signer.open(&self.purpose, cursor).ok_or(OpError::Cursor)?;
         from_slice(&payload).map(Some).map_err(|_| OpError::Cursor)
     }
 
@@ -46,7 +46,7 @@ impl<'a> Listing<'a> {
         let end_cursor = match items.last() {
             Some(last) => {
                 let payload = to_vec(&place(last)).map_err(|error| OpError::Internal(error.to_string()))?;
-                Some(self.sealer.seal(&self.purpose, &payload))
+                Some(self.cursor_signer.sign(&self.purpose, &payload))
             }
             None => self.request.after.clone(),
         };

@@ -12,14 +12,14 @@ use crate::store::signing_key::SigningKey;
 /// Bytes of the authentication code: 2^128 guesses are enough.
 const CODE_BYTES: usize = 16;
 
-/// Seals and opens cursors.
-pub struct Sealer {
+/// Signs and opens cursors.
+pub struct CursorSigner {
     /// Keyed, newest first; replaced as a whole when keys are rotated.
     codes: RwLock<Arc<[Hmac<Sha256>]>>,
 }
 
-impl Sealer {
-    /// Seals with the newest key and opens with all of them; never with the bare key, which signs tokens.
+impl CursorSigner {
+    /// Signs with the newest key and opens with all of them; never with the bare key, which signs tokens.
     #[must_use]
     pub fn new(keys: &[SigningKey]) -> Self {
         Self { codes: RwLock::new(codes_of(keys)) }
@@ -34,20 +34,20 @@ impl Sealer {
         Arc::clone(&self.codes.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Seals a payload for one purpose (a list and its organization, say).
+    /// Signs a payload for one purpose (a list and its organization, say).
     #[must_use]
-    pub fn seal(&self, purpose: &str, payload: &[u8]) -> String {
+    pub fn sign(&self, purpose: &str, payload: &[u8]) -> String {
         let code = self.codes().first().map(|key| code(key, purpose, payload)).unwrap_or_default();
-        let mut sealed = payload.to_vec();
-        sealed.extend_from_slice(&code[..CODE_BYTES]);
-        BASE64.encode(sealed)
+        let mut signed = payload.to_vec();
+        signed.extend_from_slice(&code[..CODE_BYTES]);
+        BASE64.encode(signed)
     }
 
-    /// The payload, if this text was sealed here for this purpose.
+    /// The payload, if this text was signed here for this purpose.
     #[must_use]
     pub fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
-        let sealed = BASE64.decode(text).ok()?;
-        let (payload, given) = sealed.split_at_checked(sealed.len().checked_sub(CODE_BYTES)?)?;
+        let signed = BASE64.decode(text).ok()?;
+        let (payload, given) = signed.split_at_checked(signed.len().checked_sub(CODE_BYTES)?)?;
         let fits =
             |key: &Hmac<Sha256>| keyed_with(key, purpose, payload).verify_truncated_left(given).is_ok();
         self.codes().iter().any(fits).then(|| payload.to_vec())
@@ -83,18 +83,22 @@ mod tests {
     fn a_text_opens_only_unchanged_and_for_its_purpose() {
         let (secret, created_at) = (vec![7; 32], Time(Timestamp::default()));
         let key = SigningKey { kid: "a".into(), secret, wrapped: false, created_at, retired_at: None };
-        let sealer = Sealer::new(&[key]);
-        let sealed = sealer.seal("events of x", b"payload");
-        assert_eq!(sealer.open("events of x", &sealed).as_deref(), Some(&b"payload"[..]));
-        assert_eq!(sealer.open("events of y", &sealed), None);
-        for at in 0..sealed.len() {
-            let mut broken = sealed.clone().into_bytes();
+        let cursor_signer = CursorSigner::new(&[key]);
+        let signed = cursor_signer.sign("events of x", b"payload");
+        assert_eq!(cursor_signer.open("events of x", &signed).as_deref(), Some(&b"payload"[..]));
+        assert_eq!(cursor_signer.open("events of y", &signed), None);
+        for at in 0..signed.len() {
+            let mut broken = signed.clone().into_bytes();
             broken[at] = if broken[at] == b'A' { b'B' } else { b'A' };
             let broken = String::from_utf8(broken).unwrap();
-            assert_ne!(sealer.open("events of x", &broken).as_deref(), Some(&b"payload"[..]), "byte {at}");
+            assert_ne!(
+                cursor_signer.open("events of x", &broken).as_deref(),
+                Some(&b"payload"[..]),
+                "byte {at}"
+            );
         }
         for nonsense in ["", "AAAA", "%%%"] {
-            assert_eq!(sealer.open("events of x", nonsense), None);
+            assert_eq!(cursor_signer.open("events of x", nonsense), None);
         }
     }
 }
