@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use waypost_actors::model::Timestamp;
 
-use super::locked;
+use super::cipher;
 use crate::clock;
 use crate::config::{Secret, Settings};
 use crate::store::signing_key::{self, SigningKey};
@@ -80,7 +80,7 @@ impl MasterKey {
     /// A key in clear, wrapped.
     fn wrapped(&self, key: &SigningKey) -> Option<SigningKey> {
         let master = self.0.as_ref().filter(|_| !key.wrapped)?;
-        let secret = locked::lock(master.reveal(), &key.secret);
+        let secret = cipher::encrypt(master.reveal(), &key.secret);
         Some(SigningKey { secret, wrapped: true, ..key.clone() })
     }
 
@@ -90,7 +90,7 @@ impl MasterKey {
             return Ok(key);
         }
         let master = self.0.as_ref().ok_or(KeyError::Wrapped)?;
-        let secret = locked::unlock(master.reveal(), &key.secret).ok_or(KeyError::Wrapped)?;
+        let secret = cipher::decrypt(master.reveal(), &key.secret).ok_or(KeyError::Wrapped)?;
         Ok(SigningKey { secret, wrapped: false, ..key })
     }
 }

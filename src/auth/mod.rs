@@ -5,6 +5,7 @@
 mod access_token;
 mod accounts;
 mod caller;
+pub mod cipher;
 mod entry;
 mod error;
 mod fleet;
@@ -12,7 +13,6 @@ mod holder;
 mod jwt_crypto;
 pub mod keys;
 pub mod link;
-pub mod locked;
 mod password;
 pub mod permission;
 mod principal;

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::error::OpError;
 use super::idempotency_key::{IdempotencyKey, KeptAnswer};
 use super::request_context;
-use crate::auth::locked;
+use crate::auth::cipher;
 use crate::context::Context;
 use crate::locks::HeldKey;
 use crate::store::idempotency;
@@ -33,8 +33,8 @@ pub async fn look_up(
     request: &[&[u8]],
 ) -> Result<Found, OpError> {
     let key = IdempotencyKey {
-        key_hash: locked::code_of(&key, &[whose]),
-        fingerprint: locked::code_of(&key, request),
+        key_hash: cipher::code_of(&key, &[whose]),
+        fingerprint: cipher::code_of(&key, request),
         clock: context.clock.clone(),
         key,
     };
@@ -46,7 +46,7 @@ pub async fn look_up(
         }
         Some(kept) if kept.fingerprint != key.fingerprint => Err(OpError::KeyReused),
         Some(kept) => {
-            let plain = locked::unlock(&key.key, &kept.answer);
+            let plain = cipher::decrypt(&key.key, &kept.answer);
             let answer = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
             answer
                 .map(Found::Again)

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::error::OpError;
-use crate::auth::locked;
+use crate::auth::cipher;
 use crate::clock::Clock;
 use crate::context::Context;
 use crate::store::idempotency::{self, Kept};
@@ -46,7 +46,7 @@ impl IdempotencyKey {
         Kept {
             key_hash: self.key_hash.clone(),
             fingerprint: self.fingerprint.clone(),
-            answer: locked::lock(&self.key, json!(answer).to_string().as_bytes()),
+            answer: cipher::encrypt(&self.key, json!(answer).to_string().as_bytes()),
             created_at: now.into(),
             expires_at: now.plus_seconds(KEPT_SECONDS).into(),
         }

@@ -106,10 +106,10 @@ fn what_the_transaction_kept_is_answered_after_a_crash() {
         // As it stands between the commit and the whole answer: only what the transaction wrote.
         let answer: Vec<u8> =
             app.context.db.read().sql("select answer from idempotency").scalar().await.unwrap();
-        let plain = waypost::auth::locked::unlock("k", &answer).unwrap();
+        let plain = waypost::auth::cipher::decrypt("k", &answer).unwrap();
         let mut kept: Value = serde_json::from_slice(&plain).unwrap();
         (kept["headers"], kept["is_bare"]) = (json!([]), json!(true));
-        let bare = waypost::auth::locked::lock("k", kept.to_string().as_bytes());
+        let bare = waypost::auth::cipher::encrypt("k", kept.to_string().as_bytes());
         app.context.db.write().sql("update idempotency set answer = $1").bind(bare).run().await.unwrap();
         let again = post(&app, "/v1/vehicles", &org.org_admin, "k", &body).await;
         assert_eq!((again.status, again.header("location")), (201, first.header("location")));

@@ -19,21 +19,21 @@ pub fn code_of(secret: &str, parts: &[&[u8]]) -> Vec<u8> {
     parts.iter().fold(keyed, with).finalize().into_bytes().to_vec()
 }
 
-/// Locks bytes under a secret.
+/// Encrypts bytes under a secret.
 #[must_use]
-pub fn lock(secret: &str, plain: &[u8]) -> Vec<u8> {
+pub fn encrypt(secret: &str, plain: &[u8]) -> Vec<u8> {
     let nonce: [u8; NONCE_LEN] = clock::random_bytes();
-    let mut locked = plain.to_vec();
+    let mut encrypted = plain.to_vec();
     key(secret)
-        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut locked)
+        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::empty(), &mut encrypted)
         .expect("an answer is far smaller than the cipher's limit");
-    [&nonce[..], &locked].concat()
+    [&nonce[..], &encrypted].concat()
 }
 
-/// The bytes, if this secret locked them.
+/// The bytes, if they were encrypted under this secret.
 #[must_use]
-pub fn unlock(secret: &str, locked: &[u8]) -> Option<Vec<u8>> {
-    let (nonce, sealed) = locked.split_first_chunk::<NONCE_LEN>()?;
+pub fn decrypt(secret: &str, encrypted: &[u8]) -> Option<Vec<u8>> {
+    let (nonce, sealed) = encrypted.split_first_chunk::<NONCE_LEN>()?;
     let mut sealed = sealed.to_vec();
     let plain = key(secret).open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::empty(), &mut sealed);
     plain.ok().map(|plain| plain.to_vec())
@@ -50,17 +50,17 @@ mod tests {
 
     #[test]
     fn only_the_secret_opens_and_only_what_is_whole() {
-        let locked = lock("a key", b"wpt_token");
-        assert!(!locked.windows(9).any(|part| part == b"wpt_token"));
-        assert_ne!(locked, lock("a key", b"wpt_token"));
-        assert_eq!(unlock("a key", &locked).as_deref(), Some(&b"wpt_token"[..]));
-        assert_eq!(unlock("another", &locked), None);
-        for at in 0..locked.len() {
-            let mut broken = locked.clone();
+        let encrypted = encrypt("a key", b"wpt_token");
+        assert!(!encrypted.windows(9).any(|part| part == b"wpt_token"));
+        assert_ne!(encrypted, encrypt("a key", b"wpt_token"));
+        assert_eq!(decrypt("a key", &encrypted).as_deref(), Some(&b"wpt_token"[..]));
+        assert_eq!(decrypt("another", &encrypted), None);
+        for at in 0..encrypted.len() {
+            let mut broken = encrypted.clone();
             broken[at] ^= 1;
-            assert_eq!(unlock("a key", &broken), None, "byte {at}");
+            assert_eq!(decrypt("a key", &broken), None, "byte {at}");
         }
-        assert_eq!(unlock("a key", b""), None);
+        assert_eq!(decrypt("a key", b""), None);
         assert_ne!(code_of("k", &[b"ab", b"c"]), code_of("k", &[b"a", b"bc"]));
     }
 }
