@@ -4,7 +4,7 @@ use uuid::Uuid;
 
 use super::error::OpError;
 use super::own_organization::held;
-use super::{life, organizations};
+use super::{organization_lifecycle, organizations};
 use crate::auth::link::{self, Purpose, Redeemed};
 use crate::auth::{self, Action, Caller};
 use crate::context::Context;
@@ -45,7 +45,9 @@ pub async fn verify_email(
     if !lets_founder_in {
         founder::leave_out(tx.on(), &scope, now.into()).await?;
     }
-    let organization = life::advance(&mut tx, &scope, &current, OrganizationStep::VerifyEmail, now).await?;
+    let organization =
+        organization_lifecycle::advance(&mut tx, &scope, &current, OrganizationStep::VerifyEmail, now)
+            .await?;
     organizations::subject(None, &organization, now).updated(&mut tx, &current, &organization).await?;
     tx.commit().await?;
     context.mail.wake();

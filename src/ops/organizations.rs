@@ -9,7 +9,7 @@ use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::held;
 use super::users::subject as subject_of_user;
-use super::{idempotency, letters, life, stale_sign_up};
+use super::{idempotency, letters, organization_lifecycle, stale_sign_up};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::config::SignUp;
@@ -235,7 +235,8 @@ pub async fn activate_organization(
     let mut tx = context.db.begin().await?;
     let current = held(&mut tx, &scope).await?;
     let now = context.clock.now();
-    let found = life::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
+    let found =
+        organization_lifecycle::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
     let usage = organization::usage(tx.on(), &scope).await?;
     if found.status != current.status {
         subject(Some(caller), &found, now).updated(&mut tx, &current, &found).await?;
@@ -270,7 +271,7 @@ pub async fn update_organization(
     let before = current.clone();
     let mut changed = said_anew(&mut tx, &scope, current, said, now).await?;
     if let Some(step) = step {
-        changed = life::advance(&mut tx, &scope, &changed, step, now).await?;
+        changed = organization_lifecycle::advance(&mut tx, &scope, &changed, step, now).await?;
     }
     if changed != before {
         subject(Some(caller), &changed, now).updated(&mut tx, &before, &changed).await?;
@@ -278,7 +279,7 @@ pub async fn update_organization(
     let usage = organization::usage(tx.on(), &scope).await?;
     tx.commit().await?;
     context.mail.wake();
-    life::told(context, id, changed.status);
+    organization_lifecycle::told(context, id, changed.status);
     Ok((changed, usage))
 }
 
@@ -322,10 +323,11 @@ pub async fn delete_organization(
     let current = held(&mut tx, &scope).await?;
     if_match.check(&current)?;
     let now = context.clock.now();
-    let deleted = life::advance(&mut tx, &scope, &current, OrganizationStep::Delete, now).await?;
+    let deleted =
+        organization_lifecycle::advance(&mut tx, &scope, &current, OrganizationStep::Delete, now).await?;
     subject(Some(caller), &current, now).deleted(&mut tx, &current).await?;
     tx.commit().await?;
-    life::told(context, id, deleted.status);
+    organization_lifecycle::told(context, id, deleted.status);
     Ok(())
 }
 

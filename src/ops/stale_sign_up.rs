@@ -7,7 +7,7 @@ use waypost_actors::model::Timestamp;
 use super::audit::Subject;
 use super::error::OpError;
 use super::own_organization::held;
-use super::{letters, life};
+use super::{letters, organization_lifecycle};
 use crate::auth::{self, link};
 use crate::domain::audit::{AuditAction, AuditResource};
 use crate::domain::organization::OrganizationStep;
@@ -26,7 +26,7 @@ pub(super) async fn free_for_organization(
     while let Some(id) = stale_sign_up::organization(tx.on(), email, slug, made_before, now.into()).await? {
         let scope = auth::forgotten_organization(id);
         let current = held(tx, &scope).await?;
-        life::advance(tx, &scope, &current, OrganizationStep::Delete, now).await?;
+        organization_lifecycle::advance(tx, &scope, &current, OrganizationStep::Delete, now).await?;
         gone(AuditResource::Organization, Some(id), id, now).deleted(tx, &current).await?;
     }
     Ok(())

@@ -29,8 +29,8 @@ pub(super) async fn advance(
     if step == OrganizationStep::VerifyEmail {
         changed.email_verified_at = changed.email_verified_at.or(Some(now));
     }
-    let awakes = next == OrganizationStatus::Active && current.status != next;
-    if awakes {
+    let activates = next == OrganizationStatus::Active && current.status != next;
+    if activates {
         changed.activated_at = changed.activated_at.or(Some(now));
         changed.activation_method = changed.activation_method.or(method(step));
     }
@@ -47,9 +47,9 @@ pub(super) async fn advance(
             activation::settle(tx.on(), scope, ActivationStatus::ManuallyActivated, now.into()).await?;
         }
         OrganizationStep::Deactivate => {}
-        OrganizationStep::Delete => bury(tx, scope, now).await?,
+        OrganizationStep::Delete => delete_owned(tx, scope, now).await?,
     }
-    if awakes {
+    if activates {
         founder::bind(tx.on(), scope, now.into()).await?;
         for waiting in user::invited(tx.on(), scope, now.into()).await? {
             letters::invite(tx, &waiting, Some(&changed.said.name), now).await?;
@@ -67,7 +67,7 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
 }
 
 /// Addresses and slug of what is deleted may be used again, and the drivers whom it held are free.
-async fn bury(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
+async fn delete_owned(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
     activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     letters::forget_activation(tx, scope, now).await?;
     organization::end_sessions(tx.on(), scope, now.into()).await?;
