@@ -6,7 +6,6 @@
 use serde::{Deserialize, Serialize};
 
 use super::motion::{Leg, plausible_speed};
-use super::state::Crossing;
 use crate::geofence::{interpolate, leg_meters};
 use crate::model::{Analytics, Fix, Place, Rules, Timestamp};
 
@@ -73,11 +72,6 @@ pub(super) struct Piece {
 impl Piece {
     pub(super) const fn new(from: (Timestamp, Place), to: (Timestamp, Place)) -> Self {
         Self { from, to }
-    }
-
-    /// From a crossing on, up to a fix.
-    pub(super) const fn from_entry(entry: &Crossing, fix: &Fix) -> Self {
-        Self::new((entry.at, entry.place), (fix.recorded_at, fix.place))
     }
 
     /// From the fix before, or if the stay began later (an edit of the fence), from where the

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::Context;
+use super::context::Context;
 use super::effects::{Effects, Mark};
 use super::identity::Anchor;
-use super::judge::{Step, holds};
 use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
+use super::step::{Step, holds};
 use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Cause, EventFix, Fix, Origin, Timestamp};
 

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 
-use super::Context;
 use super::change::{advance, catch_up};
+use super::context::Context;
 use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
 use super::state::VehicleState;
 use super::timeline::{apply, by_rank};

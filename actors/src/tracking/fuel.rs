@@ -1,7 +1,7 @@
 //! A vehicle's fuel on its timeline: a reading counts where its fix does, so that what came late is put right by the
 //! same corrections (docs/fuel.md, "On the timeline").
 
-use super::Context;
+use super::context::Context;
 use super::effects::Effects;
 use super::motion::Leg;
 use super::state::Phase;

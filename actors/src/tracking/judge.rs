@@ -4,22 +4,20 @@ use std::collections::HashSet;
 
 use smallvec::SmallVec;
 
-use super::Context;
-use super::analytics::{Piece, Tally};
+use super::analytics::Piece;
 use super::change::{self, settle};
+use super::context::Context;
 use super::crossing::{Which, at_fix, crossing};
-use super::effects::{Effects, VisitRow};
+use super::effects::Effects;
 use super::fuel;
-use super::identity::{Anchor, event_id, visit_id};
+use super::identity::{Anchor, event_id};
 use super::motion::Leg;
 use super::passage::{Followed, infer_passages, is_plausible};
 use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
-use crate::geofence::{FenceTimeline, Near, PreparedVersion};
-use crate::model::{
-    Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, Origin, Place, Timestamp,
-    VehicleId,
-};
+use super::step::Step;
+use crate::geofence::Near;
+use crate::model::{Cause, Event, EventFix, EventKind, Fix, GeofenceId, Timestamp};
 
 /// Fences around a fix, usually: so many take no allocation.
 const FEW: usize = 4;
@@ -125,16 +123,6 @@ fn enter(
     }
 }
 
-/// One fence's part of a step: the version in force, and where its records go.
-pub(super) struct Step<'a> {
-    pub(super) fence: &'a FenceTimeline,
-    pub(super) version: &'a PreparedVersion,
-    /// How far the fix is believed.
-    pub(super) stance: Stance,
-    pub(super) context: &'a Context<'a>,
-    pub(super) effects: &'a mut Effects,
-}
-
 impl Step<'_> {
     /// `not_before`: when the fence changed last, or was left in this very step.
     fn begin_stay(&mut self, way: Option<&(Fix, Leg)>, fix: &Fix, not_before: Option<Timestamp>) -> Stay {
@@ -145,7 +133,7 @@ impl Step<'_> {
         let candidate = Candidate { crossing, fix: EventFix::from(fix) };
         let mut stay = self.new_stay(Anchor::Fix(fix.recorded_at), crossing.at, cause);
         if let Some((_, leg)) = way {
-            stay.tally.travel(leg, Piece::from_entry(&crossing, fix), &self.version.rules);
+            stay.tally.travel(leg, crossing.piece_to(fix), &self.version.rules);
         }
         self.count(&mut stay, fix);
         if self.version.rules.min_inside_seconds > 0.0 || !self.believes_entry() {
@@ -155,22 +143,6 @@ impl Step<'_> {
             self.dwell(&mut stay, fix);
         }
         stay
-    }
-
-    pub(super) fn new_stay(&self, anchor: Anchor, entered_at: Timestamp, cause: Cause) -> Stay {
-        let vehicle = self.vehicle();
-        Stay {
-            geofence_id: self.fence.id,
-            version: self.version.version,
-            visit_id: visit_id(vehicle, self.fence.id, anchor),
-            entry_event_id: event_id(vehicle, self.fence.id, EventKind::Entry, anchor),
-            entered_at,
-            cause,
-            phase: Phase::Inside,
-            dwelt: false,
-            tally: Tally::default(),
-            fuel: None,
-        }
     }
 
     /// Returns whether the stay goes on.
@@ -268,94 +240,4 @@ impl Step<'_> {
         crossing(self.version, before, fix, Which::First, not_before)
             .unwrap_or_else(|| at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)))
     }
-
-    pub(super) fn record_entry(&mut self, stay: &Stay, candidate: &Candidate) {
-        self.record_entry_as(stay, candidate, false);
-    }
-
-    /// `inferred`: seen by neither fix.
-    pub(super) fn record_entry_as(&mut self, stay: &Stay, candidate: &Candidate, inferred: bool) {
-        let entry = self.event(stay.entry_event_id, EventKind::Entry, stay, candidate, stay.cause, inferred);
-        self.effects.events.push(entry);
-        self.visit(stay, None);
-    }
-
-    /// `tally`: the stay up to the candidate's crossing.
-    pub(super) fn record_exit(
-        &mut self,
-        stay: &Stay,
-        tally: &Tally,
-        anchor: Anchor,
-        candidate: &Candidate,
-        cause: Cause,
-        inferred: bool,
-    ) {
-        let id = event_id(self.vehicle(), self.fence.id, EventKind::Exit, anchor);
-        let at = candidate.crossing.at;
-        let analytics = Some(stay.analytics(tally, at));
-        let exit = self.event(id, EventKind::Exit, stay, candidate, cause, inferred);
-        self.effects.events.push(Event { analytics, ..exit });
-        self.visit(stay, Some((id, at)));
-    }
-
-    fn visit(&mut self, stay: &Stay, exit: Option<(EventId, Timestamp)>) {
-        self.effects.visits.push(VisitRow {
-            id: stay.visit_id,
-            geofence_id: stay.geofence_id,
-            entry_event_id: stay.entry_event_id,
-            entered_at: stay.entered_at,
-            exit,
-        });
-    }
-
-    fn event(
-        &self,
-        id: EventId,
-        kind: EventKind,
-        stay: &Stay,
-        candidate: &Candidate,
-        cause: Cause,
-        inferred: bool,
-    ) -> Event {
-        let vehicle = self.context.vehicle;
-        Event {
-            id,
-            sequence: 0,
-            kind,
-            status: EventStatus::Active,
-            revision: 1,
-            visit_id: stay.visit_id,
-            organization_id: vehicle.organization_id,
-            vehicle_id: vehicle.id,
-            vehicle_name: vehicle.name.clone(),
-            geofence_id: self.fence.id,
-            geofence_name: self.fence.name.clone(),
-            geofence_version: self.version.version,
-            driver_id: None,
-            occurred_at: candidate.crossing.at,
-            time_uncertainty_seconds: candidate.crossing.uncertainty_seconds,
-            detected_at: self.context.detected_at,
-            origin: Origin::Live,
-            cause,
-            inferred,
-            location: candidate.crossing.place,
-            fix: candidate.fix,
-            analytics: None,
-            confirmed_at: candidate.fix.recorded_at, // whoever knows the step says it better
-        }
-    }
-
-    /// Counts a fix as one of the stay.
-    pub(super) fn count(&self, stay: &mut Stay, fix: &Fix) {
-        stay.tally.count(fix, self.context.vehicle.limits.max_speed_kmh);
-    }
-
-    pub(super) const fn vehicle(&self) -> VehicleId {
-        self.context.vehicle.id
-    }
-}
-
-/// Whether a place is in a version that is in force.
-pub(super) fn holds(version: &PreparedVersion, place: Place) -> bool {
-    version.active && version.shape.covers(place)
 }

@@ -1,9 +1,9 @@
 //! Whether a stay on its way out is over: the margin and the waiting time (docs/tracking.md §3).
 
 use super::identity::Anchor;
-use super::judge::Step;
 use super::standstill::Stance;
 use super::state::{Candidate, Phase, Stay};
+use super::step::Step;
 use crate::model::{Cause, Fix};
 
 /// An accuracy worse than this widens the exit margin no further. Metres.

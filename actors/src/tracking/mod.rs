@@ -7,6 +7,7 @@
 mod accept;
 mod analytics;
 mod change;
+mod context;
 mod correction;
 mod crossing;
 mod diff;
@@ -20,11 +21,13 @@ mod motion;
 mod passage;
 mod standstill;
 mod state;
+mod step;
 mod timeline;
 
 pub use accept::{MAX_CLOCK_AHEAD_SECONDS, Refusal, Reported, accept};
 pub use analytics::Tally;
 pub use change::{catch_up, settle_change};
+pub use context::Context;
 pub use correction::{Corrected, Meanwhile, Slice, StoredFix, checkpoint_at, correct};
 pub use diff::{Difference, Record, compare, diff};
 pub use effects::{Checkpoint, Correction, Effects, Mark, PositionRow, Quarantine, Standing, VisitRow};
@@ -33,17 +36,3 @@ pub use motion::Trail;
 pub use standstill::Standstill;
 pub use state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState, Waypoint};
 pub use timeline::{apply, by_rank};
-
-use crate::geofence::FenceSet;
-use crate::model::{Timestamp, Vehicle};
-
-/// What a fix or a change is judged with.
-#[derive(Clone, Copy)]
-pub struct Context<'a> {
-    /// Whose fix it is.
-    pub vehicle: &'a Vehicle,
-    /// The fences of the vehicle's organization.
-    pub fences: &'a FenceSet,
-    /// The server's clock: when the records are found.
-    pub detected_at: Timestamp,
-}

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::geofence::leg_meters;
+use crate::geofence::{haversine_meters, leg_meters};
 use crate::model::{Fix, Motion, Place, Timestamp};
 
 /// From this speed on a vehicle moves. km/h.
@@ -148,4 +148,11 @@ impl Way {
 /// What a fix says of its speed, if the vehicle can be so fast. km/h.
 pub(super) fn plausible_speed(fix: &Fix, max_speed_kmh: Option<f64>) -> Option<f64> {
     fix.speed_kmh.filter(|kmh| max_speed_kmh.is_none_or(|most| *kmh <= most))
+}
+
+/// km/h on the great circle between two fixes; infinite for two places at one instant.
+pub(super) fn implied_speed_kmh(from: &Fix, to: &Fix) -> f64 {
+    let meters = haversine_meters(from.place, to.place);
+    let seconds = to.recorded_at.seconds_since(from.recorded_at);
+    if meters == 0.0 { 0.0 } else { meters / seconds.max(0.0) * 3.6 }
 }

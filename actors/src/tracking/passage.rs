@@ -4,16 +4,15 @@
 //! would: it is an entry if it lasts long enough, it breaks an exit that was not confirmed yet, and what
 //! it begins ends by the same margin and waiting time as any other stay.
 
-use super::Context;
 use super::analytics::{Piece, Tally};
+use super::context::Context;
 use super::crossing::between;
 use super::effects::Effects;
 use super::identity::Anchor;
-use super::judge::Step;
-use super::motion::Leg;
+use super::motion::{Leg, implied_speed_kmh};
 use super::standstill::Stance;
 use super::state::{Candidate, Chord, Crossing, Phase, Stay, VehicleState};
-use super::timeline::implied_speed_kmh;
+use super::step::Step;
 use crate::geofence::{Shape, haversine_meters, interpolate};
 use crate::model::{Cause, EventFix, Fix, GeofenceId, Place, Timestamp};
 
@@ -153,7 +152,7 @@ impl Step<'_> {
         let mut stay = self.new_stay(chord.anchor(fix.recorded_at), entry.at, Cause::Crossing);
         self.record_entry_as(&stay, &Candidate { crossing: entry, fix: EventFix::from(fix) }, true);
         // Should it go on, the fix is one of the stay.
-        stay.tally.travel(leg, Piece::from_entry(&entry, fix), &self.version.rules);
+        stay.tally.travel(leg, entry.piece_to(fix), &self.version.rules);
         self.count(&mut stay, fix);
         Followed { stay, tally: Tally::default(), from: (entry.at, entry.place) }
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::analytics::Tally;
+use super::analytics::{Piece, Tally};
 use super::motion::Trail;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
@@ -20,6 +20,13 @@ pub struct Crossing {
     pub place: Place,
     /// It happened within so many seconds of `at`.
     pub uncertainty_seconds: f64,
+}
+
+impl Crossing {
+    /// The piece of the way from here to a fix.
+    pub(super) const fn piece_to(&self, fix: &Fix) -> Piece {
+        Piece::new((self.at, self.place), (fix.recorded_at, fix.place))
+    }
 }
 
 /// A crossing that still has to be confirmed, with the first fix on its new side.

@@ -3,13 +3,13 @@
 
 use std::cmp::Ordering;
 
-use super::Context;
 use super::accept::MAX_CLOCK_AHEAD_SECONDS;
 use super::change::advance;
+use super::context::Context;
 use super::effects::{Checkpoint, Effects, PositionRow, Quarantine, Standing};
 use super::fuel;
 use super::judge::{in_order, judge};
-use super::motion::Trail;
+use super::motion::{Trail, implied_speed_kmh};
 use super::state::VehicleState;
 use super::state::Waypoint;
 use crate::geofence::haversine_meters;
@@ -149,13 +149,6 @@ fn is_jump(from: &Fix, to: &Fix) -> bool {
     let meters = haversine_meters(from.place, to.place);
     let seconds = to.recorded_at.seconds_since(from.recorded_at);
     meters > VehicleState::MAX_LEG_METERS || meters > VehicleState::MAX_METERS_PER_SECOND * seconds
-}
-
-/// km/h on the great circle between two fixes; infinite for two places at one instant.
-pub(super) fn implied_speed_kmh(from: &Fix, to: &Fix) -> f64 {
-    let meters = haversine_meters(from.place, to.place);
-    let seconds = to.recorded_at.seconds_since(from.recorded_at);
-    if meters == 0.0 { 0.0 } else { meters / seconds.max(0.0) * 3.6 }
 }
 
 fn store(

@@ -1,0 +1,128 @@
+//! One fence's part of a step: a stay that begins, and the records of entries, exits and visits.
+
+use super::analytics::Tally;
+use super::context::Context;
+use super::effects::{Effects, VisitRow};
+use super::identity::{Anchor, event_id, visit_id};
+use super::standstill::Stance;
+use super::state::{Candidate, Phase, Stay};
+use crate::geofence::{FenceTimeline, PreparedVersion};
+use crate::model::{Cause, Event, EventId, EventKind, EventStatus, Fix, Origin, Place, Timestamp, VehicleId};
+
+/// One fence's part of a step: the version in force, and where its records go.
+pub(super) struct Step<'a> {
+    pub(super) fence: &'a FenceTimeline,
+    pub(super) version: &'a PreparedVersion,
+    /// How far the fix is believed.
+    pub(super) stance: Stance,
+    pub(super) context: &'a Context<'a>,
+    pub(super) effects: &'a mut Effects,
+}
+
+impl Step<'_> {
+    pub(super) fn new_stay(&self, anchor: Anchor, entered_at: Timestamp, cause: Cause) -> Stay {
+        let vehicle = self.vehicle();
+        Stay {
+            geofence_id: self.fence.id,
+            version: self.version.version,
+            visit_id: visit_id(vehicle, self.fence.id, anchor),
+            entry_event_id: event_id(vehicle, self.fence.id, EventKind::Entry, anchor),
+            entered_at,
+            cause,
+            phase: Phase::Inside,
+            dwelt: false,
+            tally: Tally::default(),
+            fuel: None,
+        }
+    }
+
+    pub(super) fn record_entry(&mut self, stay: &Stay, candidate: &Candidate) {
+        self.record_entry_as(stay, candidate, false);
+    }
+
+    /// `inferred`: seen by neither fix.
+    pub(super) fn record_entry_as(&mut self, stay: &Stay, candidate: &Candidate, inferred: bool) {
+        let entry = self.event(stay.entry_event_id, EventKind::Entry, stay, candidate, stay.cause, inferred);
+        self.effects.events.push(entry);
+        self.visit(stay, None);
+    }
+
+    /// `tally`: the stay up to the candidate's crossing.
+    pub(super) fn record_exit(
+        &mut self,
+        stay: &Stay,
+        tally: &Tally,
+        anchor: Anchor,
+        candidate: &Candidate,
+        cause: Cause,
+        inferred: bool,
+    ) {
+        let id = event_id(self.vehicle(), self.fence.id, EventKind::Exit, anchor);
+        let at = candidate.crossing.at;
+        let analytics = Some(stay.analytics(tally, at));
+        let exit = self.event(id, EventKind::Exit, stay, candidate, cause, inferred);
+        self.effects.events.push(Event { analytics, ..exit });
+        self.visit(stay, Some((id, at)));
+    }
+
+    fn visit(&mut self, stay: &Stay, exit: Option<(EventId, Timestamp)>) {
+        self.effects.visits.push(VisitRow {
+            id: stay.visit_id,
+            geofence_id: stay.geofence_id,
+            entry_event_id: stay.entry_event_id,
+            entered_at: stay.entered_at,
+            exit,
+        });
+    }
+
+    pub(super) fn event(
+        &self,
+        id: EventId,
+        kind: EventKind,
+        stay: &Stay,
+        candidate: &Candidate,
+        cause: Cause,
+        inferred: bool,
+    ) -> Event {
+        let vehicle = self.context.vehicle;
+        Event {
+            id,
+            sequence: 0,
+            kind,
+            status: EventStatus::Active,
+            revision: 1,
+            visit_id: stay.visit_id,
+            organization_id: vehicle.organization_id,
+            vehicle_id: vehicle.id,
+            vehicle_name: vehicle.name.clone(),
+            geofence_id: self.fence.id,
+            geofence_name: self.fence.name.clone(),
+            geofence_version: self.version.version,
+            driver_id: None,
+            occurred_at: candidate.crossing.at,
+            time_uncertainty_seconds: candidate.crossing.uncertainty_seconds,
+            detected_at: self.context.detected_at,
+            origin: Origin::Live,
+            cause,
+            inferred,
+            location: candidate.crossing.place,
+            fix: candidate.fix,
+            analytics: None,
+            confirmed_at: candidate.fix.recorded_at, // whoever knows the step says it better
+        }
+    }
+
+    /// Counts a fix as one of the stay.
+    pub(super) fn count(&self, stay: &mut Stay, fix: &Fix) {
+        stay.tally.count(fix, self.context.vehicle.limits.max_speed_kmh);
+    }
+
+    pub(super) const fn vehicle(&self) -> VehicleId {
+        self.context.vehicle.id
+    }
+}
+
+/// Whether a place is in a version that is in force.
+pub(super) fn holds(version: &PreparedVersion, place: Place) -> bool {
+    version.active && version.shape.covers(place)
+}
