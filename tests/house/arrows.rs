@@ -174,7 +174,7 @@ const ARROWS: &[Arrow] = &[
 ];
 
 /// Named by everybody, whoever may not know the folder around it: what proves that a caller may ask.
-pub(crate) const OPEN: [&str; 1] = ["waypost::auth::scope"];
+const OPEN: [&str; 1] = ["waypost::auth::scope"];
 
 /// Folders without clock, randomness, input or output.
 const PURE: [&str; 5] = [
@@ -206,7 +206,7 @@ const NEVER_IN_PURE: [&str; 17] = [
 /// Calls that read the clock or draw a random number, whatever they are called on.
 const NEVER_CALLED_IN_PURE: [&str; 4] = ["now", "now_utc", "now_v7", "new_v4"];
 
-pub(crate) fn is_below(path: &str, parent: &str) -> bool {
+fn is_below(path: &str, parent: &str) -> bool {
     path.strip_prefix(parent).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
 }
 

@@ -55,17 +55,17 @@ const EFFECTS: &[(&str, &str, &[Effect])] = &[
             ("status", "src/auth/holder.rs", "subscription.is_running(now)"),
             ("period_start", "src/domain/organization_settings.rs", "end <= start"),
             ("period_end", "src/auth/holder.rs", "subscription.is_running(now)"),
-            ("limits", "src/ops/organizations.rs", "subscription.limits"),
+            ("limits", "src/ops/own_organization.rs", "subscription.limits"),
         ],
     ),
     (
         SETTINGS,
         "Limits",
         &[
-            ("vehicles", "src/ops/organizations.rs", "limits.vehicles"),
-            ("drivers", "src/ops/organizations.rs", "limits.drivers"),
-            ("users", "src/ops/organizations.rs", "limits.users"),
-            ("geofences", "src/ops/organizations.rs", "limits.geofences"),
+            ("vehicles", "src/ops/own_organization.rs", "limits.vehicles"),
+            ("drivers", "src/ops/own_organization.rs", "limits.drivers"),
+            ("users", "src/ops/own_organization.rs", "limits.users"),
+            ("geofences", "src/ops/own_organization.rs", "limits.geofences"),
         ],
     ),
     (
@@ -134,8 +134,10 @@ pub(crate) fn unread_settings(sources: &[Source]) -> Vec<&'static str> {
 }
 
 fn members(sources: &[Source], path: &str, name: &str) -> BTreeSet<String> {
-    let items = sources.iter().filter(|source| source.path == path).flat_map(|source| &source.file.items);
-    let found = items.filter_map(|item| match item {
+    let declaring = sources.iter().filter(|source| source.path == path);
+    let files = declaring.map(|source| syn::parse_file(&source.text).expect("it was parsed before"));
+    let items: Vec<Item> = files.flat_map(|file| file.items).collect();
+    let found = items.iter().filter_map(|item| match item {
         Item::Struct(item) if item.ident == name => Some(&item.fields),
         _ => None,
     });

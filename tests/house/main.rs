@@ -11,11 +11,12 @@ mod style;
 
 use std::fmt;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use source::Source;
 
 /// A line that breaks a rule.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct Violation {
     path: String,
     line: usize,
@@ -33,60 +34,56 @@ fn assert_kept(violations: &[Violation]) {
     assert!(told.is_empty(), "rules of the house are broken:\n{}", told.join("\n"));
 }
 
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-}
+/// Every text file of the repository, read once for all tests.
+static FILES: LazyLock<Vec<(String, String)>> =
+    LazyLock::new(|| source::files_below(Path::new(env!("CARGO_MANIFEST_DIR"))));
 
-fn rust_sources() -> Vec<Source> {
-    let files = source::files_below(root());
-    let rust: Vec<Source> = files
-        .into_iter()
-        .filter(|(path, _)| path.ends_with(".rs"))
-        .map(|(path, text)| Source::parse(&path, &text))
-        .collect();
+/// Its code, parsed once.
+static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(|| {
+    let rust = FILES.iter().filter(|(path, _)| path.ends_with(".rs"));
+    let rust: Vec<Source> = rust.map(|(path, text)| Source::parse(path, text)).collect();
     assert!(rust.len() > 10, "hardly any code was found");
     rust
-}
+});
 
 #[test]
 fn arrows_point_one_way() {
-    let violations: Vec<Violation> = rust_sources().iter().flat_map(arrows::wrong_arrows).collect();
+    let violations: Vec<Violation> = SOURCES.iter().flat_map(arrows::wrong_arrows).collect();
     assert_kept(&violations);
 }
 
 #[test]
 fn pure_folders_read_no_clock_and_do_no_input_or_output() {
-    let violations: Vec<Violation> = rust_sources().iter().flat_map(arrows::impurities).collect();
+    let violations: Vec<Violation> = SOURCES.iter().flat_map(arrows::impurities).collect();
     assert_kept(&violations);
 }
 
 #[test]
-fn no_two_folders_know_each_other() {
-    assert_kept(&circles::circles(&rust_sources()));
+fn no_two_files_know_each_other() {
+    assert_kept(&circles::circles(&SOURCES));
 }
 
 #[test]
 fn code_looks_like_the_house() {
-    let violations: Vec<Violation> = rust_sources().iter().flat_map(style::violations).collect();
+    let violations: Vec<Violation> = SOURCES.iter().flat_map(|source| source.style.clone()).collect();
     assert_kept(&violations);
 }
 
 #[test]
 fn every_setting_is_read() {
-    let unread = effects::unread_settings(&rust_sources());
+    let unread = effects::unread_settings(&SOURCES);
     assert!(unread.is_empty(), "settings that nothing reads: {unread:?}");
 }
 
 #[test]
 fn whatever_is_set_has_its_effect_where_the_table_says() {
-    let wrong = effects::without_effect(&rust_sources(), &source::files_below(root()));
+    let wrong = effects::without_effect(&SOURCES, &FILES);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn no_file_names_a_path_of_one_machine() {
-    let files = source::files_below(root());
     let violations: Vec<Violation> =
-        files.iter().flat_map(|(path, text)| style::machine_paths(path, text)).collect();
+        FILES.iter().flat_map(|(path, text)| style::machine_paths(path, text)).collect();
     assert_kept(&violations);
 }

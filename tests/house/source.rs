@@ -7,6 +7,8 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::Item;
 
+use crate::{Violation, style};
+
 /// Folders that are not ours or not kept.
 const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", "dist", "waypost-data"];
 
@@ -17,8 +19,8 @@ pub(crate) struct Source {
     pub(crate) text: String,
     /// `["waypost", "store", "sql"]`; none outside the two crates' `src`.
     pub(crate) module: Option<Vec<String>>,
-    /// The whole file.
-    pub(crate) file: syn::File,
+    /// What breaks a rule of style.
+    pub(crate) style: Vec<Violation>,
     /// Every path the code names outside its tests, from a crate's name on, with its line.
     pub(crate) references: Vec<(Vec<String>, usize)>,
 }
@@ -27,7 +29,8 @@ impl Source {
     pub(crate) fn parse(path: &str, text: &str) -> Self {
         let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path} does not parse: {error}"));
         let module = module_of(path);
-        let mut shipped = file.clone();
+        let style = style::violations(path, text, &file);
+        let mut shipped = file;
         strip_tests(&mut shipped.items);
         let children = child_modules(&shipped.items);
         let mut named = Vec::new();
@@ -35,7 +38,7 @@ impl Source {
         let references = module.as_deref().map_or_else(Vec::new, |module| {
             named.into_iter().map(|(path, line)| (resolve(path, module, &children), line)).collect()
         });
-        Self { path: path.to_owned(), text: text.to_owned(), module, file, references }
+        Self { path: path.to_owned(), text: text.to_owned(), module, style, references }
     }
 
     /// Its module as a path: `waypost::store::sql`.
@@ -131,12 +134,14 @@ fn collect_paths(tokens: TokenStream, prefix: &[String], found: &mut Vec<(Vec<St
                 let mut path = prefix.to_vec();
                 path.push(first.to_string());
                 at += 1;
+                let mut has_group = false;
                 while is_path_separator(&tokens, at) {
                     match tokens.get(at + 2) {
                         Some(TokenTree::Ident(next)) => path.push(next.to_string()),
+                        // `use a::{b, c}` names `a::b` and `a::c`, and nothing of `a` itself.
                         Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Brace => {
                             collect_paths(group.stream(), &path, found);
-                            at += 3;
+                            (has_group, at) = (true, at + 3);
                             break;
                         }
                         _ => {
@@ -146,7 +151,7 @@ fn collect_paths(tokens: TokenStream, prefix: &[String], found: &mut Vec<(Vec<St
                     }
                     at += 3;
                 }
-                if imported || path.len() > 1 {
+                if !has_group && (imported || path.len() > 1) {
                     found.push((path, line));
                 }
             }
@@ -205,9 +210,7 @@ mod tests {
         let expected = [
             "waypost::store::sql::Db",
             "waypost::store::time",
-            "waypost::store",
             "waypost::ops",
-            "waypost",
             "sqlx::FromRow",
             "waypost::http::x::Y",
             "tracing::info",

@@ -6,7 +6,6 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use crate::Violation;
-use crate::source::Source;
 
 const MAX_FILE_LINES: usize = 400;
 const MAX_FUNCTION_LINES: usize = 80;
@@ -19,11 +18,11 @@ const UNFINISHED: [&str; 3] = ["todo", "unimplemented", "dbg"];
 const MACHINE_FOLDERS: [&str; 3] = [concat!("/wo", "rk/"), concat!("/ho", "me/"), concat!("/ro", "ot/")];
 
 /// Everything in a file that breaks a rule of style.
-pub(crate) fn violations(source: &Source) -> Vec<Violation> {
-    let mut found = Found { source, violations: Vec::new() };
+pub(crate) fn violations(path: &str, text: &str, file: &syn::File) -> Vec<Violation> {
+    let mut found = Found { path, text, violations: Vec::new() };
     found.whole_file();
-    found.visit_file(&source.file);
-    found.tokens(source.file.to_token_stream());
+    found.visit_file(file);
+    found.tokens(file.to_token_stream());
     found.violations
 }
 
@@ -48,24 +47,25 @@ pub(crate) fn machine_paths(path: &str, text: &str) -> Vec<Violation> {
 }
 
 struct Found<'s> {
-    source: &'s Source,
+    path: &'s str,
+    text: &'s str,
     violations: Vec<Violation>,
 }
 
 impl Found<'_> {
     fn tell(&mut self, line: usize, what: String) {
-        self.violations.push(Violation { path: self.source.path.clone(), line, what });
+        self.violations.push(Violation { path: self.path.to_owned(), line, what });
     }
 
     fn whole_file(&mut self) {
-        let lines = self.source.text.lines().count();
+        let lines = self.text.lines().count();
         if lines > MAX_FILE_LINES {
             self.tell(lines, format!("{lines} lines; {MAX_FILE_LINES} at most"));
         }
-        if !self.source.text.starts_with("//!") {
+        if !self.text.starts_with("//!") {
             self.tell(1, "no module head: say what it owns and what it must not know".to_owned());
         }
-        let path = self.source.path.clone();
+        let path = self.path.to_owned();
         for part in path.trim_end_matches(".rs").split('/') {
             self.name(part, 1);
         }
@@ -154,9 +154,10 @@ impl<'ast> Visit<'ast> for Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Source;
 
     fn told(path: &str, text: &str) -> Vec<(usize, String)> {
-        let found = violations(&Source::parse(path, text));
+        let found = Source::parse(path, text).style;
         found.into_iter().map(|violation| (violation.line, violation.what)).collect()
     }
 

@@ -145,7 +145,7 @@ fn class_of_postgres(ty: &str) -> &'static str {
         "boolean" | "bigint" | "timestamp with time zone" => "integer",
         "double precision" => "float",
         "text" | "jsonb" => "text",
-        other => panic!("{other} is no type of the house: see the head of src/store/sql.rs"),
+        other => panic!("{other} is no type of the house: see the head of src/store/sql/mod.rs"),
     }
 }
 
