@@ -70,6 +70,11 @@ fn code_looks_like_the_house() {
 }
 
 #[test]
+fn the_head_of_a_folder_is_its_mod() {
+    assert_kept(&style::beside_their_folder(&SOURCES));
+}
+
+#[test]
 fn every_setting_is_read() {
     let unread = effects::unread_settings(&SOURCES);
     assert!(unread.is_empty(), "settings that nothing reads: {unread:?}");

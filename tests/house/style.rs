@@ -6,6 +6,7 @@ use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
 use crate::Violation;
+use crate::source::Source;
 
 const MAX_FILE_LINES: usize = 400;
 const MAX_FUNCTION_LINES: usize = 80;
@@ -24,6 +25,20 @@ pub(crate) fn violations(path: &str, text: &str, file: &syn::File) -> Vec<Violat
     found.visit_file(file);
     found.tokens(file.to_token_stream());
     found.violations
+}
+
+/// Files that stand beside the folder of their children: what a folder begins with is its `mod.rs`.
+pub(crate) fn beside_their_folder(sources: &[Source]) -> Vec<Violation> {
+    let has_folder = |source: &&Source| {
+        let folder = source.path.trim_end_matches("rs").replace('.', "/");
+        sources.iter().any(|other| other.path.starts_with(&folder))
+    };
+    let violation = |source: &Source| Violation {
+        path: source.path.clone(),
+        line: 0,
+        what: "stands beside its folder: make it the folder's mod.rs".to_owned(),
+    };
+    sources.iter().filter(has_folder).map(violation).collect()
 }
 
 /// Lines that name a folder of the machine somebody worked on.
@@ -154,7 +169,6 @@ impl<'ast> Visit<'ast> for Found<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Source;
 
     fn told(path: &str, text: &str) -> Vec<(usize, String)> {
         let found = Source::parse(path, text).style;
@@ -190,6 +204,14 @@ mod tests {
         assert_eq!(only("src/a.rs", &function(81)), (3, "long has 81 lines; 80 at most".to_owned()));
         let method = format!("//! A head.\nimpl A {{\nfn long() {{\n{}}}\n}}\n", "let _ = 1;\n".repeat(79));
         assert_eq!(only("src/a.rs", &method).0, 3);
+    }
+
+    #[test]
+    fn a_file_beside_its_folder_is_told() {
+        let files = |paths: [&str; 2]| paths.map(|path| Source::parse(path, ""));
+        assert_eq!(beside_their_folder(&files(["src/a/mod.rs", "src/a/b.rs"])), []);
+        assert_eq!(beside_their_folder(&files(["src/a.rs", "src/ab/mod.rs"])), []);
+        assert_eq!(beside_their_folder(&files(["src/a.rs", "src/a/b.rs"]))[0].path, "src/a.rs");
     }
 
     #[test]
