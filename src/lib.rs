@@ -1,14 +1,11 @@
-//! Waypost: a real-time fleet tracking server. The library behind the binary and its tests.
+//! Waypost: a real-time fleet tracking server. The library behind the `waypost` program.
 
 pub mod app;
 pub mod auth;
-pub mod cli;
-pub mod client;
 pub mod clock;
 pub mod config;
 pub mod connections;
 pub mod context;
-pub mod demo;
 pub mod domain;
 pub mod feed;
 pub mod http;
@@ -22,4 +19,3 @@ pub mod sessions;
 pub mod socket;
 pub mod store;
 pub mod telemetry;
-pub mod trace;

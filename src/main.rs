@@ -1,9 +1,12 @@
 //! The `waypost` program.
 
+mod cli;
+
 use std::process::ExitCode;
 
 use clap::Parser;
-use waypost::cli::{self, Cli};
+
+use cli::Cli;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use waypost::client::{CpuMeter, Quantiles, resident_bytes};
+use waypost_client::{CpuMeter, Quantiles, resident_bytes};
 
 use crate::load::{Log, Slice, send};
 use crate::systems::{Processes, Session};

@@ -2,7 +2,7 @@
 
 use super::output::print_all;
 use super::setting_flags::ServeArgs;
-use crate::config::{InForce, in_force};
+use waypost::config::{InForce, in_force};
 
 pub(super) fn config(args: ServeArgs) -> anyhow::Result<()> {
     let rows: Vec<String> = in_force(&args.sources())?.iter().map(told).collect();

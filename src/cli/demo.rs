@@ -9,19 +9,19 @@ use waypost_actors::model::{OrganizationId, Rules, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::setting_flags::DemoArgs;
-use crate::app::{Application, stop_signal};
-use crate::auth::{Caller, Reports, find_tracker, secret};
-use crate::clock::Clock;
-use crate::config::{AdminListen, Secret, Settings};
-use crate::context::Context;
-use crate::demo::{Bundle, DEMO_SPEED_UP, FixItem, Scheduled, bundle, plan};
-use crate::ingest::Intake;
-use crate::ingest::decode::Item;
-use crate::ops::{geofences, organizations, vehicles};
-use crate::store::account;
-use crate::store::lock::lock_directory;
-use crate::store::private;
-use crate::telemetry;
+use waypost::app::{Application, stop_signal};
+use waypost::auth::{Caller, Reports, find_tracker, secret};
+use waypost::clock::Clock;
+use waypost::config::{AdminListen, Secret, Settings};
+use waypost::context::Context;
+use waypost::ingest::Intake;
+use waypost::ingest::decode::Item;
+use waypost::ops::{geofences, organizations, vehicles};
+use waypost::store::account;
+use waypost::store::lock::lock_directory;
+use waypost::store::private;
+use waypost::telemetry;
+use waypost_client::demo::{Bundle, DEMO_SPEED_UP, FixItem, Scheduled, bundle, plan};
 
 /// Where the demo keeps its data, unless `--data-dir` says otherwise.
 const DATA_DIR: &str = "./waypost-demo";

@@ -4,13 +4,13 @@ use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 
 use super::setting_flags::{ELSEWHERE, KeysArgs};
-use crate::auth::{MasterKey, keys};
-use crate::clock::Clock;
-use crate::store::open::{Location, embedded_file, open};
+use waypost::auth::{MasterKey, keys};
+use waypost::clock::Clock;
+use waypost::store::open::{Location, embedded_file, open};
 
 /// What `keys` takes.
 #[derive(Debug, Args)]
-pub struct Keys {
+pub(crate) struct Keys {
     #[command(subcommand)]
     command: KeysCommand,
 }

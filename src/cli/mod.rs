@@ -8,19 +8,19 @@ mod keys;
 mod output;
 mod serve;
 mod setting_flags;
-pub mod simulate;
 mod transfer;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::http::openapi::Written;
-use crate::http::routes::document;
-use crate::store::open::open_and_migrate;
 use output::print_all;
 use setting_flags::{DemoArgs, ELSEWHERE, MigrateArgs, ServeArgs};
-pub use transfer::TransferArgs;
+use transfer::TransferArgs;
+use waypost::http::openapi::Written;
+use waypost::http::routes::document;
+use waypost::store::open::open_and_migrate;
+use waypost_client::simulate;
 
 const OF_THE_DEMO: &str = "The demo keeps its data in ./waypost-demo unless --data-dir names another place, and \
 empties it at each start. It uses no PostgreSQL, no Redis and no administrator of yours, whatever is set.";
@@ -28,18 +28,18 @@ empties it at each start. It uses no PostgreSQL, no Redis and no administrator o
 /// Waypost, a real-time fleet tracking server.
 #[derive(Debug, Parser)]
 #[command(name = "waypost", version, about, args_conflicts_with_subcommands = true, after_help = ELSEWHERE)]
-pub struct Cli {
+pub(crate) struct Cli {
     /// What to do; `serve` when left out.
     #[command(subcommand)]
-    pub command: Option<Command>,
+    pub(crate) command: Option<Command>,
     /// Settings of `serve`.
     #[command(flatten)]
-    pub serve: ServeArgs,
+    pub(crate) serve: ServeArgs,
 }
 
 /// What Waypost can be asked to do.
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub(crate) enum Command {
     /// Run the server (the default).
     #[command(after_help = ELSEWHERE)]
     Serve(ServeArgs),
@@ -64,7 +64,7 @@ pub enum Command {
 }
 
 /// Runs a command to its end.
-pub async fn run(cli: Cli) -> ExitCode {
+pub(crate) async fn run(cli: Cli) -> ExitCode {
     let done = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
         Command::Serve(args) => serve::serve(args).await,
         Command::Demo(args) => demo::demo(args).await,

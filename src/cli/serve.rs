@@ -3,10 +3,10 @@
 use anyhow::bail;
 
 use super::setting_flags::ServeArgs;
-use crate::app::{Application, Ended, stop_signal};
-use crate::auth::FirstStart;
-use crate::clock::Clock;
-use crate::telemetry;
+use waypost::app::{Application, Ended, stop_signal};
+use waypost::auth::FirstStart;
+use waypost::clock::Clock;
+use waypost::telemetry;
 
 pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let settings = args.settings()?;

@@ -4,36 +4,36 @@ use std::marker::PhantomData;
 
 use clap::{ArgMatches, Args, FromArgMatches};
 
-use crate::config::{self, Settings, Sources};
+use waypost::config::{self, Settings, Sources};
 
 /// Where settings may stand besides the command line, under the help of commands that take them.
 pub(super) const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
 (WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
 
 /// A command that takes settings.
-pub trait Uses {
+pub(crate) trait Uses {
     /// Whether it uses a setting.
     fn uses(setting: &str) -> bool;
 }
 
 /// Flags for the settings that a command uses.
 #[derive(Clone, Debug, Default)]
-pub struct SettingFlags<U> {
+pub(crate) struct SettingFlags<U> {
     flags: Vec<(&'static str, String)>,
     of: PhantomData<U>,
 }
 
 /// The server: uses all of them.
 #[derive(Clone, Debug, Default)]
-pub struct Serving;
+pub(crate) struct Serving;
 
 /// The demo: has a store and an administrator of its own.
 #[derive(Clone, Debug, Default)]
-pub struct Showing;
+pub(crate) struct Showing;
 
 /// Migrations: open the store and nothing else.
 #[derive(Clone, Debug, Default)]
-pub struct Migrating;
+pub(crate) struct Migrating;
 
 /// Transfers: know the embedded store they move.
 #[derive(Clone, Debug, Default)]

@@ -3,12 +3,12 @@
 use clap::Args;
 
 use super::setting_flags::TransferFlags;
-use crate::clock::Clock;
-use crate::store::transfer::transfer as move_store;
+use waypost::clock::Clock;
+use waypost::store::transfer::transfer as move_store;
 
 /// What `transfer` takes.
 #[derive(Debug, Args)]
-pub struct TransferArgs {
+pub(crate) struct TransferArgs {
     /// The PostgreSQL database to fill, an empty one: postgres://user:password@host/name. The password may come
     /// from PGPASSWORD or ~/.pgpass instead.
     #[arg(long, value_name = "URL")]

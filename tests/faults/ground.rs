@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use uuid::Uuid;
 use waypost::store::open::Location;
-use waypost::trace::{self, Point, fences};
+use waypost_client::trace::{self, Point, fences};
 use waypost_test_support::{Engine, Launch, PrivatePostgres, Program, scratch};
 
 use crate::api::Api;

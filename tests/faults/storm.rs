@@ -8,8 +8,8 @@ use rand::RngExt;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 use waypost::store::open::{Location, Options, open};
-use waypost::trace::Point;
 use waypost_actors::model::{Place, Timestamp};
+use waypost_client::trace::Point;
 use waypost_test_support::{Engine, Program, eventually};
 
 use crate::api::Api;

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_tungstenite::tungstenite::Message;
-use waypost::trace::Point;
+use waypost_client::trace::Point;
 
 use crate::book::Book;
 use crate::ground::Bus;

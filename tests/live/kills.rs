@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use waypost::cli::simulate;
 use waypost::store::open::Location;
 use waypost_actors::live::Live;
+use waypost_client::simulate;
 use waypost_test_support::{Launch, Program, TestStore, eventually, for_each_engine};
 
 use crate::server::{DEADLINE, Server, launch, stored_positions};

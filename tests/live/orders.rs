@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use tempfile::TempDir;
-use waypost::cli::simulate::{self, Options, Order, RuleSet, Summary};
+use waypost_client::simulate::{self, Options, Order, RuleSet, Summary};
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::server::{Server, stored_positions};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use flate2::read::GzDecoder;
 use tempfile::TempDir;
-use waypost::cli::simulate::{self, Options, Summary};
+use waypost_client::simulate::{self, Options, Summary};
 use waypost_test_support::{PASSWORD, ROOT, TestStore, for_each_engine};
 
 use crate::server::{Server, stored_positions};

@@ -10,11 +10,11 @@ use serde_json::json;
 use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 use waypost::app::Application;
-use waypost::cli::simulate;
 use waypost::clock::Clock;
 use waypost::config::Settings;
 use waypost::store::open::{Location, Options, open};
 use waypost::store::sql::{Db, Engine, Pools};
+use waypost_client::simulate;
 use waypost_test_support::{TestStore, eventually, run};
 
 use crate::answers::{Filled, answers};

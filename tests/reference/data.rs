@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use waypost::demo::{BUNDLED_CIRCLES, BUNDLED_FENCES, BUNDLED_TRACES};
-use waypost::trace::{self, fences};
 use waypost_actors::model::{Fix, Timestamp};
 use waypost_actors::tracking::{self, Reported};
+use waypost_client::demo::{BUNDLED_CIRCLES, BUNDLED_FENCES, BUNDLED_TRACES};
+use waypost_client::trace::{self, fences};
 
 /// (vehicle, fence, entered, recordedAt): what the reference says of an event.
 pub(crate) type Line = (String, String, bool, Timestamp);

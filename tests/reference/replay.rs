@@ -50,7 +50,7 @@ pub(crate) fn replay(data: &Data, rules: Rules, limits: VehicleLimits) -> Replay
 }
 
 fn fence_set(data: &Data, rules: Rules) -> FenceSet {
-    let timeline = |(number, named): (usize, &waypost::trace::fences::NamedShape)| {
+    let timeline = |(number, named): (usize, &waypost_client::trace::fences::NamedShape)| {
         let version = FenceVersion {
             version: 1,
             effective_from: None,

@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use actix_web::http::Method;
 use anyhow::{Context, Result};
 use clap::Args;
 use futures_util::future::join_all;
 use serde_json::json;
 use tokio::time::{MissedTickBehavior, interval};
-use waypost::client::{Api, Quantiles};
+use waypost_client::{Api, Method, Quantiles};
 
 use crate::load::Slice;
 use crate::run::{Measured, run};

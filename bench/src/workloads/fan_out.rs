@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use waypost::client::CpuMeter;
+use waypost_client::CpuMeter;
 
 use crate::load::{Ear, Ears, SharedLog, Slice};
 use crate::run::{Measured, run};

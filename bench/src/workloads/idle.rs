@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use waypost::client::{CpuMeter, resident_bytes};
+use waypost_client::{CpuMeter, resident_bytes};
 
 use crate::load::Slice;
 use crate::run::run;

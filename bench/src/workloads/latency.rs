@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use clap::Args;
-use waypost::client::Quantiles;
+use waypost_client::Quantiles;
 
 use crate::load::Slice;
 use crate::run::{Measured, run};

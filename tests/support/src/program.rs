@@ -11,8 +11,8 @@ use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
-use waypost::client::{most_resident_bytes, resident_bytes};
 use waypost::store::open::Location;
+use waypost_client::{most_resident_bytes, resident_bytes};
 
 use crate::eventually;
 use crate::service::{random_hex, send};

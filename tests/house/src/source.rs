@@ -12,12 +12,16 @@ use crate::{Violation, style};
 /// Folders that are not ours or not kept.
 const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", "dist", "waypost-data"];
 
+/// The folders with the code of the product, each a crate.
+const CRATES: [(&str, &str); 3] =
+    [("src/", "waypost"), ("actors/src/", "waypost_actors"), ("client/src/", "waypost_client")];
+
 /// A parsed file.
 pub(crate) struct Source {
     /// Relative to the repository, with `/`.
     pub(crate) path: String,
     pub(crate) text: String,
-    /// `["waypost", "store", "sql"]`; none outside the two crates' `src`.
+    /// `["waypost", "store", "sql"]`; none outside the `src` of [`CRATES`].
     pub(crate) module: Option<Vec<String>>,
     /// What breaks a rule of style.
     pub(crate) style: Vec<Violation>,
@@ -74,11 +78,8 @@ pub(crate) fn files_below(root: &Path) -> Vec<(String, String)> {
 }
 
 fn module_of(path: &str) -> Option<Vec<String>> {
-    let (name, inside) = match (path.strip_prefix("src/"), path.strip_prefix("actors/src/")) {
-        (Some(inside), _) => ("waypost", inside),
-        (_, Some(inside)) => ("waypost_actors", inside),
-        _ => return None,
-    };
+    let inside_of = |(folder, name)| Some((name, path.strip_prefix(folder)?));
+    let (name, inside): (&str, &str) = CRATES.into_iter().find_map(inside_of)?;
     let parts = inside.strip_suffix(".rs")?.split('/').map(str::to_owned);
     let mut module: Vec<String> = [name.to_owned()].into_iter().chain(parts).collect();
     if matches!(module.last().map(String::as_str), Some("lib" | "mod")) {
@@ -232,6 +233,7 @@ mod tests {
             Source::parse("actors/src/actor/vehicle.rs", "").module_path(),
             "waypost_actors::actor::vehicle"
         );
-        assert_eq!(Source::parse("tests/house/main.rs", "").module, None);
+        assert_eq!(Source::parse("client/src/api.rs", "").module_path(), "waypost_client::api");
+        assert_eq!(Source::parse("tests/house/src/main.rs", "").module, None);
     }
 }

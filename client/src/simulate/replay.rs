@@ -15,7 +15,7 @@ use super::schedule::dues;
 use super::source::Track;
 use super::stage::{Counts, Stage};
 use super::tracker::{Assignment, Tracker};
-use crate::client::{CpuMeter, Quantiles};
+use crate::{CpuMeter, Quantiles};
 
 /// Handshakes under way at a time: many sockets open as a ramp, not as one blow.
 const HANDSHAKES: usize = 32;

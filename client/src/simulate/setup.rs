@@ -1,14 +1,14 @@
 //! What a run needs at the server: an organization of its own, vehicles with trackers, fences.
 
-use actix_web::http::Method;
 use anyhow::{Context, Result};
+use awc::http::Method;
 use futures_util::{StreamExt, TryStreamExt, stream};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::options::{Options, RuleSet};
 use super::source::Source;
-use crate::client::Api;
+use crate::Api;
 use crate::trace::fences::NamedShape;
 
 /// Requests under way at a time.

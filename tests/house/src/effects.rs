@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use proc_macro2::TokenTree;
 use syn::{Fields, Item};
-use waypost::config::TABLE;
 
 use crate::source::Source;
 
+const SERVER_SETTINGS: &str = "src/config/settings.rs";
 const SETTINGS: &str = "src/domain/organization_settings.rs";
 
 /// A member, a file, and the code in it that reads the member.
@@ -121,22 +122,40 @@ pub(crate) fn without_effect(sources: &[Source], files: &[(String, String)]) -> 
 }
 
 /// The settings of the server that nothing outside `config` reads.
-pub(crate) fn unread_settings(sources: &[Source]) -> Vec<&'static str> {
+pub(crate) fn unread_settings(sources: &[Source]) -> Vec<String> {
     let product: Vec<&Source> = sources.iter().filter(|source| source.path.starts_with("src/")).collect();
     let is_read = |name: &str| {
         product.iter().any(|source| match source.path.as_str() {
             // what makes other modules' options of them
-            "src/config/settings.rs" => has_word(&source.text, &format!("self.{name}")),
+            SERVER_SETTINGS => has_word(&source.text, &format!("self.{name}")),
             path => !path.starts_with("src/config/") && has_word(&source.text, &format!("settings.{name}")),
         })
     };
-    TABLE.iter().map(|setting| setting.name).filter(|name| !is_read(name)).collect()
+    let mut names = settings(sources);
+    names.retain(|name| !is_read(name));
+    names
+}
+
+/// The names in the table of settings, which `settings!` makes: each row is `name: type = default, explanation;`.
+fn settings(sources: &[Source]) -> Vec<String> {
+    let table = items(sources, SERVER_SETTINGS).into_iter().find_map(|item| match item {
+        Item::Macro(item) if item.mac.path.is_ident("settings") => Some(item.mac.tokens),
+        _ => None,
+    });
+    let tokens: Vec<TokenTree> = table.expect("settings are declared in a table").into_iter().collect();
+    let rows = tokens.split(|token| matches!(token, TokenTree::Punct(sign) if sign.as_char() == ';'));
+    rows.filter_map(|row| row.first()).map(ToString::to_string).collect()
+}
+
+/// What is declared in a file.
+fn items(sources: &[Source], path: &str) -> Vec<Item> {
+    let declaring = sources.iter().filter(|source| source.path == path);
+    let files = declaring.map(|source| syn::parse_file(&source.text).expect("it was parsed before"));
+    files.flat_map(|file| file.items).collect()
 }
 
 fn members(sources: &[Source], path: &str, name: &str) -> BTreeSet<String> {
-    let declaring = sources.iter().filter(|source| source.path == path);
-    let files = declaring.map(|source| syn::parse_file(&source.text).expect("it was parsed before"));
-    let items: Vec<Item> = files.flat_map(|file| file.items).collect();
+    let items = items(sources, path);
     let found = items.iter().filter_map(|item| match item {
         Item::Struct(item) if item.ident == name => Some(&item.fields),
         _ => None,
@@ -156,6 +175,14 @@ fn has_word(text: &str, word: &str) -> bool {
         let after = text[at + word.len()..].chars().next();
         !after.is_some_and(|c| c.is_alphanumeric() || c == '_')
     })
+}
+
+#[test]
+fn a_setting_that_nothing_reads_is_told() {
+    let table = "settings! { log: String = \"info\", \"a; b\"; workers: Option<usize> = \"\", \"c\"; }";
+    let reader = "fn a() { start(&settings.log); }";
+    let sources = [Source::parse(SERVER_SETTINGS, table), Source::parse("src/app.rs", reader)];
+    assert_eq!(unread_settings(&sources), ["workers"]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use super::expected::Comparison;
 use super::inside::InsideReport;
 use super::source::FileReading;
 use super::watch::WatchReport;
-use crate::client::Quantiles;
+use crate::Quantiles;
 
 /// What a run came to.
 #[derive(Clone, Debug, Default, Serialize)]

@@ -17,7 +17,7 @@ use uuid::Uuid;
 
 use super::records::Events;
 use super::tracker::{End, connect, open, send};
-use crate::client::Api;
+use crate::Api;
 
 /// Without news for this long, nothing more is expected of a log or a feed.
 pub(super) const QUIET: Duration = Duration::from_secs(20);

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::http::Method;
 use anyhow::{Context, Result, bail};
+use awc::http::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
@@ -21,8 +21,8 @@ use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpe
 use super::records::Told;
 use super::setup::Fleet;
 use super::stage::micros;
-use crate::client::Api;
-use crate::client::Quantiles;
+use crate::Api;
+use crate::Quantiles;
 use crate::trace::fences::NamedShape;
 
 /// Edits under way at a time.

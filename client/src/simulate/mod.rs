@@ -37,8 +37,8 @@ use rand::{RngExt, SeedableRng};
 use tokio::time::{Instant, sleep};
 use waypost_actors::model::Timestamp;
 
-use crate::client::Api;
-pub use crate::client::Quantiles;
+use crate::Api;
+pub use crate::Quantiles;
 
 pub use backlog::BacklogReport;
 pub use edits::EditsReport;

@@ -7,13 +7,13 @@ use crate::trace::fences::{self, FenceFileError, NamedShape};
 use crate::trace::{self, Point, TraceError};
 
 /// The traces: CSV, gzip.
-pub const BUNDLED_TRACES: &[u8] = include_bytes!("../../demo/traces.csv.gz");
+pub const BUNDLED_TRACES: &[u8] = include_bytes!("../../../demo/traces.csv.gz");
 /// The polygons: GeoJSON, gzip.
-pub const BUNDLED_FENCES: &[u8] = include_bytes!("../../demo/fences.geojson.gz");
+pub const BUNDLED_FENCES: &[u8] = include_bytes!("../../../demo/fences.geojson.gz");
 /// The circles: JSON.
-pub const BUNDLED_CIRCLES: &[u8] = include_bytes!("../../demo/circles.json");
+pub const BUNDLED_CIRCLES: &[u8] = include_bytes!("../../../demo/circles.json");
 /// Which of all that the demo shows.
-const SELECTION: &[u8] = include_bytes!("../../demo/demo.json");
+const SELECTION: &[u8] = include_bytes!("../../../demo/demo.json");
 
 /// Why the bundle cannot be read. It is part of the binary, so a test rules this out.
 #[derive(Debug, thiserror::Error)]
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn the_bundle_stays_below_two_megabytes() {
-        let expected = include_bytes!("../../demo/events_expected.csv.gz");
+        let expected = include_bytes!("../../../demo/events_expected.csv.gz");
         let all = [BUNDLED_TRACES, BUNDLED_FENCES, BUNDLED_CIRCLES, SELECTION, expected];
         assert!(all.iter().map(|part| part.len()).sum::<usize>() < 2_000_000);
     }

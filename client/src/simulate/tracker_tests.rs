@@ -129,7 +129,7 @@ fn assert_all_acknowledged(outcome: &Outcome) {
     assert!(received.iter().all(|(seq, item)| item["longitude"] == *seq as f64));
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn everything_is_sent_once_and_counted() {
     let outcome = play(vec![ack_all], |_| {}).await;
     assert_all_acknowledged(&outcome);
@@ -139,7 +139,7 @@ async fn everything_is_sent_once_and_counted() {
     assert_eq!(counts.newest_sent, [Some(Timestamp::from_micros(50_000_000))]);
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn what_a_dying_server_did_not_acknowledge_is_sent_again() {
     let dies: Script = |frames, last_seq| match frames {
         1 => ack_all(frames, last_seq),
@@ -155,7 +155,7 @@ async fn what_a_dying_server_did_not_acknowledge_is_sent_again() {
     assert!(counts.frames_resent >= 4, "{}", counts.frames_resent);
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn a_retry_sends_again_on_the_same_connection() {
     let hesitates: Script = |frames, last_seq| match frames {
         1 => Answer::Say(json!({"type": "retry", "afterMs": 1})),
@@ -169,7 +169,7 @@ async fn a_retry_sends_again_on_the_same_connection() {
     assert!(counts.frames_resent > 0);
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn refusals_are_counted_by_code_and_do_not_stop_the_rest() {
     let refuses: Script = |_, last_seq| {
         let rejected = json!([{"seq": last_seq, "code": "nullIsland", "detail": "0,0"}]);
@@ -182,21 +182,21 @@ async fn refusals_are_counted_by_code_and_do_not_stop_the_rest() {
     assert_eq!(counts.stored, 40);
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn a_credential_that_is_refused_ends_the_tracker() {
     let outcome = play(vec![|_, _| Answer::Close(4401)], |_| {}).await;
     assert!(outcome.result.as_ref().unwrap_err().contains("4401"), "{:?}", outcome.result);
     assert_eq!(outcome.stage.counts().in_flight, 0);
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn a_hello_takes_over_what_the_server_has() {
     let dies: Script = |frames, _| if frames == 2 { Answer::Drop } else { Answer::Nothing };
     let outcome = play(vec![dies, ack_all], |assignment| assignment.boot_id = Some("boot".to_owned())).await;
     assert_all_acknowledged(&outcome);
 }
 
-#[actix_web::test]
+#[actix_rt::test]
 async fn a_server_that_stays_away_is_given_up() {
     let outcome =
         play(vec![|_, _| Answer::Drop], |assignment| assignment.reconnect_for = Duration::ZERO).await;

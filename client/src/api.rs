@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use actix_web::http::header::ACCEPT_ENCODING;
-use actix_web::http::{Method, StatusCode};
 use anyhow::{Context, Result, anyhow, bail};
+use awc::http::header::ACCEPT_ENCODING;
+use awc::http::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};

@@ -8,7 +8,7 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::tour::{Area, Tour};
-use crate::client::Api;
+use crate::Api;
 use crate::trace::Point;
 
 /// Fixes in a request.

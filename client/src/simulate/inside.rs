@@ -9,7 +9,7 @@ use waypost_actors::model::Timestamp;
 
 use super::expected::{Key, Names};
 use super::records::Pagination;
-use crate::client::Api;
+use crate::Api;
 
 const AT_A_TIME: usize = 4;
 const SHOWN: usize = 20;

@@ -11,7 +11,7 @@ use uuid::Uuid;
 use waypost_actors::model::{Place, Timestamp};
 
 use super::expected::{Key, Names};
-use crate::client::Api;
+use crate::Api;
 
 #[derive(Deserialize)]
 struct Page<'a> {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Violation;
 use crate::source::Source;
 
-/// Files of the two crates that name each other, directly or by way of others.
+/// Files of the product that name each other, directly or by way of others.
 pub(crate) fn circles(sources: &[Source]) -> Vec<Violation> {
     let sources = || sources.iter().filter(|source| source.module.is_some());
     let files: BTreeSet<String> = sources().map(Source::module_path).collect();
