@@ -7,7 +7,7 @@ use waypost_actors::model::{Fence, FenceVersion, GeofenceId, OrganizationId, Rul
 
 use super::field::FieldError;
 use super::fold::folded;
-use super::members::{Change, Members, flag, instant, matching, text};
+use super::members::{Members, Patch, flag, instant, matching, text};
 use super::rules::read_rules;
 use super::shape::read_shape;
 
@@ -46,7 +46,7 @@ pub struct GeofenceSaid {
     /// The lasting part.
     pub said: GeofenceIn,
     /// From when the version holds: absent = its creation or change, null = always.
-    pub effective_from: Change<Option<Timestamp>>,
+    pub effective_from: Patch<Option<Timestamp>>,
 }
 
 /// A geofence.
@@ -99,8 +99,8 @@ impl Geofence {
     #[must_use]
     pub fn is_changed_by(&self, new: &GeofenceSaid) -> bool {
         let effect = match new.effective_from {
-            Change::Keep => false,
-            Change::Set(from) => from != self.effective_from,
+            Patch::Keep => false,
+            Patch::Set(from) => from != self.effective_from,
         };
         let (old, new) = (&self.said, &new.said);
         effect || old.shape != new.shape || old.rules != new.rules || old.enabled != new.enabled

@@ -23,7 +23,7 @@ pub type Read<T> = Result<T, (&'static str, String)>;
 
 /// What a PUT says of a member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Change<T> {
+pub enum Patch<T> {
     /// The member is absent.
     Keep,
     /// It is there.
@@ -74,11 +74,11 @@ impl<'v> Members<'v> {
         &mut self,
         name: &'static str,
         read: impl FnOnce(&Value) -> Read<T>,
-    ) -> Change<Option<T>> {
+    ) -> Patch<Option<T>> {
         match self.ask(name) {
-            None => Change::Keep,
-            Some(Value::Null) => Change::Set(None),
-            Some(value) => Change::Set(self.read(name, value, read)),
+            None => Patch::Keep,
+            Some(Value::Null) => Patch::Set(None),
+            Some(value) => Patch::Set(self.read(name, value, read)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use waypost_actors::model::Rules;
 
-use super::members::{Change, Members, flag, number};
+use super::members::{Members, Patch, flag, number};
 
 /// The longest time a rule can name: a year, in seconds.
 const YEAR_SECONDS: f64 = 31_536_000.0;
@@ -32,10 +32,10 @@ pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
 
 /// The value said, or the one that turns the rule off; absent never happens in merged members, and
 /// what cannot be read was noted as a problem and counts as off until the caller looks.
-fn or_off<T>(said: Change<Option<T>>, off: T) -> Option<T> {
+fn or_off<T>(said: Patch<Option<T>>, off: T) -> Option<T> {
     match said {
-        Change::Set(Some(value)) => Some(value),
-        Change::Set(None) => Some(off),
-        Change::Keep => None,
+        Patch::Set(Some(value)) => Some(value),
+        Patch::Set(None) => Some(off),
+        Patch::Keep => None,
     }
 }

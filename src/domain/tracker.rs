@@ -125,7 +125,7 @@ impl TrackerIn {
         };
         members.finish(|| {
             let mut said = Self { unique_id: unique_id?, model, status: status?, installations: stays? };
-            if let super::members::Change::Set(vehicle) = moved {
+            if let super::members::Patch::Set(vehicle) = moved {
                 said.move_to(vehicle, now);
             }
             Some(said)

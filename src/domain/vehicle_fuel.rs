@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use waypost_actors::fuel::Problem;
 use waypost_actors::model::{CalibrationPoint, Sensor, SensorKind, Timestamp};
 
-use super::members::{Change, Members, Read, instant, number, one_of};
+use super::members::{Members, Patch, Read, instant, number, one_of};
 use super::words::words;
 
 words!(
@@ -123,8 +123,8 @@ pub(super) fn read_fuel(fuel: &mut Members<'_>) -> Option<VehicleFuel> {
     let tank_capacity_liters = fuel.optional("tankCapacityLiters", number(1.0..=5000.0));
     let norm_liters_per_100_km = fuel.optional("normLitersPer100Km", number(0.1..=500.0));
     let effective_from = match fuel.change("effectiveFrom", instant) {
-        Change::Keep => None,
-        Change::Set(from) => Some(from),
+        Patch::Keep => None,
+        Patch::Set(from) => Some(from),
     };
     let has_tank = fuel.any("tankCapacityLiters").is_some_and(|tank| !tank.is_null());
     let sensor = fuel.object("sensor", |sensor| read_sensor(sensor, tank_capacity_liters)).flatten();

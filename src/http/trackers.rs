@@ -11,7 +11,7 @@ use super::query::{Query, id, word};
 use super::request::{Matching, PathId, Shared, SignedCaller};
 use crate::domain::paging::SortKey;
 use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
-use crate::ops::trackers as ops;
+use crate::ops::trackers::{self as ops, TrackerWithToken};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -37,21 +37,6 @@ pub struct TrackerChangeIn {
     /// What is said of it.
     #[serde(flatten)]
     pub tracker: TrackerIn,
-}
-
-/// A tracker with its new token.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct TrackerWithToken {
-    #[serde(flatten)]
-    tracker: Tracker,
-    /// The credential, shown this once.
-    token: String,
-}
-
-impl From<ops::Issued> for TrackerWithToken {
-    fn from(issued: ops::Issued) -> Self {
-        Self { tracker: issued.tracker, token: issued.token }
-    }
 }
 
 /// List trackers.
@@ -89,7 +74,7 @@ pub async fn create_tracker(
     JsonBody(body): JsonBody,
 ) -> Answer {
     query.finish()?;
-    let out = TrackerWithToken::from(ops::create_tracker(&context, &caller, body).await?);
+    let out = ops::create_tracker(&context, &caller, body).await?;
     Ok(answer::created(format!("/v1/trackers/{}", out.tracker.id), &out.tracker, &out))
 }
 
@@ -143,7 +128,7 @@ pub async fn rotate_tracker_token(
 ) -> Answer {
     let named = query.organization();
     query.finish()?;
-    let out = TrackerWithToken::from(ops::rotate_token(&context, &caller, named, id).await?);
+    let out = ops::rotate_token(&context, &caller, named, id).await?;
     Ok(answer::ok(&out.tracker, &out))
 }
 

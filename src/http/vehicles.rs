@@ -3,7 +3,7 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{DriverId, OrganizationId, TrackerId, VehicleId};
+use waypost_actors::model::{DriverId, OrganizationId, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
@@ -16,7 +16,7 @@ use crate::domain::assignment::CurrentDriver;
 use crate::domain::paging::{Page, SortKey};
 use crate::domain::vehicle::{Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
 use crate::ops::live_view::LiveVehicle;
-use crate::ops::vehicles as ops;
+use crate::ops::vehicles::{self as ops, NewTracker};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -40,18 +40,6 @@ pub struct NewTrackerIn {
     /// The device's own id, unique on the platform.
     #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
     pub unique_id: String,
-}
-
-/// The tracker made with a vehicle.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewTracker {
-    /// Which.
-    id: TrackerId,
-    /// The device's own id.
-    unique_id: String,
-    /// The credential, shown this once.
-    token: String,
 }
 
 /// A vehicle, where it is now, who drives it, and the tracker that was made with it.
@@ -188,11 +176,6 @@ pub async fn create_vehicle(
 ) -> Answer {
     query.finish()?;
     let ops::Created { vehicle, tracker } = ops::create_vehicle(&context, &caller, body).await?;
-    let tracker = tracker.map(|issued| NewTracker {
-        id: issued.tracker.id,
-        unique_id: issued.tracker.said.unique_id,
-        token: issued.token,
-    });
     let location = format!("/v1/vehicles/{}", vehicle.id);
     let out = VehicleOut { vehicle, live: None, driver: None, tracker };
     Ok(answer::created(location, &out.vehicle, &out))

@@ -2,9 +2,10 @@
 
 use uuid::Uuid;
 
+use super::change::Change;
 use super::error::OpError;
+use super::organization_lifecycle;
 use super::own_organization::held;
-use super::{organization_lifecycle, organizations};
 use crate::auth::link::{self, Purpose, Redeemed};
 use crate::auth::{self, Action, Caller};
 use crate::context::Context;
@@ -37,20 +38,19 @@ pub async fn verify_email(
 ) -> Result<Verified, OpError> {
     let now = context.clock.now();
     let scope = auth::linked_organization(&context.db, token, now).await?;
-    let mut tx = context.db.begin().await?;
-    let current = held(&mut tx, &scope).await?;
-    if let Redeemed::Before(_) = link::redeem(&mut tx, token, Purpose::ActivateOrganization, now).await? {
+    let mut change = Change::begin(context, None, Some(scope)).await?.at(now);
+    let current = held(change.tx(), &scope).await?;
+    let redeemed = link::redeem(change.tx(), token, Purpose::ActivateOrganization, now).await?;
+    if let Redeemed::Before(_) = redeemed {
         return Ok(Verified { organization: current, already_verified: true });
     }
     if !lets_founder_in {
-        founder::leave_out(tx.on(), &scope, now.into()).await?;
+        founder::leave_out(change.on(), &scope, now.into()).await?;
     }
-    let organization =
-        organization_lifecycle::advance(&mut tx, &scope, &current, OrganizationStep::VerifyEmail, now)
-            .await?;
-    organizations::subject(None, &organization, now).updated(&mut tx, &current, &organization).await?;
-    tx.commit().await?;
-    context.mail.wake();
+    let verify = OrganizationStep::VerifyEmail;
+    let organization = organization_lifecycle::advance(&mut change, &scope, &current, verify).await?;
+    let recorded = change.updated(&current, &organization).await?;
+    let organization = change.commit(recorded, organization).await?;
     Ok(Verified { organization, already_verified: false })
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, VehicleId};
 
-use super::drivers::subject;
+use super::change::Change;
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
 use crate::auth::{Action, Caller, OrgScope};
@@ -81,28 +81,25 @@ pub async fn correct_assignment(
     body: Value,
 ) -> Result<Assignment, OpError> {
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
-    let now = context.clock.now();
-    let mut tx = context.db.begin().await?;
-    let current = hold_past(&mut tx, &scope, pair, id).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = hold_past(change.tx(), &scope, pair, id).await?;
     let (body, problems) = writable(body, &json!(current), READ_ONLY, &[]);
     let present = json!({ "startedAt": current.started_at, "endedAt": current.ended_at });
     let wished = merged(present.clone(), &body, &[]);
-    let said = all_problems(problems, CorrectionIn::read(&wished, now))?;
+    let said = all_problems(problems, CorrectionIn::read(&wished, change.now()))?;
     if wished == present {
         return Ok(current); // it is as asked already
     }
     if_match.check(&current)?;
     let (started_at, ended_at) = (said.started_at, Some(said.ended_at));
     let span = (said.started_at, said.ended_at);
-    if let Some((from, to)) = history::overlapping(tx.on(), &scope, (pair.1, id), span).await? {
+    if let Some((from, to)) = history::overlapping(change.on(), &scope, (pair.1, id), span).await? {
         return Err(OpError::Blocked(Blocked::AnotherAssignment(from, to)));
     }
-    let corrected = Assignment { started_at, ended_at, updated_at: now, ..current.clone() };
-    history::correct(tx.on(), &scope, &corrected).await?;
-    let subject = subject(caller, &scope, pair.0, now);
-    subject.done(&mut tx, AuditAction::CorrectAssignment, &current, &corrected).await?;
-    tx.commit().await?;
-    Ok(corrected)
+    let corrected = Assignment { started_at, ended_at, updated_at: change.now(), ..current.clone() };
+    history::correct(change.on(), &scope, &corrected).await?;
+    let recorded = change.done(&pair.0, AuditAction::CorrectAssignment, &current, &corrected).await?;
+    change.commit(recorded, corrected).await
 }
 
 /// Removes a past assignment that never was; only the audit remembers it.
@@ -115,14 +112,12 @@ pub async fn remove_assignment(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
-    let mut tx = context.db.begin().await?;
-    let current = hold_past(&mut tx, &scope, pair, id).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = hold_past(change.tx(), &scope, pair, id).await?;
     if_match.check(&current)?;
-    history::remove(tx.on(), &scope, id).await?;
-    let (subject, nothing) = (subject(caller, &scope, pair.0, context.clock.now()), json!({}));
-    subject.done(&mut tx, AuditAction::RemoveAssignment, &current, &nothing).await?;
-    tx.commit().await?;
-    Ok(())
+    history::remove(change.on(), &scope, id).await?;
+    let recorded = change.done(&pair.0, AuditAction::RemoveAssignment, &current, &json!({})).await?;
+    change.commit(recorded, ()).await
 }
 
 /// A past assignment of the organization, with its vehicle's row held; its driver may be gone.

@@ -3,11 +3,12 @@
 use serde_json::{Value, json};
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
-use super::drivers::{hold_own, require_kept, subject};
+use super::change::Change;
+use super::drivers::{hold_own, require_kept};
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
 use super::own_organization::settings_of;
-use super::{idempotency, take_organization};
+use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
@@ -36,28 +37,27 @@ pub async fn assign_vehicle(
     let now = context.clock.now();
     let wish = AssignIn::read(&body, now)?;
     let settings = settings_of(context, &scope).await?;
-    let mut tx = context.db.begin().await?;
-    let driver = hold_own(&mut tx, &scope, id).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let driver = hold_own(change.tx(), &scope, id).await?;
     require_kept(&driver)?;
-    vehicle::hold(tx.on(), &scope, wish.vehicle_id).await?;
-    let vehicle = vehicle::find(tx.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
-    let present = assignment::find_open(tx.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
+    vehicle::hold(change.on(), &scope, wish.vehicle_id).await?;
+    let vehicle = vehicle::find(change.on(), &scope, wish.vehicle_id).await?.ok_or(OpError::NotFound)?;
+    let present = assignment::find_open(change.on(), &scope, Open::OfVehicle(vehicle.id)).await?;
     if let Some(present) = present.as_ref().filter(|present| present.driver_id == id) {
-        idempotency::keep_done(&mut tx, present).await?;
-        tx.commit().await?;
-        return Ok(present.clone());
+        let recorded = change.as_before();
+        return change.commit(recorded, present.clone()).await;
     }
     if vehicle.said.status != VehicleStatus::Active {
         return Err(OpError::Blocked(Blocked::VehicleNotActive));
     }
-    refuse_unfit(&mut tx, &scope, &driver, &settings, now).await?;
+    refuse_unfit(change.tx(), &scope, &driver, &settings, now).await?;
     if let Some(present) = present.as_ref().filter(|_| !wish.force) {
         return Err(OpError::Blocked(Blocked::VehicleAlreadyAssigned(Some(present.driver_id))));
     }
-    let free_since = assignment::last_end(tx.on(), &scope, vehicle.id).await?;
+    let free_since = assignment::last_end(change.on(), &scope, vehicle.id).await?;
     let started_at = start(&wish, now, free_since.max(present.map(|present| present.started_at)))?;
     let ending = Ending { at: started_at, by: Some(caller.id), reason: EndReason::Reassigned };
-    assignment::end(tx.on(), &scope, Open::OfVehicle(vehicle.id), ending, now).await?;
+    assignment::end(change.on(), &scope, Open::OfVehicle(vehicle.id), ending, now).await?;
     let assignment = Assignment {
         id: clock::new_id(),
         organization_id: scope.organization_id(),
@@ -72,12 +72,9 @@ pub async fn assign_vehicle(
         updated_at: now,
     };
     // The rows are held, so this is a second look: the table itself refuses a second driver.
-    conflict(assignment::insert(tx.on(), &scope, &assignment).await)?;
-    let (action, nothing) = (AuditAction::Assign, json!({}));
-    subject(caller, &scope, id, now).done(&mut tx, action, &nothing, &assignment).await?;
-    idempotency::keep_done(&mut tx, &assignment).await?;
-    tx.commit().await?;
-    Ok(assignment)
+    conflict(assignment::insert(change.on(), &scope, &assignment).await)?;
+    let recorded = change.done(&id, AuditAction::Assign, &json!({}), &assignment).await?;
+    change.commit(recorded, assignment).await
 }
 
 /// Refuses a driver who may not drive one more vehicle now.
@@ -123,20 +120,18 @@ pub async fn unassign_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
-    let mut tx = context.db.begin().await?;
-    hold_own(&mut tx, &scope, id).await?;
-    vehicle::hold(tx.on(), &scope, vehicle).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    hold_own(change.tx(), &scope, id).await?;
+    vehicle::hold(change.on(), &scope, vehicle).await?;
     let which = Open::Of(id, vehicle);
-    let present = assignment::find_open(tx.on(), &scope, which).await?.ok_or(OpError::NotFound)?;
+    let present = assignment::find_open(change.on(), &scope, which).await?.ok_or(OpError::NotFound)?;
     if_match.check(&present)?;
-    let now = context.clock.now();
+    let now = change.now();
     let at = ended_at.map(|at| end(at, now, present.started_at)).transpose()?.unwrap_or(now);
     let ending = Ending { at, by: Some(caller.id), reason: EndReason::Unassigned };
-    assignment::end(tx.on(), &scope, which, ending, now).await?;
-    let (action, nothing) = (AuditAction::Unassign, json!({}));
-    subject(caller, &scope, id, now).done(&mut tx, action, &present, &nothing).await?;
-    tx.commit().await?;
-    Ok(())
+    assignment::end(change.on(), &scope, which, ending, now).await?;
+    let recorded = change.done(&id, AuditAction::Unassign, &present, &json!({})).await?;
+    change.commit(recorded, ()).await
 }
 
 /// When an assignment ends that somebody ends as of then.

@@ -7,18 +7,18 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
+use waypost_actors::model::{DriverId, OrganizationId};
 
-use super::audit::Subject;
-use super::error::{Blocked, OpError, Taken};
+use super::change::Change;
+use super::error::{Blocked, OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, require_room, settings_of};
-use super::{idempotency, take_organization};
+use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentVehicle, EndReason};
-use crate::domain::audit::{AuditAction, AuditResource};
+use crate::domain::audit::AuditAction;
 use crate::domain::day::Day;
 use crate::domain::driver::{Driver, DriverIn, DriverStub, Lock, Seen};
 use crate::domain::driver_document::Document;
@@ -30,7 +30,7 @@ use crate::domain::merge::{all_problems, merged, take, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::assignment::{self, Ending, Open};
 pub use crate::store::driver::{Filter, SORT_KEYS};
-use crate::store::sql::{On, SqlError, Tx, is_conflict};
+use crate::store::sql::{On, Tx};
 use crate::store::{driver, driver_lock, driver_profile};
 
 /// Members of a driver that a client may send back but not change.
@@ -84,15 +84,14 @@ pub async fn create_driver(
         Lock { locked: is_locked, organization_id: holder, locked_at: holder.map(|_| now), reason: None };
     let id = DriverId(clock::new_id());
     let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
-    let mut tx = context.db.begin().await?;
-    require_room(&mut tx, &scope, Counted::Drivers).await?;
-    conflict(driver::insert(tx.on(), &scope, &driver).await)?;
-    driver_profile::insert(tx.on(), &scope, id, &driver.said.profile, now.into()).await?;
-    subject(caller, &scope, id, now).created(&mut tx, &driver).await?;
-    let own = shown(tx.on(), &scope, driver, today).await?;
-    idempotency::keep_made(&mut tx, &own).await?;
-    tx.commit().await?;
-    Ok(own)
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    require_room(change.tx(), &scope, Counted::Drivers).await?;
+    // Whoever's driver has the licence, the refusal is the same.
+    conflict(driver::insert(change.on(), &scope, &driver).await, Taken::License)?;
+    driver_profile::insert(change.on(), &scope, id, &driver.said.profile, now.into()).await?;
+    let recorded = change.created(&driver).await?;
+    let own = shown(change.on(), &scope, driver, today).await?;
+    change.commit_created(recorded, own).await
 }
 
 /// Takes `lock` out of the body of a new driver: whether the organization holds them from the start.
@@ -174,36 +173,33 @@ pub async fn update_driver(
 ) -> Result<OwnDriver, OpError> {
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
     let today = today(context, &scope).await?;
-    let mut tx = context.db.begin().await?;
-    let current = hold_own(&mut tx, &scope, id).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = hold_own(change.tx(), &scope, id).await?;
     let mut problems = name_documents(&mut body, &current.said.profile.documents);
     let (body, read_only) = writable(body, &json!(current), READ_ONLY, DERIVED);
     problems.extend(read_only);
     let read = DriverIn::read(&merged(json!(current.said), &body, &[]), today);
     let said = all_problems(problems, read)?;
     if said == current.said {
-        return shown(tx.on(), &scope, current, today).await; // it is as asked already
+        return shown(change.on(), &scope, current, today).await; // it is as asked already
     }
     let is_another = said.person != current.said.person;
     if is_another {
         require_kept(&current)?;
     }
     if_match.check(&current)?;
-    let driver = Driver { said, updated_at: context.clock.now(), ..current.clone() };
-    let subject = subject(caller, &scope, id, driver.updated_at);
+    let driver = Driver { said, updated_at: change.now(), ..current.clone() };
     if is_another {
-        conflict(driver::update(tx.on(), &scope, &driver).await)?;
-        let named = |driver: &Driver| driver.said.person.clone().named();
-        tell_others(&mut tx, &scope, &subject, AuditAction::Update, &named(&current), &named(&driver))
-            .await?;
+        conflict(driver::update(change.on(), &scope, &driver).await, Taken::License)?;
+        let named = |driver: &Driver| json!(driver.said.person.clone().named());
+        tell_others(&mut change, &scope, id, AuditAction::Update, (named(&current), named(&driver))).await?;
     }
     if driver.said.profile != current.said.profile {
-        driver_profile::update(tx.on(), &scope, &driver).await?;
+        driver_profile::update(change.on(), &scope, &driver).await?;
     }
-    subject.updated(&mut tx, &current, &driver).await?;
-    let own = shown(tx.on(), &scope, driver, today).await?;
-    tx.commit().await?;
-    Ok(own)
+    let recorded = change.updated(&current, &driver).await?;
+    let own = shown(change.on(), &scope, driver, today).await?;
+    change.commit(recorded, own).await
 }
 
 /// Deletes the organization's profile of a driver and gives its lock free: what they drive for it ends now, their history
@@ -216,20 +212,18 @@ pub async fn delete_driver(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
-    let mut tx = context.db.begin().await?;
-    let current = hold_own(&mut tx, &scope, id).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = hold_own(change.tx(), &scope, id).await?;
     if_match.check(&current)?;
-    let now = context.clock.now();
+    let now = change.now();
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverDeleted };
-    assignment::end(tx.on(), &scope, Open::OfDriver(id), ending, now).await?;
-    driver_lock::unlock(tx.on(), &scope, Some(id), now.into()).await?;
-    driver_profile::delete(tx.on(), &scope, Some(id), now.into()).await?;
-    driver::delete_unknown(tx.on(), &scope, Some(id), now.into()).await?;
-    let subject = subject(caller, &scope, id, now);
-    tell_others(&mut tx, &scope, &subject, AuditAction::Delete, &json!({}), &json!({})).await?;
-    subject.deleted(&mut tx, &current).await?;
-    tx.commit().await?;
-    Ok(())
+    assignment::end(change.on(), &scope, Open::OfDriver(id), ending, now).await?;
+    driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
+    driver_profile::delete(change.on(), &scope, Some(id), now.into()).await?;
+    driver::delete_unknown(change.on(), &scope, Some(id), now.into()).await?;
+    tell_others(&mut change, &scope, id, AuditAction::Delete, (json!({}), json!({}))).await?;
+    let recorded = change.deleted(&current).await?;
+    change.commit(recorded, ()).await
 }
 
 /// Holds the row of a driver of whom the organization has a profile.
@@ -249,23 +243,16 @@ pub(super) fn require_kept(driver: &Driver) -> Result<(), OpError> {
 
 /// Remembers what was done to a driver in the audit of each other organization with a profile.
 pub(super) async fn tell_others(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     scope: &OrgScope,
-    subject: &Subject<'_>,
+    id: DriverId,
     action: AuditAction,
-    before: &impl Serialize,
-    after: &impl Serialize,
+    (before, after): (Value, Value),
 ) -> Result<(), OpError> {
-    for (_, other) in driver_profile::others(tx.on(), scope, Some(DriverId(subject.id))).await? {
-        subject.elsewhere(tx, other, action, before, after).await?;
+    for (_, other) in driver_profile::others(change.on(), scope, Some(id)).await? {
+        change.done_elsewhere(&id, other, action, (&before, &after)).await?;
     }
     Ok(())
-}
-
-/// A driver, for the organization's own audit.
-pub(super) fn subject<'a>(caller: &'a Caller, scope: &OrgScope, id: DriverId, at: Timestamp) -> Subject<'a> {
-    let organization_id = Some(scope.organization_id());
-    Subject { caller: Some(caller), organization_id, resource: AuditResource::Driver, id: id.into(), at }
 }
 
 /// The date where the organization is.
@@ -329,9 +316,4 @@ fn name_documents(body: &mut Value, current: &[Document]) -> Vec<FieldError> {
         }
     }
     problems
-}
-
-/// Whoever's driver has the licence, the refusal is the same.
-fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
-    written.map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::License) } else { error.into() })
 }

@@ -1,15 +1,14 @@
 //! Many geofences at once: what is good is made, in one transaction; what is not is told, feature by feature.
 
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 use waypost_actors::model::{GeofenceId, OrganizationId};
 
+use super::change::Change;
 use super::error::OpError;
-use super::geofences::{new_geofence, subject};
-use super::idempotency;
+use super::geofences::new_geofence;
 use super::own_organization::{Counted, require_room, settings_of};
-use super::publish::{self, Thing};
 use crate::auth::{Action, Caller};
 use crate::context::Context;
 use crate::domain::field::FieldError;
@@ -96,13 +95,14 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
         });
     }
     drop((feature, turn));
-    let mut tx = context.db.begin().await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut recorded = change.as_before();
     for item in &mut read {
         let Ok(geofence) = item.as_ref() else { continue };
-        match require_room(&mut tx, &scope, Counted::Geofences).await {
+        match require_room(change.tx(), &scope, Counted::Geofences).await {
             Ok(()) => {
-                geofence::insert(&mut tx, &scope, geofence).await?;
-                subject(caller, geofence, now).created(&mut tx, geofence).await?;
+                geofence::insert(change.tx(), &scope, geofence).await?;
+                recorded = change.created(geofence).await?;
             }
             Err(OpError::PlanLimit { what, limit }) => {
                 let detail = format!("the plan allows {limit} {what}");
@@ -112,11 +112,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
             Err(error) => return Err(error),
         }
     }
-    let imported = imported(&read);
-    idempotency::keep_done(&mut tx, &json!(imported)).await?;
-    let made = read.iter().flatten().map(|geofence| Thing::Geofence(geofence.id)).collect();
-    publish::commit_all(context, tx, scope, made).await?;
-    Ok(imported)
+    change.commit(recorded, imported(&read)).await
 }
 
 fn invalid(mut errors: Vec<FieldError>, place: impl Fn(&str) -> String) -> ImportProblem {

@@ -4,19 +4,17 @@ use futures_util::future::try_join_all;
 use serde_json::{Value, json};
 use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
 
-use super::audit::Subject;
+use super::change::Change;
 use super::error::OpError;
 use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
 use super::own_organization::{Counted, require_room, settings_of};
-use super::publish::{self, Thing};
-use super::{idempotency, take_organization};
+use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::audit::AuditResource;
 use crate::domain::geofence::{Geofence, GeofenceIn, GeofenceSaid};
-use crate::domain::members::Change;
+use crate::domain::members::Patch;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -42,14 +40,13 @@ pub async fn create_geofence(
     let settings = settings_of(context, &scope).await?;
     let now = context.clock.now();
     let geofence = new_geofence(&scope, &settings, body, now).await?;
-    let mut tx = context.db.begin().await?;
-    require_room(&mut tx, &scope, Counted::Geofences).await?;
-    geofence::insert(&mut tx, &scope, &geofence).await?;
-    subject(caller, &geofence, now).created(&mut tx, &geofence).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    require_room(change.tx(), &scope, Counted::Geofences).await?;
+    geofence::insert(change.tx(), &scope, &geofence).await?;
+    let recorded = change.created(&geofence).await?;
     let mut shown = json!(geofence);
     shown["insideCount"] = json!(0); // nobody is inside before the commit
-    idempotency::keep_made(&mut tx, &shown).await?;
-    publish::commit(context, tx, scope, Thing::Geofence(geofence.id)).await?;
+    change.commit_created(recorded, shown).await?;
     Ok(geofence)
 }
 
@@ -74,11 +71,6 @@ pub(super) async fn new_geofence(
         created_at: now,
         updated_at: now,
     })
-}
-
-pub(super) fn subject<'a>(caller: &'a Caller, geofence: &Geofence, at: Timestamp) -> Subject<'a> {
-    let (organization_id, id) = (Some(geofence.organization_id), geofence.id.into());
-    Subject { caller: Some(caller), organization_id, resource: AuditResource::Geofence, id, at }
 }
 
 /// A page of geofences.
@@ -126,9 +118,9 @@ pub async fn update_geofence(
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
     // The shape is checked off this thread, and with no transaction open that others wait for.
     let body = with_checked_shape(body).await?;
-    let mut tx = context.db.begin().await?;
-    geofence::hold(tx.on(), &scope, id).await?;
-    let current = geofence::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    geofence::hold(change.on(), &scope, id).await?;
+    let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     let (json, problems) = writable(body.json, &json!(current), READ_ONLY, DERIVED);
     let new = all_problems(problems, GeofenceSaid::read(&merged(json!(current.said), &json, WHOLE)))?;
     let is_new_version = current.is_changed_by(&new);
@@ -136,12 +128,11 @@ pub async fn update_geofence(
         return Ok(current);
     }
     if_match.check(&current)?;
-    let geofence = changed(current.clone(), new, body.checked, is_new_version, context.clock.now());
-    geofence::update(&mut tx, &scope, &geofence, is_new_version).await?;
-    subject(caller, &geofence, geofence.updated_at).updated(&mut tx, &current, &geofence).await?;
-    // A new name alone makes no version but is told all the same: events carry it.
-    publish::commit(context, tx, scope, Thing::Geofence(id)).await?;
-    Ok(geofence)
+    let geofence = changed(current.clone(), new, body.checked, is_new_version, change.now());
+    geofence::update(change.tx(), &scope, &geofence, is_new_version).await?;
+    // A new name alone makes no version but is told to the live core all the same: events carry it.
+    let recorded = change.updated(&current, &geofence).await?;
+    change.commit(recorded, geofence).await
 }
 
 /// A body whose shape, if it has one, is good and normalised.
@@ -179,10 +170,10 @@ fn changed(
 }
 
 /// From when a version holds: what was said, else its creation or change.
-fn in_effect(said: Change<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp> {
+fn in_effect(said: Patch<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp> {
     match said {
-        Change::Keep => Some(now),
-        Change::Set(from) => from,
+        Patch::Keep => Some(now),
+        Patch::Set(from) => from,
     }
 }
 
@@ -195,17 +186,17 @@ pub async fn delete_geofence(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
-    let mut tx = context.db.begin().await?;
-    geofence::hold(tx.on(), &scope, id).await?;
-    let current = geofence::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    geofence::hold(change.on(), &scope, id).await?;
+    let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
     // Of now that it is held: a change that was under way comes before the end.
-    let now = context.clock.now();
+    let now = change.now();
     let version = current.version + 1;
     let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current.clone() };
-    geofence::delete(&mut tx, &scope, &ended).await?;
-    subject(caller, &current, now).deleted(&mut tx, &current).await?;
-    publish::commit(context, tx, scope, Thing::Geofence(id)).await
+    geofence::delete(change.tx(), &scope, &ended).await?;
+    let recorded = change.deleted(&current).await?;
+    change.commit(recorded, ()).await
 }
 
 /// Checks a shape where it holds up no request: 30,000 vertices take a while.

@@ -1,7 +1,6 @@
 //! What a request with an Idempotency-Key did is done once: a second one gets the first one's answer.
 //!
-//! An operation that makes something calls `keep_made` or `keep_done` in its transaction, so that after a
-//! crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
+//! A change keeps its answer in its own transaction (`change`), so that after a crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
 //! from memory; the table's key holds even if two did.
 
 use serde::Serialize;
@@ -55,17 +54,8 @@ pub async fn look_up(
     }
 }
 
-/// Keeps what a transaction makes, if its request carries a key: answered with 201.
-pub(super) async fn keep_made(tx: &mut Tx, made: &impl Serialize) -> Result<(), OpError> {
-    keep(tx, 201, made).await
-}
-
-/// Keeps what a transaction does, if its request carries a key: answered with 200.
-pub(super) async fn keep_done(tx: &mut Tx, done: &impl Serialize) -> Result<(), OpError> {
-    keep(tx, 200, done).await
-}
-
-async fn keep(tx: &mut Tx, status: u16, body: &impl Serialize) -> Result<(), OpError> {
+/// Keeps what a transaction answers, if its request carries a key.
+pub(super) async fn keep(tx: &mut Tx, status: u16, body: &impl Serialize) -> Result<(), OpError> {
     let Some(key) = request_context::idempotency_key() else { return Ok(()) };
     let body = json!(body).to_string();
     let kept = key.kept(&KeptAnswer { status, headers: Vec::new(), body, is_bare: true });

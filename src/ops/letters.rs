@@ -1,33 +1,32 @@
 //! The letters that organizations and users cause, put into the outbox by the transaction that causes
-//! them. After its commit, wake the post.
+//! them.
 
 use serde::Serialize;
 use uuid::Uuid;
-use waypost_actors::model::Timestamp;
 
+use super::change::Change;
 use super::error::OpError;
-use super::idempotency;
 use crate::auth::OrgScope;
 use crate::auth::link::{self, Purpose};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::organization::Organization;
+use crate::domain::system_user::SystemUser;
 use crate::domain::user::User;
 use crate::mail::masked;
 use crate::store::activation;
-use crate::store::outbox::{self, Notice, OutgoingMail};
-use crate::store::sql::Tx;
+use crate::store::outbox::{Notice, OutgoingMail};
 
 /// Sends an organization the link that activates it, and keeps a request of that.
 pub(super) async fn activate(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     scope: &OrgScope,
     organization: &Organization,
-    now: Timestamp,
 ) -> Result<(), OpError> {
-    let said = &organization.said;
+    let (said, now) = (&organization.said, change.now());
     let expires_at = now.plus_seconds(link::SECONDS).into();
-    activation::insert(tx.on(), scope, clock::new_id(), &said.contact_email, now.into(), expires_at).await?;
+    activation::insert(change.on(), scope, clock::new_id(), &said.contact_email, now.into(), expires_at)
+        .await?;
     let mail = OutgoingMail {
         purpose: Purpose::ActivateOrganization,
         subject_id: organization.id.0,
@@ -35,16 +34,11 @@ pub(super) async fn activate(
         greeting: String::new(),
         about: Some(said.name.clone()),
     };
-    Ok(outbox::put(tx, &mail, now.into()).await?)
+    change.send(&mail).await
 }
 
 /// Sends somebody the link with which they choose their password. `about`: their organization's name.
-pub(super) async fn invite(
-    tx: &mut Tx,
-    user: &User,
-    about: Option<&str>,
-    now: Timestamp,
-) -> Result<(), OpError> {
+pub(super) async fn invite(change: &mut Change<'_>, user: &User, about: Option<&str>) -> Result<(), OpError> {
     let mail = OutgoingMail {
         purpose: Purpose::Invite,
         subject_id: user.id,
@@ -52,18 +46,17 @@ pub(super) async fn invite(
         greeting: user.said.first_name.clone(),
         about: about.map(str::to_owned),
     };
-    Ok(outbox::put(tx, &mail, now.into()).await?)
+    change.send(&mail).await
 }
 
 /// Sends the link that makes an address somebody's, and tells them at the one they have. Links sent to another address
 /// before are good no more.
 pub(super) async fn confirm_address(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     user: &User,
     address: &str,
-    now: Timestamp,
 ) -> Result<(), OpError> {
-    link::withdraw(tx, &[Purpose::ConfirmAddress], user.id, now).await?;
+    withdraw(change, &[Purpose::ConfirmAddress], user.id).await?;
     let mail = OutgoingMail {
         purpose: Purpose::ConfirmAddress,
         subject_id: user.id,
@@ -71,10 +64,10 @@ pub(super) async fn confirm_address(
         greeting: user.said.first_name.clone(),
         about: None,
     };
-    outbox::put(tx, &mail, now.into()).await?;
+    change.send(&mail).await?;
     let told = masked(address);
     let letter = (user.said.email.as_str(), user.said.first_name.as_str(), told.as_str());
-    Ok(outbox::put_notice(tx, Notice::AddressChanged, user.id, letter, now.into()).await?)
+    change.send_notice(Notice::AddressChanged, user.id, letter).await
 }
 
 /// A sign-up with an address that has an account is answered as if that were new, so that nobody learns which addresses
@@ -85,32 +78,43 @@ pub(super) async fn sign_up_again(
     id: Uuid,
     shown: &impl Serialize,
 ) -> Result<(), OpError> {
-    let mut tx = context.db.begin().await?;
-    outbox::put_notice(&mut tx, Notice::SignUpAgain, id, (address, "", ""), context.clock.now().into())
-        .await?;
-    idempotency::keep_made(&mut tx, shown).await?;
-    tx.commit().await?;
-    context.mail.wake();
+    let mut change = Change::begin(context, None, None).await?;
+    change.send_notice(Notice::SignUpAgain, id, (address, "", "")).await?;
+    let recorded = change.as_before();
+    change.commit_created(recorded, shown).await?;
     Ok(())
 }
 
+/// Sends a system user the link that verifies its address.
+pub(super) async fn verify_system_user(change: &mut Change<'_>, user: &SystemUser) -> Result<(), OpError> {
+    let letter = OutgoingMail {
+        purpose: Purpose::VerifySystemUser,
+        subject_id: user.id,
+        recipient: user.email.clone(),
+        // No name: a stranger chose it, and whoever reads the letter may be somebody else.
+        greeting: String::new(),
+        about: None,
+    };
+    change.send(&letter).await
+}
+
 /// Ends the links that were sent to an address which is an organization's no more.
-pub(super) async fn forget_activation(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
-    let subject = scope.organization_id().0;
-    Ok(link::withdraw(tx, &[Purpose::ActivateOrganization], subject, now).await?)
+pub(super) async fn forget_activation(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
+    withdraw(change, &[Purpose::ActivateOrganization], scope.organization_id().0).await
 }
 
 /// Ends the links that were sent to an address which is a person's no more, or to one who is disabled.
-pub(super) async fn forget_personal(tx: &mut Tx, user: Uuid, now: Timestamp) -> Result<(), OpError> {
+pub(super) async fn forget_personal(change: &mut Change<'_>, user: Uuid) -> Result<(), OpError> {
     let purposes = [Purpose::Invite, Purpose::ResetPassword, Purpose::SignIn, Purpose::ConfirmAddress];
-    Ok(link::withdraw(tx, &purposes, user, now).await?)
+    withdraw(change, &purposes, user).await
 }
 
 /// Ends the links that verify a system user's address.
-pub(super) async fn forget_verification(
-    tx: &mut Tx,
-    system_user: Uuid,
-    now: Timestamp,
-) -> Result<(), OpError> {
-    Ok(link::withdraw(tx, &[Purpose::VerifySystemUser], system_user, now).await?)
+pub(super) async fn forget_verification(change: &mut Change<'_>, system_user: Uuid) -> Result<(), OpError> {
+    withdraw(change, &[Purpose::VerifySystemUser], system_user).await
+}
+
+async fn withdraw(change: &mut Change<'_>, purposes: &[Purpose], subject: Uuid) -> Result<(), OpError> {
+    let now = change.now();
+    Ok(link::withdraw(change.tx(), purposes, subject, now).await?)
 }

@@ -6,6 +6,8 @@ pub mod activation;
 pub mod assignment_history;
 pub mod assignments;
 pub mod audit;
+mod audited;
+mod change;
 pub mod driver_lock;
 pub mod drivers;
 pub mod error;

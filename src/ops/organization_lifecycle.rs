@@ -1,26 +1,23 @@
 //! An organization's life: the steps of `domain::organization`, and what follows from each.
 
-use waypost_actors::model::{OrganizationId, Timestamp};
-
+use super::change::Change;
 use super::error::OpError;
 use super::{driver_lock, letters};
 use crate::auth::OrgScope;
-use crate::context::Context;
 use crate::domain::activation::ActivationStatus;
 use crate::domain::organization::{ActivationMethod, Organization, OrganizationStatus, OrganizationStep};
 use crate::sessions::End;
-use crate::store::sql::Tx;
 use crate::store::{activation, founder, organization, user};
 
 /// Takes a step, and writes what follows from it: who waited for an activation is invited, whoever
-/// belonged to what is deleted is gone. [`told`] is for after the commit.
+/// belonged to what is deleted is gone. After the commit the sockets of one that is not in use end.
 pub(super) async fn advance(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     scope: &OrgScope,
     current: &Organization,
     step: OrganizationStep,
-    now: Timestamp,
 ) -> Result<Organization, OpError> {
+    let now = change.now();
     let Some(next) = current.status.after(step) else {
         let state = current.status.as_str();
         return Err(OpError::Transition(format!("an organization that is {state} cannot do this")));
@@ -38,22 +35,26 @@ pub(super) async fn advance(
         return Ok(changed);
     }
     changed.updated_at = now;
-    organization::update(tx.on(), scope, &changed).await?;
+    organization::update(change.on(), scope, &changed).await?;
     match step {
         OrganizationStep::VerifyEmail => {
-            activation::settle(tx.on(), scope, ActivationStatus::Verified, now.into()).await?;
+            activation::settle(change.on(), scope, ActivationStatus::Verified, now.into()).await?;
         }
         OrganizationStep::Activate => {
-            activation::settle(tx.on(), scope, ActivationStatus::ManuallyActivated, now.into()).await?;
+            activation::settle(change.on(), scope, ActivationStatus::ManuallyActivated, now.into()).await?;
         }
         OrganizationStep::Deactivate => {}
-        OrganizationStep::Delete => delete_owned(tx, scope, now).await?,
+        OrganizationStep::Delete => delete_owned(change, scope).await?,
     }
     if activates {
-        founder::bind(tx.on(), scope, now.into()).await?;
-        for waiting in user::invited(tx.on(), scope, now.into()).await? {
-            letters::invite(tx, &waiting, Some(&changed.said.name), now).await?;
+        founder::bind(change.on(), scope, now.into()).await?;
+        for waiting in user::invited(change.on(), scope, now.into()).await? {
+            letters::invite(change, &waiting, Some(&changed.said.name)).await?;
         }
+    }
+    if next != OrganizationStatus::Active {
+        let id = scope.organization_id();
+        change.tell_sessions(move |sessions| sessions.end_organization(id, End::Disabled));
     }
     Ok(changed)
 }
@@ -67,20 +68,14 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
 }
 
 /// Addresses and slug of what is deleted may be used again, and the drivers whom it held are free.
-async fn delete_owned(tx: &mut Tx, scope: &OrgScope, now: Timestamp) -> Result<(), OpError> {
-    activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
-    letters::forget_activation(tx, scope, now).await?;
-    organization::end_sessions(tx.on(), scope, now.into()).await?;
-    organization::delete_system_users(tx.on(), scope, now.into()).await?;
-    organization::free_slug(tx.on(), scope).await?;
-    user::retire_all(tx.on(), scope, now.into()).await?;
-    driver_lock::release_all(tx, scope, now).await?;
+async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
+    let now = change.now();
+    activation::settle(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+    letters::forget_activation(change, scope).await?;
+    organization::end_sessions(change.on(), scope, now.into()).await?;
+    organization::delete_system_users(change.on(), scope, now.into()).await?;
+    organization::free_slug(change.on(), scope).await?;
+    user::retire_all(change.on(), scope, now.into()).await?;
+    driver_lock::release_all(change, scope).await?;
     Ok(())
-}
-
-/// After the commit: the sockets of an organization that is not in use end.
-pub(super) fn told(context: &Context, id: OrganizationId, status: OrganizationStatus) {
-    if status != OrganizationStatus::Active {
-        context.sessions.end_organization(id, End::Disabled);
-    }
 }

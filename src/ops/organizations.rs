@@ -4,19 +4,17 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::audit::Subject;
+use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::held;
-use super::users::subject as subject_of_user;
-use super::{idempotency, letters, organization_lifecycle, stale_sign_up};
+use super::{letters, organization_lifecycle, stale_sign_up};
 use crate::auth::{self, AccountScope, Action, AuthError, Caller, OrgScope};
 use crate::clock;
 use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::activation::ActivationStatus;
-use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::fold;
 use crate::domain::members::{Members, email, text};
@@ -28,7 +26,7 @@ use crate::domain::organization_settings::Usage;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
-use crate::store::sql::{Tx, is_conflict};
+use crate::store::sql::is_conflict;
 use crate::store::{activation, founder, organization, user};
 
 /// Members of an organization that a client may send back but not change.
@@ -95,33 +93,30 @@ pub async fn create_organization(
         created_at: now,
         updated_at: now,
     };
-    let mut tx = context.db.begin().await?;
-    stale_sign_up::free_for_organization(&mut tx, &admin.email, &organization.said.slug, now).await?;
-    conflict(organization::insert(tx.on(), &scope, &organization).await, Taken::Slug)?;
+    let mut change = Change::begin(context, caller, Some(scope)).await?.at(now);
+    stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.said.slug).await?;
+    conflict(organization::insert(change.on(), &scope, &organization).await, Taken::Slug)?;
     let admin = admin.user(&scope, now);
-    match user::insert(&mut tx, &AccountScope::Organization(scope), &admin).await {
+    match user::insert(change.tx(), &AccountScope::Organization(scope), &admin).await {
         Err(error) if is_conflict(&error) && !matches!(founder, Founder::Operator) => {
-            drop(tx);
+            drop(change);
             letters::sign_up_again(context, &admin.said.email, admin.id, &organization).await?;
             return Ok((organization, Usage { vehicles: 0, drivers: 0, users: 1, geofences: 0 }));
         }
         inserted => conflict(inserted, Taken::Email)?,
     }
     if let Founder::SystemUser(id) = founder
-        && !founder::found(tx.on(), &scope, id, now.into()).await?
+        && !founder::found(change.on(), &scope, id, now.into()).await?
     {
         let detail =
             "this system user has made an organization before; it is bound to that one once it is active";
         return Err(OpError::Transition(detail.to_owned()));
     }
-    letters::activate(&mut tx, &scope, &organization, now).await?;
-    subject(caller, &organization, now).created(&mut tx, &organization).await?;
-    subject_of_user(caller, &admin, now).created(&mut tx, &admin).await?;
-    let usage = organization::usage(tx.on(), &scope).await?;
-    idempotency::keep_made(&mut tx, &organization).await?;
-    tx.commit().await?;
-    context.mail.wake();
-    Ok((organization, usage))
+    letters::activate(&mut change, &scope, &organization).await?;
+    let usage = organization::usage(change.on(), &scope).await?;
+    change.created(&organization).await?;
+    let recorded = change.created(&admin).await?;
+    Ok((change.commit_created(recorded, organization).await?, usage))
 }
 
 /// Reads the body of a new organization.
@@ -161,15 +156,6 @@ impl FirstAdmin {
             updated_at: now,
         }
     }
-}
-
-pub(super) fn subject<'a>(
-    caller: Option<&'a Caller>,
-    organization: &Organization,
-    at: Timestamp,
-) -> Subject<'a> {
-    let (organization_id, id) = (Some(organization.id), organization.id.into());
-    Subject { caller, organization_id, resource: AuditResource::Organization, id, at }
 }
 
 /// Takes `admin{email, firstName, lastName}` out of a body.
@@ -232,18 +218,16 @@ pub async fn activate_organization(
 ) -> Result<(Organization, Usage), OpError> {
     caller.operator(Action::ActivateOrganization)?;
     let scope = caller.scope(&context.db, Action::ActivateOrganization, Some(id)).await?;
-    let mut tx = context.db.begin().await?;
-    let current = held(&mut tx, &scope).await?;
-    let now = context.clock.now();
-    let found =
-        organization_lifecycle::advance(&mut tx, &scope, &current, OrganizationStep::Activate, now).await?;
-    let usage = organization::usage(tx.on(), &scope).await?;
-    if found.status != current.status {
-        subject(Some(caller), &found, now).updated(&mut tx, &current, &found).await?;
-    }
-    tx.commit().await?;
-    context.mail.wake();
-    Ok((found, usage))
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = held(change.tx(), &scope).await?;
+    let activate = OrganizationStep::Activate;
+    let found = organization_lifecycle::advance(&mut change, &scope, &current, activate).await?;
+    let usage = organization::usage(change.on(), &scope).await?;
+    let recorded = match found.status == current.status {
+        true => change.as_before(),
+        false => change.updated(&current, &found).await?,
+    };
+    Ok((change.commit(recorded, found).await?, usage))
 }
 
 /// Changes an organization. Its status and subscription are the operators' to change.
@@ -255,8 +239,8 @@ pub async fn update_organization(
     body: Value,
 ) -> Result<(Organization, Usage), OpError> {
     let scope = caller.scope(&context.db, Action::UpdateOrganization, Some(id)).await?;
-    let mut tx = context.db.begin().await?;
-    let current = held(&mut tx, &scope).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = held(change.tx(), &scope).await?;
     let (mut body, mut problems) = writable(body, &json!(current), READ_ONLY, &[]);
     let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
     let said = all_problems(problems, OrganizationIn::read(&merged(json!(current.said), &body, &[])))?;
@@ -267,31 +251,28 @@ pub async fn update_organization(
     if step.is_some() || said != current.said {
         if_match.check(&current)?;
     }
-    let now = context.clock.now();
     let before = current.clone();
-    let mut changed = said_anew(&mut tx, &scope, current, said, now).await?;
+    let mut changed = said_anew(&mut change, &scope, current, said).await?;
     if let Some(step) = step {
-        changed = organization_lifecycle::advance(&mut tx, &scope, &changed, step, now).await?;
+        changed = organization_lifecycle::advance(&mut change, &scope, &changed, step).await?;
     }
-    if changed != before {
-        subject(Some(caller), &changed, now).updated(&mut tx, &before, &changed).await?;
-    }
-    let usage = organization::usage(tx.on(), &scope).await?;
-    tx.commit().await?;
-    context.mail.wake();
-    organization_lifecycle::told(context, id, changed.status);
-    Ok((changed, usage))
+    let recorded = match changed == before {
+        true => change.as_before(),
+        false => change.updated(&before, &changed).await?,
+    };
+    let usage = organization::usage(change.on(), &scope).await?;
+    Ok((change.commit(recorded, changed).await?, usage))
 }
 
 /// Writes what is said of an organization now. A new contact address is not verified; one that waits
 /// for its activation gets a link there, and the one sent before is good no more.
 async fn said_anew(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     scope: &OrgScope,
     current: Organization,
     said: OrganizationIn,
-    now: Timestamp,
 ) -> Result<Organization, OpError> {
+    let now = change.now();
     if said == current.said {
         return Ok(current);
     }
@@ -299,12 +280,12 @@ async fn said_anew(
     let mut changed = Organization { said, updated_at: now, ..current };
     if is_new_address {
         changed.email_verified_at = None;
-        letters::forget_activation(tx, scope, now).await?;
-        activation::settle(tx.on(), scope, ActivationStatus::Superseded, now.into()).await?;
+        letters::forget_activation(change, scope).await?;
+        activation::settle(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;
     }
-    conflict(organization::update(tx.on(), scope, &changed).await, Taken::Slug)?;
+    conflict(organization::update(change.on(), scope, &changed).await, Taken::Slug)?;
     if is_new_address && changed.status == OrganizationStatus::PendingActivation {
-        letters::activate(tx, scope, &changed, now).await?;
+        letters::activate(change, scope, &changed).await?;
     }
     Ok(changed)
 }
@@ -319,16 +300,12 @@ pub async fn delete_organization(
 ) -> Result<(), OpError> {
     caller.operator(Action::DeleteOrganization)?;
     let scope = caller.scope(&context.db, Action::DeleteOrganization, Some(id)).await?;
-    let mut tx = context.db.begin().await?;
-    let current = held(&mut tx, &scope).await?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let current = held(change.tx(), &scope).await?;
     if_match.check(&current)?;
-    let now = context.clock.now();
-    let deleted =
-        organization_lifecycle::advance(&mut tx, &scope, &current, OrganizationStep::Delete, now).await?;
-    subject(Some(caller), &current, now).deleted(&mut tx, &current).await?;
-    tx.commit().await?;
-    organization_lifecycle::told(context, id, deleted.status);
-    Ok(())
+    organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete).await?;
+    let recorded = change.deleted(&current).await?;
+    change.commit(recorded, ()).await
 }
 
 /// The step that leads from one state to another, for an operator who sets it.

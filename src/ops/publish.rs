@@ -15,6 +15,7 @@ use super::error::OpError;
 use crate::auth::OrgScope;
 use crate::context::Context;
 use crate::domain::tracker::TrackerConfig;
+use crate::sessions::Sessions;
 use crate::store::sql::{SqlError, Tx};
 use crate::store::{calibration, geofence, out_of_service, tracker, vehicle};
 
@@ -48,20 +49,41 @@ enum Stored {
     Geofence(Fence),
 }
 
-/// Commits a change of a thing and tells the live core, unless too many changes are on their way to it. After an error of the commit nobody knows
-/// whether it happened: the caller is told so, and the core gets what is stored once that can be read.
-pub(super) async fn commit(context: &Context, tx: Tx, scope: OrgScope, thing: Thing) -> Result<(), OpError> {
-    commit_all(context, tx, scope, vec![thing]).await
+/// Ends open sockets, or tells them something.
+type TellSessions = Box<dyn FnOnce(&Sessions) + Send>;
+
+/// What follows from a commit, beside what the live core is told.
+#[derive(Default)]
+pub(super) struct AfterCommit {
+    /// Letters were put into the outbox.
+    pub(super) wakes_post: bool,
+    /// Sockets are to end, or to hear of it; in this order.
+    pub(super) sessions: Vec<TellSessions>,
 }
 
-/// The same for one change of several things.
-pub(super) async fn commit_all(
+impl AfterCommit {
+    fn run(self, context: &Context) {
+        if self.wakes_post {
+            context.mail.wake();
+        }
+        self.sessions.into_iter().for_each(|tell| tell(&context.sessions));
+    }
+}
+
+/// Commits a change of some things and tells the live core, unless too many changes are on their way to it. After an error of the
+/// commit nobody knows whether it happened: the caller is told so, and the core gets what is stored once that can be read.
+pub(super) async fn commit(
     context: &Context,
     tx: Tx,
-    scope: OrgScope,
-    things: Vec<Thing>,
+    things: Vec<(OrgScope, Thing)>,
+    after: AfterCommit,
 ) -> Result<(), OpError> {
-    let place = context.keyed_lock.reserve(things.iter().map(|thing| thing.id())).ok_or(OpError::Busy)?;
+    let place = match things.is_empty() {
+        true => None,
+        false => Some(
+            context.keyed_lock.reserve(things.iter().map(|(_, thing)| thing.id())).ok_or(OpError::Busy)?,
+        ),
+    };
     let context = context.clone();
     let (done, result) = oneshot::channel();
     tokio::spawn(async move {
@@ -69,10 +91,14 @@ pub(super) async fn commit_all(
         let mut answer = |said: Result<(), OpError>| {
             caller.take().map(|done| done.send(said));
         };
-        if let Err(error) = tx.commit().await {
-            answer(Err(error.into()));
-        }
-        for thing in things {
+        let after = match tx.commit().await {
+            Ok(()) => after,
+            Err(error) => {
+                answer(Err(error.into()));
+                AfterCommit::default()
+            }
+        };
+        for (scope, thing) in things {
             let _turn = context.keyed_lock.lock(thing.id()).await;
             let stored = loop {
                 match read(&context, &scope, thing).await {
@@ -85,6 +111,7 @@ pub(super) async fn commit_all(
                 answer(Err(error.into()));
             }
         }
+        after.run(&context);
         answer(Ok(()));
         drop(place);
     });

@@ -2,26 +2,23 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::OrganizationId;
 
-use super::audit::Subject;
+use super::change::Change;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
-use super::{idempotency, letters, request_context, stale_sign_up, take_organization};
-use crate::auth::link::Purpose;
+use super::{letters, request_context, stale_sign_up, take_organization};
 use crate::auth::{Action, Caller};
 use crate::clock;
 use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::new_password;
-use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::members::{Members, email, one_of};
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::system_user::{SystemUser, SystemUserIn, SystemUserStatus};
 use crate::sessions::End;
-use crate::store::outbox::{self, OutgoingMail};
 use crate::store::session::{self, HolderId};
 use crate::store::sql::is_conflict;
 pub use crate::store::system_user::{Filter, SORT_KEYS};
@@ -57,7 +54,8 @@ pub async fn create_system_user(
     };
     let new = read_new(&mut body, caller.is_none())?;
     let password_hash = context.auth.hash_password(&request_context::peer().address, new.password).await?;
-    let now = context.clock.now();
+    let mut change = Change::begin(context, caller, None).await?;
+    let now = change.now();
     let user = SystemUser {
         id: clock::new_id(),
         organization_id,
@@ -69,36 +67,19 @@ pub async fn create_system_user(
         created_at: now,
         updated_at: now,
     };
-    let letter = OutgoingMail {
-        purpose: Purpose::VerifySystemUser,
-        subject_id: user.id,
-        recipient: user.email.clone(),
-        // No name: a stranger chose it, and whoever reads the letter may be somebody else.
-        greeting: String::new(),
-        about: None,
-    };
-    let mut tx = context.db.begin().await?;
-    stale_sign_up::free_for_system_user(&mut tx, &user.email, now).await?;
-    match system_user::insert(tx.on(), &user, &password_hash).await {
+    stale_sign_up::free_for_system_user(&mut change, &user.email).await?;
+    match system_user::insert(change.on(), &user, &password_hash).await {
         Err(error) if is_conflict(&error) && caller.is_none() => {
-            drop(tx);
+            drop(change);
             letters::sign_up_again(context, &user.email, user.id, &user).await?;
             return Ok(user);
         }
         Err(error) if is_conflict(&error) => return Err(OpError::Taken(Taken::Email)),
         inserted => inserted?,
     }
-    outbox::put(&mut tx, &letter, now.into()).await?;
-    subject(caller, &user, now).created(&mut tx, &user).await?;
-    idempotency::keep_made(&mut tx, &user).await?;
-    tx.commit().await?;
-    context.mail.wake();
-    Ok(user)
-}
-
-fn subject<'a>(caller: Option<&'a Caller>, user: &SystemUser, at: Timestamp) -> Subject<'a> {
-    let resource = AuditResource::SystemUser;
-    Subject { caller, organization_id: user.organization_id, resource, id: user.id, at }
+    letters::verify_system_user(&mut change, &user).await?;
+    let recorded = change.created(&user).await?;
+    change.commit_created(recorded, user).await
 }
 
 fn read_new(body: &mut Value, is_sign_up: bool) -> Result<New, OpError> {
@@ -170,10 +151,10 @@ pub async fn update_system_user(
         Some(Err(problem)) => Some(Err(problem)),
         None => None,
     };
-    let now = context.clock.now();
-    let mut tx = context.db.begin().await?;
-    system_user::hold(tx.on(), id).await?;
-    let current = system_user::find(tx.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), None).await?;
+    system_user::hold(change.on(), id).await?;
+    let now = change.now();
+    let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
     let (written, mut problems) = writable(body.take(), &json!(current), READ_ONLY, &[]);
     body = written;
     let new_hash = new_hash.and_then(|hash| hash.map_err(|problem| problems.push(problem)).ok());
@@ -187,22 +168,22 @@ pub async fn update_system_user(
     if_match.check(&current.tagged())?;
     let stored = if status == SystemUserStatus::Locked { SystemUserStatus::Active } else { status };
     let changed = SystemUser { said, status: stored, updated_at: now, ..current.clone() };
-    system_user::update(tx.on(), &scope, &changed).await?;
-    subject(Some(caller), &changed, now).updated(&mut tx, &current, &changed).await?;
+    system_user::update(change.on(), &scope, &changed).await?;
+    let recorded = change.updated(&current, &changed).await?;
     if current.status == SystemUserStatus::Locked && status == SystemUserStatus::Active {
-        sign_in_attempt::forget(tx.on(), &system_user::attempts_key(&changed.email)).await?;
+        sign_in_attempt::forget(change.on(), &system_user::attempts_key(&changed.email)).await?;
     }
     if let Some(hash) = &new_hash {
-        system_user::set_password(tx.on(), id, hash, now.into()).await?;
+        system_user::set_password(change.on(), id, hash, now.into()).await?;
     }
     if new_hash.is_some() || status == SystemUserStatus::Disabled {
-        session::revoke_all(tx.on(), HolderId::System(id), now.into()).await?;
+        session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
     }
-    tx.commit().await?;
     if changed != current {
-        context.sessions.end_of(id, End::Credential); // it may watch again, with what it may now
+        // It may watch again, with what it may now.
+        change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
     }
-    Ok(SystemUser { status, ..changed })
+    change.commit(recorded, SystemUser { status, ..changed }).await
 }
 
 fn take_password(mut body: Value) -> (Value, Option<Result<String, FieldError>>) {
@@ -248,15 +229,14 @@ pub async fn delete_system_user(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.system_users(&context.db, Action::WriteSystemUsers, named).await?;
-    let now = context.clock.now();
-    let mut tx = context.db.begin().await?;
-    system_user::hold(tx.on(), id).await?;
-    let current = system_user::find(tx.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), None).await?;
+    system_user::hold(change.on(), id).await?;
+    let now = change.now();
+    let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current.tagged())?;
-    system_user::delete(tx.on(), &scope, id, now.into()).await?;
-    session::revoke_all(tx.on(), HolderId::System(id), now.into()).await?;
-    subject(Some(caller), &current, now).deleted(&mut tx, &current).await?;
-    tx.commit().await?;
-    context.sessions.end_of(id, End::Credential);
-    Ok(())
+    system_user::delete(change.on(), &scope, id, now.into()).await?;
+    session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
+    let recorded = change.deleted(&current).await?;
+    change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
+    change.commit(recorded, ()).await
 }

@@ -1,22 +1,24 @@
 //! Trackers, their tokens and their installations.
 
+use serde::Serialize;
 use serde_json::{Value, json};
-use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
+use utoipa::ToSchema;
+use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
 
-use super::audit::Subject;
-use super::error::{OpError, Taken};
+use super::change::Change;
+use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
-use super::{idempotency, take_organization};
+use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope, secret};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::audit::{AuditAction, AuditResource};
+use crate::domain::audit::AuditAction;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
 use crate::sessions::End;
-use crate::store::sql::{SqlError, Tx, is_conflict};
+use crate::store::sql::Tx;
 pub use crate::store::tracker::{Filter, SORT_KEYS};
 use crate::store::{tracker, vehicle};
 
@@ -25,61 +27,54 @@ const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
 /// What leak scanners know a tracker's token by.
 const TOKEN_PREFIX: &str = "wpt_";
 
-/// A tracker and its token, which is shown this once.
-pub struct Issued {
+/// A tracker with its new token.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TrackerWithToken {
     /// The tracker.
+    #[serde(flatten)]
     pub tracker: Tracker,
-    /// The token.
+    /// The credential, shown this once.
     pub token: String,
 }
 
 /// Makes a tracker.
-pub async fn create_tracker(context: &Context, caller: &Caller, mut body: Value) -> Result<Issued, OpError> {
+pub async fn create_tracker(
+    context: &Context,
+    caller: &Caller,
+    mut body: Value,
+) -> Result<TrackerWithToken, OpError> {
     let named = take_organization(&mut body)?;
     let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
     let now = context.clock.now();
     let mut starting = json!(TrackerIn::default());
     starting["uniqueId"] = Value::Null;
     let said = TrackerIn::read(&merged(starting, &body, &["installations"]), now)?;
-    let mut tx = context.db.begin().await?;
-    refuse_foreign_vehicles(&mut tx, &scope, &said).await?;
-    let issued = issue(&mut tx, &scope, said, now).await?;
-    subject(caller, &issued.tracker, now).created(&mut tx, &issued.tracker).await?;
-    idempotency::keep_made(&mut tx, &issued.shown()).await?;
-    tx.commit().await?;
-    context.sessions.trackers_changed(scope.organization_id());
-    Ok(issued)
-}
-
-impl Issued {
-    /// As the answer shows it.
-    fn shown(&self) -> Value {
-        let mut shown = json!(self.tracker);
-        shown["token"] = json!(self.token);
-        shown
-    }
-}
-
-fn subject<'a>(caller: &'a Caller, tracker: &Tracker, at: Timestamp) -> Subject<'a> {
-    let (organization_id, id) = (Some(tracker.organization_id), tracker.id.into());
-    Subject { caller: Some(caller), organization_id, resource: AuditResource::Tracker, id, at }
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    refuse_foreign_vehicles(change.tx(), &scope, &said).await?;
+    let issued = issue(&mut change, &scope, said).await?;
+    let recorded = change.created(&issued.tracker).await?;
+    change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
+    change.commit_created(recorded, issued).await
 }
 
 /// Makes a tracker for a vehicle that is being made.
 pub(super) async fn issue_for_vehicle(
-    tx: &mut Tx,
+    change: &mut Change<'_>,
     scope: &OrgScope,
     unique_id: String,
     vehicle: VehicleId,
-    now: Timestamp,
-) -> Result<Issued, OpError> {
+) -> Result<TrackerWithToken, OpError> {
     let mut said = TrackerIn { unique_id, ..TrackerIn::default() };
-    said.move_to(Some(vehicle), now);
-    issue(tx, scope, said, now).await
+    said.move_to(Some(vehicle), change.now());
+    issue(change, scope, said).await
 }
 
-async fn issue(tx: &mut Tx, scope: &OrgScope, said: TrackerIn, now: Timestamp) -> Result<Issued, OpError> {
-    let token = secret::new(TOKEN_PREFIX);
+async fn issue(
+    change: &mut Change<'_>,
+    scope: &OrgScope,
+    said: TrackerIn,
+) -> Result<TrackerWithToken, OpError> {
+    let (token, now) = (secret::new(TOKEN_PREFIX), change.now());
     let tracker = Tracker {
         id: TrackerId(clock::new_id()),
         organization_id: scope.organization_id(),
@@ -88,8 +83,8 @@ async fn issue(tx: &mut Tx, scope: &OrgScope, said: TrackerIn, now: Timestamp) -
         created_at: now,
         updated_at: now,
     };
-    conflict(tracker::insert(tx, scope, &tracker, &secret::hash(&token)).await)?;
-    Ok(Issued { tracker, token })
+    conflict(tracker::insert(change.tx(), scope, &tracker, &secret::hash(&token)).await, Taken::UniqueId)?;
+    Ok(TrackerWithToken { tracker, token })
 }
 
 /// A page of trackers.
@@ -126,10 +121,10 @@ pub async fn update_tracker(
     body: Value,
 ) -> Result<Tracker, OpError> {
     let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
-    let now = context.clock.now();
-    let mut tx = context.db.begin().await?;
-    tracker::hold(tx.on(), &scope, id).await?;
-    let current = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    tracker::hold(change.on(), &scope, id).await?;
+    let now = change.now();
+    let current = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
     let (body, problems) = writable(body, &json!(current), READ_ONLY, &[]);
     let read = TrackerIn::read(&merged(json!(current.said), &body, &["installations"]), now);
     let said = all_problems(problems, read)?;
@@ -137,22 +132,23 @@ pub async fn update_tracker(
         return Ok(current);
     }
     if_match.check(&current)?;
-    refuse_foreign_vehicles(&mut tx, &scope, &said).await?;
+    refuse_foreign_vehicles(change.tx(), &scope, &said).await?;
     let tracker = Tracker { vehicle_id: said.vehicle_id(), said, updated_at: now, ..current.clone() };
-    conflict(tracker::update(&mut tx, &scope, &tracker).await)?;
-    subject(caller, &tracker, now).updated(&mut tx, &current, &tracker).await?;
+    conflict(tracker::update(change.tx(), &scope, &tracker).await, Taken::UniqueId)?;
+    let recorded = change.updated(&current, &tracker).await?;
     let vehicle = match tracker.vehicle_id {
-        Some(id) => vehicle::find(tx.on(), &scope, id).await?,
+        Some(id) => vehicle::find(change.on(), &scope, id).await?,
         None => None,
     };
-    tx.commit().await?;
     let config = vehicle.map(|vehicle| vehicle.said.tracking.config()).unwrap_or_default();
-    context.sessions.configure(id, config);
     // An open socket knows the tracker as it was: it ends, and one that may come back does.
     let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
-    context.sessions.end(id, why);
-    context.sessions.trackers_changed(scope.organization_id());
-    Ok(tracker)
+    change.tell_sessions(move |sessions| {
+        sessions.configure(id, config);
+        sessions.end(id, why);
+        sessions.trackers_changed(scope.organization_id());
+    });
+    change.commit(recorded, tracker).await
 }
 
 /// Gives a tracker a new token; the old one is refused from now on.
@@ -161,21 +157,18 @@ pub async fn rotate_token(
     caller: &Caller,
     named: Option<OrganizationId>,
     id: TrackerId,
-) -> Result<Issued, OpError> {
+) -> Result<TrackerWithToken, OpError> {
     let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
     let token = secret::new(TOKEN_PREFIX);
-    let now = context.clock.now();
-    let mut tx = context.db.begin().await?;
-    if !tracker::set_token(tx.on(), &scope, id, &secret::hash(&token), now.into()).await? {
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let now = change.now().into();
+    if !tracker::set_token(change.on(), &scope, id, &secret::hash(&token), now).await? {
         return Err(OpError::NotFound);
     }
-    let tracker = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
-    let issued = Issued { tracker, token };
-    subject(caller, &issued.tracker, now).noted(&mut tx, AuditAction::RotateToken).await?;
-    idempotency::keep_done(&mut tx, &issued.shown()).await?;
-    tx.commit().await?;
-    context.sessions.end(id, End::Credential);
-    Ok(issued)
+    let tracker = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let recorded = change.noted(&tracker, AuditAction::RotateToken).await?;
+    change.tell_sessions(move |sessions| sessions.end(id, End::Credential));
+    change.commit(recorded, TrackerWithToken { tracker, token }).await
 }
 
 /// Deletes a tracker; its token is refused from now on, its fixes stay.
@@ -187,17 +180,18 @@ pub async fn delete_tracker(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
-    let mut tx = context.db.begin().await?;
-    tracker::hold(tx.on(), &scope, id).await?;
-    let current = tracker::find(&mut tx, &scope, id).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    tracker::hold(change.on(), &scope, id).await?;
+    let current = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    let now = context.clock.now();
-    tracker::delete(&mut tx, &scope, id, now.into()).await?;
-    subject(caller, &current, now).deleted(&mut tx, &current).await?;
-    tx.commit().await?;
-    context.sessions.end(id, End::Credential);
-    context.sessions.trackers_changed(scope.organization_id());
-    Ok(())
+    let now = change.now().into();
+    tracker::delete(change.tx(), &scope, id, now).await?;
+    let recorded = change.deleted(&current).await?;
+    change.tell_sessions(move |sessions| {
+        sessions.end(id, End::Credential);
+        sessions.trackers_changed(scope.organization_id());
+    });
+    change.commit(recorded, ()).await
 }
 
 /// A tracker sits in vehicles of its own organization only. Past stays in vehicles that were
@@ -221,8 +215,4 @@ async fn refuse_foreign_vehicles(tx: &mut Tx, scope: &OrgScope, said: &TrackerIn
         problems.push(FieldError::new("/vehicleId", "notFound", "must be a vehicle of the organization"));
     }
     if problems.is_empty() { Ok(()) } else { Err(OpError::Invalid(problems)) }
-}
-
-fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
-    written.map_err(|error| if is_conflict(&error) { OpError::Taken(Taken::UniqueId) } else { error.into() })
 }

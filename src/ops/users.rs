@@ -5,18 +5,18 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::OrganizationId;
 
-use super::audit::Subject;
+use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, held, require_room};
-use super::{idempotency, letters, request_context, stale_sign_up, take_organization};
+use super::{letters, request_context, stale_sign_up, take_organization};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
-use crate::domain::audit::{AuditAction, AuditResource};
+use crate::domain::audit::AuditAction;
 use crate::domain::field::FieldError;
 use crate::domain::members::one_of;
 use crate::domain::merge::{all_problems, merged, writable};
@@ -26,7 +26,6 @@ use crate::domain::user::{User, UserIn, may_become};
 use crate::locks::KeyGuard;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
-use crate::store::sql::Tx;
 pub use crate::store::user::{Filter, SORT_KEYS};
 use crate::store::{account, sign_in_attempt, user};
 
@@ -47,7 +46,8 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
         (AccountScope::Organization(_), true) => return Err(wrong_role(said.role)),
         _ => {}
     }
-    let now = context.clock.now();
+    let mut held = Held::begin(context, caller, scope).await?;
+    let now = held.change.now();
     let user = User {
         id: clock::new_id(),
         organization_id: organization_of(&scope),
@@ -58,19 +58,12 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
         created_at: now,
         updated_at: now,
     };
-    let mut held = Held::begin(context, scope).await?;
     held.require_room().await?;
-    stale_sign_up::free_for_user(&mut held.tx, &user.said.email, now).await?;
-    conflict(user::insert(&mut held.tx, &scope, &user).await, Taken::Email)?;
-    held.invite(context, &user).await?;
-    subject(Some(caller), &user, now).created(&mut held.tx, &user).await?;
-    idempotency::keep_made(&mut held.tx, &user).await?;
-    held.commit(context).await?;
-    Ok(user)
-}
-
-pub(super) fn subject<'a>(caller: Option<&'a Caller>, user: &User, at: Timestamp) -> Subject<'a> {
-    Subject { caller, organization_id: user.organization_id, resource: AuditResource::User, id: user.id, at }
+    stale_sign_up::free_for_user(&mut held.change, &user.said.email).await?;
+    conflict(user::insert(held.change.tx(), &scope, &user).await, Taken::Email)?;
+    held.invite(&user).await?;
+    let recorded = held.change.created(&user).await?;
+    held.change.commit_created(recorded, user).await
 }
 
 /// A page of users: of an organization, or of the platform's operators.
@@ -109,8 +102,8 @@ pub async fn update_user(
 ) -> Result<User, OpError> {
     let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
     let is_proven = caller.is_oneself(id) && proves(context, caller, &mut body).await?;
-    let mut held = Held::begin(context, scope).await?;
-    let current = held.find(context, id).await?;
+    let mut held = Held::begin(context, caller, scope).await?;
+    let current = held.find(id).await?;
     if !caller.is_oneself(id) {
         caller.may(writing(current.said.role))?;
     }
@@ -122,7 +115,7 @@ pub async fn update_user(
     }
     refuse_beyond_rights(caller, &current, &said, status)?;
     if_match.check(&current.settled())?;
-    let mut changed = User { said, status, updated_at: context.clock.now(), ..current.clone() };
+    let mut changed = User { said, status, updated_at: held.change.now(), ..current.clone() };
     held.put_off_address(&current, &mut changed, caller.is_oneself(id) && !is_proven).await?;
     held.refuse_transition(&current, &changed).await?;
     held.keep_an_administrator(&current, &changed).await?;
@@ -130,16 +123,15 @@ pub async fn update_user(
         held.require_room().await?;
     }
     if email_key(&current.said.email) != email_key(&changed.said.email) {
-        stale_sign_up::free_for_user(&mut held.tx, &changed.said.email, changed.updated_at).await?;
+        stale_sign_up::free_for_user(&mut held.change, &changed.said.email).await?;
     }
-    conflict(user::update(held.tx.on(), &scope, &changed).await, Taken::Email)?;
-    let is_signed_out = held.follow(context, &current, &changed).await?;
-    subject(Some(caller), &changed, changed.updated_at).updated(&mut held.tx, &current, &changed).await?;
-    held.commit(context).await?;
+    conflict(user::update(held.change.on(), &scope, &changed).await, Taken::Email)?;
+    let is_signed_out = held.follow(&current, &changed).await?;
     if is_signed_out || current.said.role != changed.said.role {
-        context.sessions.end_of(id, End::Credential);
+        held.change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
     }
-    Ok(changed)
+    let recorded = held.change.updated(&current, &changed).await?;
+    held.change.commit(recorded, changed).await
 }
 
 /// Whether a body has the caller's password, which is taken out of it. A wrong one is refused.
@@ -175,20 +167,18 @@ pub async fn invite_again(
     id: Uuid,
 ) -> Result<User, OpError> {
     let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
-    let mut held = Held::begin(context, scope).await?;
-    let found = held.find(context, id).await?;
+    let mut held = Held::begin(context, caller, scope).await?;
+    let found = held.find(id).await?;
     caller.may(writing(found.said.role))?;
     if found.status != AccountStatus::Invited {
         let status = found.status.as_str();
         return Err(OpError::Transition(format!("a user who is {status} cannot be invited")));
     }
-    if !held.invite(context, &found).await? {
+    if !held.invite(&found).await? {
         return Err(OpError::Transition("the organization is not active: it invites once it is".to_owned()));
     }
-    subject(Some(caller), &found, context.clock.now()).noted(&mut held.tx, AuditAction::Invite).await?;
-    idempotency::keep_done(&mut held.tx, &found).await?;
-    held.commit(context).await?;
-    Ok(found)
+    let recorded = held.change.noted(&found, AuditAction::Invite).await?;
+    held.change.commit(recorded, found).await
 }
 
 /// What is more than one's own names, phone, language and time zone takes an administrator; only an
@@ -233,48 +223,49 @@ fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<Accou
         .ok()
 }
 
-/// A transaction in which nobody else changes users of the scope.
-struct Held {
-    tx: Tx,
+/// A change during which nobody else changes users of the scope.
+struct Held<'a> {
+    change: Change<'a>,
     scope: AccountScope,
     /// The users' organization: its name, and whether it is active. Operators have none.
     organization: Option<(String, bool)>,
     _operators: Option<KeyGuard>,
 }
 
-impl Held {
+impl<'a> Held<'a> {
     /// An organization's row is held; operators have no such row, but this process is the only one.
-    async fn begin(context: &Context, scope: AccountScope) -> Result<Self, OpError> {
+    async fn begin(context: &'a Context, caller: &'a Caller, scope: AccountScope) -> Result<Self, OpError> {
         let operators = match scope {
             AccountScope::Operators(_) => Some(context.keyed_lock.lock(Uuid::nil()).await),
             AccountScope::Organization(_) | AccountScope::Oneself(_) => None,
         };
-        let mut tx = context.db.begin().await?;
+        let mut change = Change::begin(context, Some(caller), None).await?;
         let organization = match &scope {
             AccountScope::Organization(scope) => {
-                let found = held(&mut tx, scope).await?;
+                let found = held(change.tx(), scope).await?;
                 Some((found.said.name, found.status == OrganizationStatus::Active))
             }
             AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
         };
-        Ok(Self { tx, scope, organization, _operators: operators })
+        Ok(Self { change, scope, organization, _operators: operators })
     }
 
-    async fn find(&mut self, context: &Context, id: Uuid) -> Result<User, OpError> {
-        user::hold(self.tx.on(), &self.scope, id).await?;
-        let found = user::find(self.tx.on(), &self.scope, id, context.clock.now().into()).await?;
+    async fn find(&mut self, id: Uuid) -> Result<User, OpError> {
+        user::hold(self.change.on(), &self.scope, id).await?;
+        let now = self.change.now().into();
+        let found = user::find(self.change.on(), &self.scope, id, now).await?;
         found.ok_or(OpError::NotFound)
     }
 
     async fn require_room(&mut self) -> Result<(), OpError> {
         match self.scope {
-            AccountScope::Organization(scope) => require_room(&mut self.tx, &scope, Counted::Users).await,
+            AccountScope::Organization(scope) => require_room(self.change.tx(), &scope, Counted::Users).await,
             AccountScope::Operators(_) | AccountScope::Oneself(_) => Ok(()),
         }
     }
 
     async fn refuse_transition(&mut self, current: &User, changed: &User) -> Result<(), OpError> {
-        let has_password = user::has_password(self.tx.on(), &self.scope, current.id).await?;
+        let has_password = user::has_password(self.change.on(), &self.scope, current.id).await?;
         if may_become(current.status, changed.status, has_password) {
             return Ok(());
         }
@@ -292,7 +283,7 @@ impl Held {
             return Ok(());
         }
         let is_invited = current.status == AccountStatus::Invited;
-        let others = user::count_others(self.tx.on(), &self.scope, role, current.id, is_invited).await?;
+        let others = user::count_others(self.change.on(), &self.scope, role, current.id, is_invited).await?;
         if others > 0 { Ok(()) } else { Err(OpError::LastAdministrator(role)) }
     }
 
@@ -314,53 +305,47 @@ impl Held {
         if is_unproven {
             return Err(not_proven("is required: your password, to change your own address"));
         }
-        stale_sign_up::free_for_user(&mut self.tx, &changed.said.email, changed.updated_at).await?;
-        if account::find_by_email(self.tx.on(), &changed.said.email).await?.is_some() {
+        stale_sign_up::free_for_user(&mut self.change, &changed.said.email).await?;
+        if account::find_by_email(self.change.on(), &changed.said.email).await?.is_some() {
             return Err(OpError::Taken(Taken::Email));
         }
         let asked = std::mem::replace(&mut changed.said.email, current.said.email.clone());
-        letters::confirm_address(&mut self.tx, current, &asked, changed.updated_at).await?;
+        letters::confirm_address(&mut self.change, current, &asked).await?;
         changed.pending_email = Some(asked);
         Ok(())
     }
 
     /// What follows from a change: sessions and links that were for who it was before end, and an
     /// invitation goes to the new address. Answers whether sessions ended.
-    async fn follow(&mut self, context: &Context, current: &User, changed: &User) -> Result<bool, OpError> {
+    async fn follow(&mut self, current: &User, changed: &User) -> Result<bool, OpError> {
         let now = changed.updated_at;
         let is_new_address = email_key(&current.said.email) != email_key(&changed.said.email);
         let is_disabled = changed.status == AccountStatus::Disabled;
         if is_new_address || is_disabled {
-            letters::forget_personal(&mut self.tx, changed.id, now).await?;
+            letters::forget_personal(&mut self.change, changed.id).await?;
         }
         if is_disabled {
-            session::revoke_all(self.tx.on(), HolderId::Account(changed.id), now.into()).await?;
+            session::revoke_all(self.change.on(), HolderId::Account(changed.id), now.into()).await?;
         }
         if current.status == AccountStatus::Locked {
             let key = email_key(&current.said.email);
-            sign_in_attempt::forget(self.tx.on(), &key).await?;
+            sign_in_attempt::forget(self.change.on(), &key).await?;
         }
         let waits_anew = current.status == AccountStatus::Disabled || is_new_address;
         if changed.status == AccountStatus::Invited && waits_anew {
-            self.invite(context, changed).await?;
+            self.invite(changed).await?;
         }
         Ok(is_disabled)
     }
 
     /// Sends an invitation, if there is somewhere to go to.
-    async fn invite(&mut self, context: &Context, user: &User) -> Result<bool, OpError> {
+    async fn invite(&mut self, user: &User) -> Result<bool, OpError> {
         let about = match &self.organization {
             Some((_, false)) => return Ok(false),
             Some((name, true)) => Some(name.as_str()),
             None => None,
         };
-        letters::invite(&mut self.tx, user, about, context.clock.now()).await?;
+        letters::invite(&mut self.change, user, about).await?;
         Ok(true)
-    }
-
-    async fn commit(self, context: &Context) -> Result<(), OpError> {
-        self.tx.commit().await?;
-        context.mail.wake();
-        Ok(())
     }
 }

@@ -3,21 +3,21 @@
 use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
+use serde::Serialize;
 use serde_json::{Value, json};
+use utoipa::ToSchema;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
-use super::audit::Subject;
-use super::error::{OpError, Taken};
+use super::change::Change;
+use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
 use super::own_organization::{Counted, require_room, settings_of};
-use super::publish::{self, Thing};
-use super::{idempotency, take_organization, trackers};
+use super::{take_organization, trackers};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentDriver, EndReason};
-use crate::domain::audit::AuditResource;
 use crate::domain::field::FieldError;
 use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -26,7 +26,7 @@ use crate::domain::vehicle::{Vehicle, VehicleFuel, VehicleIn};
 use crate::domain::vehicle_fuel::lift_tank;
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::calibration::{self, NewCalibration};
-use crate::store::sql::{SqlError, Tx};
+use crate::store::sql::Tx;
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
 use crate::store::{out_of_service, tracker, vehicle};
 
@@ -38,11 +38,26 @@ const DERIVED: &[&str] = &["live", "driver"];
 const WHOLE: &[&str] = &["sensor"];
 
 /// A new vehicle, with its new tracker if one was asked for.
+#[derive(Debug, Serialize)]
 pub struct Created {
     /// The vehicle.
+    #[serde(flatten)]
     pub vehicle: Vehicle,
-    /// Its tracker, and the token that is shown once.
-    pub tracker: Option<trackers::Issued>,
+    /// The tracker made with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tracker: Option<NewTracker>,
+}
+
+/// The tracker made with a vehicle.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NewTracker {
+    /// Which.
+    pub id: TrackerId,
+    /// The device's own id.
+    pub unique_id: String,
+    /// The credential, shown this once.
+    pub token: String,
 }
 
 /// Makes a vehicle.
@@ -62,7 +77,9 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     if unique_id.is_some() {
         caller.may(Action::WriteTrackers)?;
     }
-    let now = context.clock.now();
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    require_room(change.tx(), &scope, Counted::Vehicles).await?;
+    let now = change.now();
     let vehicle = Vehicle {
         id: VehicleId(clock::new_id()),
         organization_id: scope.organization_id(),
@@ -70,45 +87,30 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
         created_at: now,
         updated_at: now,
     };
-    let mut tx = context.db.begin().await?;
-    require_room(&mut tx, &scope, Counted::Vehicles).await?;
-    refuse_taken(&mut tx, &scope, &vehicle).await?;
-    conflict(vehicle::insert(tx.on(), &scope, &vehicle).await)?;
+    refuse_taken(change.tx(), &scope, &vehicle).await?;
+    // Another request may take plate or VIN at the same moment.
+    conflict(vehicle::insert(change.on(), &scope, &vehicle).await, Taken::Plate)?;
     let tracker = match unique_id {
-        Some(unique_id) => {
-            Some(trackers::issue_for_vehicle(&mut tx, &scope, unique_id, vehicle.id, now).await?)
+        Some(id) => {
+            Some(NewTracker::of(trackers::issue_for_vehicle(&mut change, &scope, id, vehicle.id).await?))
         }
         None => None,
     };
-    let vehicle = vehicle::find(tx.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
-    keep_service(&mut tx, &scope, &vehicle).await?;
+    let vehicle = vehicle::find(change.on(), &scope, vehicle.id).await?.ok_or(OpError::NotFound)?;
+    keep_service(change.tx(), &scope, &vehicle).await?;
     if is_calibrated {
-        keep_calibration(&mut tx, &scope, &vehicle, false).await?;
+        keep_calibration(change.tx(), &scope, &vehicle, false).await?;
     }
-    let created = Created { vehicle, tracker };
-    subject(caller, &created.vehicle, now).created(&mut tx, &created.vehicle).await?;
-    idempotency::keep_made(&mut tx, &created.shown()).await?;
-    publish::commit(context, tx, scope, Thing::Vehicle(created.vehicle.id)).await?;
-    context.sessions.trackers_changed(scope.organization_id());
-    Ok(created)
+    let recorded = change.created(&vehicle).await?;
+    change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
+    change.commit_created(recorded, Created { vehicle, tracker }).await
 }
 
-impl Created {
-    /// As the answer shows it.
-    fn shown(&self) -> Value {
-        let mut shown = json!(self.vehicle);
-        if let Some(issued) = &self.tracker {
-            let unique_id = &issued.tracker.said.unique_id;
-            shown["tracker"] =
-                json!({ "id": issued.tracker.id, "uniqueId": unique_id, "token": issued.token });
-        }
-        shown
+impl NewTracker {
+    fn of(issued: trackers::TrackerWithToken) -> Self {
+        let trackers::TrackerWithToken { tracker, token } = issued;
+        Self { id: tracker.id, unique_id: tracker.said.unique_id, token }
     }
-}
-
-fn subject<'a>(caller: &'a Caller, vehicle: &Vehicle, at: Timestamp) -> Subject<'a> {
-    let (organization_id, id) = (Some(vehicle.organization_id), vehicle.id.into());
-    Subject { caller: Some(caller), organization_id, resource: AuditResource::Vehicle, id, at }
 }
 
 /// Takes `tracker{uniqueId}` out of a body.
@@ -187,9 +189,9 @@ pub async fn update_vehicle(
     body: Value,
 ) -> Result<(OrgScope, Vehicle), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let mut tx = context.db.begin().await?;
-    vehicle::hold(tx.on(), &scope, id).await?;
-    let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    vehicle::hold(change.on(), &scope, id).await?;
+    let current = vehicle::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     let (mut body, problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
     lift_tank(&mut body);
     let mut present = json!(current.said);
@@ -197,7 +199,7 @@ pub async fn update_vehicle(
         fuel.remove("effectiveFrom"); // its absence has a meaning
     }
     let mut said = all_problems(problems, VehicleIn::read(&merged(present, &body, WHOLE)))?;
-    let now = context.clock.now();
+    let now = change.now();
     let (fuel, is_calibrated) = said.fuel.dated(&current.said.fuel, Some(now));
     said.fuel = fuel;
     refuse_tracker_id(current.said.tracking.tracker_id, &said)?;
@@ -206,18 +208,17 @@ pub async fn update_vehicle(
     }
     if_match.check(&current)?;
     let vehicle = Vehicle { said, updated_at: now, ..current.clone() };
-    refuse_taken(&mut tx, &scope, &vehicle).await?;
-    conflict(vehicle::update(tx.on(), &scope, &vehicle).await)?;
-    keep_service(&mut tx, &scope, &vehicle).await?;
+    refuse_taken(change.tx(), &scope, &vehicle).await?;
+    conflict(vehicle::update(change.on(), &scope, &vehicle).await, Taken::Plate)?;
+    keep_service(change.tx(), &scope, &vehicle).await?;
     if is_calibrated {
-        keep_calibration(&mut tx, &scope, &vehicle, true).await?;
+        keep_calibration(change.tx(), &scope, &vehicle, true).await?;
     }
-    subject(caller, &vehicle, vehicle.updated_at).updated(&mut tx, &current, &vehicle).await?;
-    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
+    let recorded = change.updated(&current, &vehicle).await?;
     if vehicle.said.tracking.config() != current.said.tracking.config() {
-        context.sessions.trackers_changed(scope.organization_id());
+        change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
     }
-    Ok((scope, vehicle))
+    Ok((scope, change.commit(recorded, vehicle).await?))
 }
 
 /// Writes down that a vehicle went out of service or is back, if it did.
@@ -251,20 +252,19 @@ pub async fn delete_vehicle(
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
     let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let now = context.clock.now();
-    let mut tx = context.db.begin().await?;
-    vehicle::hold(tx.on(), &scope, id).await?;
-    let current = vehicle::find(tx.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
+    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    vehicle::hold(change.on(), &scope, id).await?;
+    let current = vehicle::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    out_of_service::begin(tx.on(), &scope, id, now.into()).await?;
-    vehicle::delete(tx.on(), &scope, id, now.into()).await?;
-    tracker::leave_vehicle(tx.on(), &scope, id, now.into()).await?;
+    let now = change.now();
+    out_of_service::begin(change.on(), &scope, id, now.into()).await?;
+    vehicle::delete(change.on(), &scope, id, now.into()).await?;
+    tracker::leave_vehicle(change.on(), &scope, id, now.into()).await?;
     let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };
-    assignment::end(tx.on(), &scope, Open::OfVehicle(id), ending, now).await?;
-    subject(caller, &current, now).deleted(&mut tx, &current).await?;
-    publish::commit(context, tx, scope, Thing::Vehicle(id)).await?;
-    context.sessions.trackers_changed(scope.organization_id());
-    Ok(())
+    assignment::end(change.on(), &scope, Open::OfVehicle(id), ending, now).await?;
+    let recorded = change.deleted(&current).await?;
+    change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));
+    change.commit(recorded, ()).await
 }
 
 /// The tracker is installed through the tracker, not by naming it here.
@@ -282,11 +282,4 @@ async fn refuse_taken(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Resul
         (_, true) => Err(OpError::Taken(Taken::Vin)),
         (false, false) => Ok(()),
     }
-}
-
-/// A conflict that nobody saw coming: another request took plate or VIN at the same moment.
-fn conflict<T>(written: Result<T, SqlError>) -> Result<T, OpError> {
-    written.map_err(|error| {
-        if crate::store::sql::is_conflict(&error) { OpError::Taken(Taken::Plate) } else { error.into() }
-    })
 }

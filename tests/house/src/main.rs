@@ -4,6 +4,7 @@
 //! tree and, beside its definition, on a sample that breaks it. Folders that do not exist yet are ruled too.
 
 mod arrows;
+mod changes;
 mod circles;
 mod effects;
 mod source;
@@ -61,6 +62,12 @@ fn pure_folders_read_no_clock_and_do_no_input_or_output() {
 #[test]
 fn no_two_files_know_each_other() {
     assert_kept(&circles::circles(&SOURCES));
+}
+
+#[test]
+fn an_operation_changes_what_is_stored_through_a_change() {
+    let violations: Vec<Violation> = SOURCES.iter().flat_map(changes::beside_the_change).collect();
+    assert_kept(&violations);
 }
 
 #[test]

@@ -1,0 +1,68 @@
+//! What the audit remembers changes of, and how it names each.
+
+use uuid::Uuid;
+use waypost_actors::model::{DriverId, OrganizationId};
+
+use super::publish::Thing;
+use crate::domain::audit::AuditResource;
+use crate::domain::driver::Driver;
+use crate::domain::geofence::Geofence;
+use crate::domain::organization::Organization;
+use crate::domain::system_user::SystemUser;
+use crate::domain::tracker::Tracker;
+use crate::domain::user::User;
+use crate::domain::vehicle::Vehicle;
+
+/// Something that is audited when it changes.
+pub(super) trait Audited {
+    /// Its kind.
+    const RESOURCE: AuditResource;
+
+    /// Its id.
+    fn audit_id(&self) -> Uuid;
+
+    /// The organization whose audit remembers it, given that of the change's scope; none for the platform's own.
+    fn owner(&self, of_scope: Option<OrganizationId>) -> Option<OrganizationId> {
+        of_scope
+    }
+
+    /// What the live core knows of it and is told after the commit.
+    fn thing(&self) -> Option<Thing> {
+        None
+    }
+}
+
+/// `Type => AuditResource, its id;`, with the methods in which it differs from most.
+macro_rules! audited {
+    ($($type:ty => $resource:ident, |$self:ident| $id:expr $(, $method:item)?;)+) => {$(
+        impl Audited for $type {
+            const RESOURCE: AuditResource = AuditResource::$resource;
+
+            fn audit_id(&self) -> Uuid {
+                let $self = self;
+                $id
+            }
+
+            $($method)?
+        }
+    )+};
+}
+
+audited!(
+    Organization => Organization, |organization| organization.id.0;
+    Driver => Driver, |driver| driver.id.0;
+    DriverId => Driver, |id| id.0;
+    Tracker => Tracker, |tracker| tracker.id.0;
+    Vehicle => Vehicle, |vehicle| vehicle.id.0, fn thing(&self) -> Option<Thing> {
+        Some(Thing::Vehicle(self.id))
+    };
+    Geofence => Geofence, |geofence| geofence.id.0, fn thing(&self) -> Option<Thing> {
+        Some(Thing::Geofence(self.id))
+    };
+    User => User, |user| user.id, fn owner(&self, _: Option<OrganizationId>) -> Option<OrganizationId> {
+        self.organization_id
+    };
+    SystemUser => SystemUser, |user| user.id, fn owner(&self, _: Option<OrganizationId>) -> Option<OrganizationId> {
+        self.organization_id
+    };
+);

@@ -1,0 +1,240 @@
+//! One change of what is stored: its transaction, who makes it, when, and what follows from its commit.
+//!
+//! An operation begins a change, writes through it, audits what it did, and commits with the proof of that and with its
+//! answer. A change without its audit row, or whose answer is not kept for the request's Idempotency-Key, does not
+//! compile. The live core, the outbox and open sockets hear of it after the commit, even if the caller is gone by then.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+use waypost_actors::model::{OrganizationId, Timestamp};
+
+use super::audited::Audited;
+use super::error::OpError;
+use super::publish::{self, AfterCommit, Thing};
+use super::{idempotency, request_context};
+use crate::auth::{Caller, OrgScope};
+use crate::clock;
+use crate::context::Context;
+use crate::domain::account::Role;
+use crate::domain::audit::{AuditAction, AuditEntry, AuditResource, changed_members};
+use crate::sessions::Sessions;
+use crate::store::audit;
+use crate::store::outbox::{self, Notice, OutgoingMail};
+use crate::store::sql::{On, Tx};
+
+/// Who changed something without being signed in.
+const NOBODY: &str = "anonymous";
+
+/// A change under way.
+#[must_use = "nothing of a change is stored before its commit"]
+pub(super) struct Change<'a> {
+    context: &'a Context,
+    caller: Option<&'a Caller>,
+    scope: Option<OrgScope>,
+    tx: Tx,
+    now: Option<Timestamp>,
+    things: Vec<(OrgScope, Thing)>,
+    after: AfterCommit,
+}
+
+/// Proof that the audit remembers a change, which its commit asks for.
+pub(super) struct Recorded(());
+
+impl<'a> Change<'a> {
+    /// Begins a change. `caller`: none for a sign-up or the link of a letter. `scope`: that of the organization whose
+    /// data it is; none for what belongs to the platform or says itself whose it is.
+    pub(super) async fn begin(
+        context: &'a Context,
+        caller: Option<&'a Caller>,
+        scope: Option<OrgScope>,
+    ) -> Result<Self, OpError> {
+        let tx = context.db.begin().await?;
+        let (things, after) = (Vec::new(), AfterCommit::default());
+        Ok(Self { context, caller, scope, tx, now: None, things, after })
+    }
+
+    /// Gives it the instant by which its body was read.
+    pub(super) fn at(self, now: Timestamp) -> Self {
+        Self { now: Some(now), ..self }
+    }
+
+    /// Its instant: when this is first asked, best once the rows are held, so that of two changes of one thing the
+    /// second is later.
+    pub(super) fn now(&mut self) -> Timestamp {
+        *self.now.get_or_insert_with(|| self.context.clock.now())
+    }
+
+    /// For a statement of it.
+    pub(super) fn on(&mut self) -> On<'_> {
+        self.tx.on()
+    }
+
+    /// Its transaction, for what needs several statements.
+    pub(super) fn tx(&mut self) -> &mut Tx {
+        &mut self.tx
+    }
+
+    /// Puts a letter into the outbox.
+    pub(super) async fn send(&mut self, mail: &OutgoingMail) -> Result<(), OpError> {
+        let now = self.now();
+        self.after.wakes_post = true;
+        Ok(outbox::put(&mut self.tx, mail, now.into()).await?)
+    }
+
+    /// Puts a letter without a link into the outbox. `letter`: recipient, greeting, what it is about.
+    pub(super) async fn send_notice(
+        &mut self,
+        notice: Notice,
+        subject: Uuid,
+        letter: (&str, &str, &str),
+    ) -> Result<(), OpError> {
+        let now = self.now();
+        self.after.wakes_post = true;
+        Ok(outbox::put_notice(&mut self.tx, notice, subject, letter, now.into()).await?)
+    }
+
+    /// Has open sockets ended or told something after the commit.
+    pub(super) fn tell_sessions(&mut self, tell: impl FnOnce(&Sessions) + Send + 'static) {
+        self.after.sessions.push(Box::new(tell));
+    }
+
+    /// Remembers that something was made. Resources hold no secrets, so what is shown of them may be remembered.
+    pub(super) async fn created<T: Audited + Serialize>(&mut self, after: &T) -> Result<Recorded, OpError> {
+        self.record(after, AuditAction::Create, None, Some(json!(after))).await
+    }
+
+    /// Remembers the members of something that changed.
+    pub(super) async fn updated<T: Audited + Serialize>(
+        &mut self,
+        before: &T,
+        after: &T,
+    ) -> Result<Recorded, OpError> {
+        self.done(after, AuditAction::Update, before, after).await
+    }
+
+    /// Remembers that something was deleted, and what it was.
+    pub(super) async fn deleted<T: Audited + Serialize>(&mut self, before: &T) -> Result<Recorded, OpError> {
+        self.record(before, AuditAction::Delete, Some(json!(before)), None).await
+    }
+
+    /// Remembers something that was done to `what`, in which members changed.
+    pub(super) async fn done(
+        &mut self,
+        what: &impl Audited,
+        action: AuditAction,
+        before: &impl Serialize,
+        after: &impl Serialize,
+    ) -> Result<Recorded, OpError> {
+        let (before, after) = changed_members(&json!(before), &json!(after));
+        self.record(what, action, Some(before), Some(after)).await
+    }
+
+    /// Remembers something that was done to `what` without a member to show, such as a new secret.
+    pub(super) async fn noted(
+        &mut self,
+        what: &impl Audited,
+        action: AuditAction,
+    ) -> Result<Recorded, OpError> {
+        self.record(what, action, None, None).await
+    }
+
+    /// Nothing that the audit remembers was changed: all is as asked already.
+    pub(super) const fn as_before(&self) -> Recorded {
+        Recorded(())
+    }
+
+    /// Remembers for another organization, which has its part in `what`, what was done to it; neither who did it, nor
+    /// for which organization, nor by which request.
+    pub(super) async fn done_elsewhere<T: Audited>(
+        &mut self,
+        what: &T,
+        organization: OrganizationId,
+        action: AuditAction,
+        (before, after): (&Value, &Value),
+    ) -> Result<(), OpError> {
+        let (before, after) = changed_members(before, after);
+        let entry = AuditEntry {
+            actor_id: Uuid::nil(),
+            actor_role: "otherOrganization".to_owned(),
+            request_id: None,
+            before: Some(before),
+            after: Some(after),
+            ..self.entry(T::RESOURCE, what.audit_id(), Some(organization), action)
+        };
+        Ok(audit::insert(self.tx.on(), &entry).await?)
+    }
+
+    /// Remembers that something is gone because the change takes its place: nobody deleted it.
+    pub(super) async fn displaced(
+        &mut self,
+        resource: AuditResource,
+        id: Uuid,
+        organization: Option<OrganizationId>,
+        before: Option<Value>,
+    ) -> Result<(), OpError> {
+        let entry = AuditEntry {
+            actor_id: Uuid::nil(),
+            actor_role: NOBODY.to_owned(),
+            before,
+            ..self.entry(resource, id, organization, AuditAction::Delete)
+        };
+        Ok(audit::insert(self.tx.on(), &entry).await?)
+    }
+
+    async fn record<T: Audited>(
+        &mut self,
+        what: &T,
+        action: AuditAction,
+        before: Option<Value>,
+        after: Option<Value>,
+    ) -> Result<Recorded, OpError> {
+        let owner = what.owner(self.scope.map(|scope| scope.organization_id()));
+        let entry = AuditEntry { before, after, ..self.entry(T::RESOURCE, what.audit_id(), owner, action) };
+        audit::insert(self.tx.on(), &entry).await?;
+        if let Some(thing) = what.thing() {
+            let missing = || OpError::Internal("a change of live data without a scope".to_owned());
+            self.things.push((self.scope.ok_or_else(missing)?, thing));
+        }
+        Ok(Recorded(()))
+    }
+
+    fn entry(
+        &mut self,
+        resource: AuditResource,
+        resource_id: Uuid,
+        organization_id: Option<OrganizationId>,
+        action: AuditAction,
+    ) -> AuditEntry {
+        let role = |caller: &Caller| caller.role().map_or("system", Role::as_str);
+        AuditEntry {
+            id: clock::new_id(),
+            organization_id,
+            actor_id: self.caller.map_or(Uuid::nil(), |caller| caller.id),
+            actor_role: self.caller.map_or(NOBODY, role).to_owned(),
+            action,
+            resource,
+            resource_id,
+            request_id: request_context::request_id(),
+            before: None,
+            after: None,
+            occurred_at: self.now(),
+        }
+    }
+
+    /// Commits what made something, with its answer; what follows from it is under way or done.
+    pub(super) async fn commit_created<T: Serialize>(self, _: Recorded, answer: T) -> Result<T, OpError> {
+        self.finish(201, answer).await
+    }
+
+    /// Commits a change, with its answer; what follows from it is under way or done.
+    pub(super) async fn commit<T: Serialize>(self, _: Recorded, answer: T) -> Result<T, OpError> {
+        self.finish(200, answer).await
+    }
+
+    async fn finish<T: Serialize>(mut self, status: u16, answer: T) -> Result<T, OpError> {
+        idempotency::keep(&mut self.tx, status, &answer).await?;
+        publish::commit(self.context, self.tx, self.things, self.after).await?;
+        Ok(answer)
+    }
+}
