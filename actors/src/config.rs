@@ -24,7 +24,7 @@ pub struct LiveConfig {
     pub max_waiting_fixes: u32,
     /// Rows and records in one transaction, about.
     pub max_batch_rows: usize,
-    /// How long a write waits for others to share its transaction.
+    /// How long writes gather after a commit to share the next transaction. One that comes later than that goes at once.
     pub batch_window: Duration,
     /// A commit that takes longer counts as failed.
     pub commit_timeout: Duration,

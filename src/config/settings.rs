@@ -94,7 +94,7 @@ settings! {
     rate_limit_ingest: Option<Rate> = "off", "Requests of one tracker, or off: its socket is slowed by acknowledgements anyway";
     waiting_connections: usize = "256", "Connections of one address that may keep the server waiting for a request; one more, and the one that has waited longest is closed. Not counted behind a proxy (client_address_header), which must do so itself";
     client_address_header: Option<String> = "", "Header in which the reverse proxy in front names the client, such as X-Forwarded-For; its last address counts";
-    batch_interval: Duration = "25ms", "Longest time a fix waits for others to share its commit";
+    batch_interval: Duration = "25ms", "How long fixes gather after a commit to share the next one; a lone fix is committed at once";
 }
 
 impl Settings {

@@ -1,5 +1,7 @@
 //! Report, commit, acknowledgement: in this order, together where they can be, numbered without a gap.
 
+use std::time::Duration;
+
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use waypost_actors::live::LiveConfig;
@@ -57,6 +59,25 @@ async fn what_comes_during_a_commit_shares_the_next_one() {
     }
     let writes: Vec<usize> = world.store.came().iter().map(|came| came.writes).collect();
     assert_eq!(writes, [1, 50]);
+    world.end().await;
+}
+
+#[actix_rt::test]
+async fn a_lone_fix_is_committed_at_once_and_those_right_after_share_the_next_commit() {
+    // Longer than a test waits: only what makes a full batch goes sooner.
+    let window = Duration::from_secs(600);
+    let world = World::with(3, LiveConfig { batch_window: window, max_batch_rows: 4, ..quick() }).await;
+    let report = async |number| {
+        let mut reporter = world.live.reporter();
+        reporter.report(vehicle(number), vec![fix(0.0, OUTSIDE)]).await.unwrap()
+    };
+    assert_eq!(within(report(1).await.committed()).await, Ok(STORED));
+    let mut second = Box::pin(report(2).await.committed());
+    assert!(second.as_mut().now_or_never().is_none(), "it waits for others");
+    assert_eq!(within(report(3).await.committed()).await, Ok(STORED));
+    assert_eq!(within(second).await, Ok(STORED));
+    let writes: Vec<usize> = world.store.came().iter().map(|came| came.writes).collect();
+    assert_eq!(writes, [1, 2]);
     world.end().await;
 }
 

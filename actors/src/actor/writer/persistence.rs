@@ -5,6 +5,7 @@
 //! nothing in memory is believed: the writer reads back what is stored before it goes on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix::dev::channel::channel;
 use actix::fut::ActorFutureExt as _;
@@ -27,6 +28,8 @@ use crate::meters::Invariant;
 use crate::model::VehicleId;
 use crate::ports::{Committed, Counts, Reread, StoreError};
 
+/// So long the writer gathers at least: what one frame brought comes from several vehicles, one after another.
+const LEAST_WINDOW: Duration = Duration::from_millis(1);
 /// Barriers that may wait without their senders waiting.
 const MAILBOX: usize = 1_024;
 /// So many writes refused for good, without one that is taken between them: it is not them.
@@ -41,6 +44,8 @@ pub(crate) struct Persistence {
     refused_in_a_row: u32,
     doing: Doing,
     timer: Option<SpawnHandle>,
+    /// When the last commit ended.
+    committed_at: Option<Instant>,
 }
 
 /// What the writer is at.
@@ -79,6 +84,7 @@ impl Persistence {
             refused_in_a_row: 0,
             doing: Doing::Gathering,
             timer: None,
+            committed_at: None,
         }
     }
 
@@ -130,11 +136,19 @@ impl Persistence {
         if window_over || self.waiting.is_due(self.parts.config.max_batch_rows) {
             self.flush(ctx);
         } else if self.timer.is_none() {
-            self.timer = Some(ctx.run_later(self.parts.config.batch_window, |actor, ctx| {
+            self.timer = Some(ctx.run_later(self.window(), |actor, ctx| {
                 actor.timer = None;
                 actor.look(true, ctx);
             }));
         }
+    }
+
+    /// How long to gather from now on: hardly at all where nothing was committed for a whole window, so that a lone fix
+    /// is acknowledged at once, and under load a whole window after each commit.
+    fn window(&self) -> Duration {
+        let over = self.committed_at.map_or(Duration::MAX, |at| at.elapsed());
+        let window = self.parts.config.batch_window;
+        window.saturating_sub(over).max(LEAST_WINDOW.min(window))
     }
 
     fn flush(&mut self, ctx: &mut Context<Self>) {
@@ -155,6 +169,7 @@ impl Persistence {
         let commit = commit(&self.parts, piece, self.next_sequence);
         ctx.spawn(commit.into_actor(self).map(move |ended, actor, ctx| {
             actor.parts.meters.commit_seconds.note_time(begun.elapsed());
+            actor.committed_at = Some(Instant::now());
             match ended {
                 Ended::Committed { told: (next_sequence, newest), committed, owed, weight } => {
                     actor.next_sequence = next_sequence;
