@@ -11,7 +11,7 @@ use std::sync::Arc;
 use rustc_hash::FxBuildHasher;
 
 use crate::actor::runtime::core::Core;
-use crate::actor::runtime::directory::VehicleHandle;
+use crate::actor::runtime::handles::VehicleHandle;
 use crate::actor::runtime::workers::Affinity;
 use crate::actor::vehicle::poison::is_same;
 use crate::actor::vehicle::report_batch::Outcome;

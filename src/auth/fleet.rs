@@ -2,6 +2,7 @@
 //! until one of them changes.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use waypost_actors::model::{Timestamp, TrackerId};
 
@@ -18,7 +19,7 @@ const MOST_NAMES: usize = 50_000;
 /// Whose positions a connection may report.
 pub enum Reports {
     /// A tracker's own.
-    Own(TrackerCredential),
+    Own(Arc<TrackerCredential>),
     /// Those of every tracker of an organization.
     Fleet(Box<Fleet>),
 }

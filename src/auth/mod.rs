@@ -27,6 +27,7 @@ mod signed_cursor;
 mod system_users;
 mod ticket;
 mod tracker;
+mod tracker_tokens;
 
 pub use accounts::{forgotten_organization, linked_organization, new_organization, writing};
 pub use caller::{Caller, Grant};

@@ -8,6 +8,8 @@ use super::keys::{self, MasterKey};
 use super::password::Hasher;
 use super::signed_cursor::CursorSigner;
 use super::ticket::Tickets;
+use super::tracker::{TrackerCredential, TrackerRefused};
+use super::tracker_tokens::TrackerTokens;
 use crate::clock::Clock;
 use crate::config::Settings;
 use crate::sessions::Sessions;
@@ -26,6 +28,7 @@ pub struct Auth {
     pub cursor_signer: CursorSigner,
     /// One-time tickets of the live feed.
     pub tickets: Tickets,
+    tracker_tokens: TrackerTokens,
 }
 
 impl Auth {
@@ -53,7 +56,13 @@ impl Auth {
             access_tokens: RwLock::new(Arc::new(access_tokens)),
             cursor_signer: CursorSigner::new(&keys),
             tickets: Tickets::default(),
+            tracker_tokens: TrackerTokens::default(),
         })
+    }
+
+    /// The tracker a token belongs to, from memory where it reported before; `None` for an unknown or revoked one.
+    pub async fn tracker(&self, token: &str) -> Result<Option<Arc<TrackerCredential>>, TrackerRefused> {
+        self.tracker_tokens.find(&self.db, &self.sessions, token).await
     }
 
     /// Looks which keys the store has now. What cannot be read changes nothing.

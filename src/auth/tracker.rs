@@ -78,9 +78,17 @@ impl TrackerCredential {
     }
 }
 
-/// The tracker a token belongs to; `None` for an unknown or revoked one.
+/// The tracker a token belongs to, as it is stored now; `None` for an unknown or revoked one.
 pub async fn find_tracker(db: &Db, token: &str) -> Result<Option<TrackerCredential>, TrackerRefused> {
-    let rows = tracker::find_credential(db, &secret::hash(token)).await?;
+    find_hashed(db, &secret::hash(token)).await
+}
+
+/// The tracker whose token has a hash; `None` where there is none.
+pub(super) async fn find_hashed(
+    db: &Db,
+    token_hash: &[u8],
+) -> Result<Option<TrackerCredential>, TrackerRefused> {
+    let rows = tracker::find_credential(db, token_hash).await?;
     let Some(first) = rows.first() else { return Ok(None) };
     if first.status != TrackerStatus::Active {
         return Err(TrackerRefused::Disabled);

@@ -1,6 +1,7 @@
 //! `waypost demo`: a server on its own data, with real buses that drive through real geofences.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -130,7 +131,7 @@ async fn bus_intake(
     let created = vehicles::create_vehicle(context, caller, body).await?;
     let token = created.tracker.context("the bus has no tracker")?.token;
     let credential = find_tracker(&context.db, &token).await?.context("the tracker's token is unknown")?;
-    Ok(Intake::new(context.live.clone(), Reports::Own(credential)))
+    Ok(Intake::new(context.live.clone(), Reports::Own(Arc::new(credential))))
 }
 
 /// Reports each fix when it is due, for ever.

@@ -198,7 +198,10 @@ pub static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| Description::of
 pub(super) fn mount(config: &mut ServiceConfig) {
     config.app_data::<&'static Paths>(&PATHS);
     config.app_data::<&'static LazyLock<Description>>(&DESCRIPTION);
-    for route in TABLE.iter() {
+    // Routes are tried one after another: those that are asked most come first.
+    let (trackers, others): (Vec<&Route>, Vec<&Route>) =
+        TABLE.iter().partition(|route| matches!(route.access, Access::Tracker));
+    for route in trackers.into_iter().chain(others) {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");
         // What a layer or a body wants to know of its route.

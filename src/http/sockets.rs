@@ -1,5 +1,6 @@
 //! The two sockets: trackers report on `/v1/ws/tracker`, dispatchers watch on `/v1/ws/live`.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::http::header;
@@ -12,9 +13,7 @@ use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
 use super::request::{Shared, bearer};
-use crate::auth::{
-    Action, AuthError, Caller, Fleet, OrgScope, Reports, TrackerCredential, TrackerRefused, find_tracker,
-};
+use crate::auth::{Action, AuthError, Caller, Fleet, OrgScope, Reports, TrackerCredential, TrackerRefused};
 use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
 use crate::ingest::{self, Intake, SocketLimits, protocol};
@@ -123,7 +122,7 @@ pub async fn live_socket(
 /// Who reports.
 pub(super) enum Reporting {
     /// A tracker, its own positions.
-    Tracker(TrackerCredential),
+    Tracker(Arc<TrackerCredential>),
     /// A system user, those of its organization's trackers.
     Fleet(Caller, OrgScope),
 }
@@ -174,7 +173,7 @@ pub(super) async fn reporting(context: &Context, request: &HttpRequest) -> Resul
         let scope = caller.scope(&context.db, Action::IngestPositions, None).await?;
         return Ok(Reporting::Fleet(caller, scope));
     }
-    match find_tracker(&context.db, token).await {
+    match context.auth.tracker(token).await {
         Ok(Some(credential)) => Ok(Reporting::Tracker(credential)),
         Ok(None) => Err(Problem::new(Code::InvalidToken)
             .detail("this is no tracker's token; POST /v1/trackers/{id}/token gives a new one")),

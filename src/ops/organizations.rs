@@ -260,6 +260,10 @@ pub async fn update_organization(
         true => change.as_before(),
         false => change.updated(&before, &changed).await?,
     };
+    if changed.said.settings != before.said.settings {
+        // How old a fix may be is among what is kept of a tracker.
+        change.tell_sessions(move |sessions| sessions.trackers_changed(id));
+    }
     let usage = organization::usage(change.on(), &scope).await?;
     Ok((change.commit(recorded, changed).await?, usage))
 }

@@ -167,7 +167,10 @@ pub async fn rotate_token(
     }
     let tracker = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
     let recorded = change.noted(&tracker, AuditAction::RotateToken).await?;
-    change.tell_sessions(move |sessions| sessions.end(id, End::Credential));
+    change.tell_sessions(move |sessions| {
+        sessions.end(id, End::Credential);
+        sessions.trackers_changed(scope.organization_id());
+    });
     change.commit(recorded, TrackerWithToken { tracker, token }).await
 }
 

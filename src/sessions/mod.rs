@@ -129,6 +129,7 @@ impl Sessions {
     /// Ends the sockets of an organization: its trackers', its users' and its system users'.
     pub fn end_organization(&self, organization: OrganizationId, why: End) {
         self.end_watchers(why, |watcher| watcher.organization == Some(organization));
+        self.fleets.count_change(organization);
         self.trackers.end_organization(organization, why);
     }
 

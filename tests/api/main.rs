@@ -46,6 +46,7 @@ mod strangers;
 mod system_users;
 mod tracker_config;
 mod tracker_socket;
+mod tracker_tokens;
 mod trackers;
 mod user_changes;
 mod users;

@@ -8,6 +8,7 @@ use actix::prelude::*;
 use tokio::sync::watch;
 
 use super::directory::{Directory, DirectoryParts};
+use super::handles::VehicleHandles;
 use super::permits::Permits;
 use super::registry::{GeofenceRegistry, Shelves};
 use super::router::VehicleRouter;
@@ -92,7 +93,9 @@ impl Core {
             meters: meters.clone(),
         };
         let writer = Persistence::begin(&threads.writer, persistence, seeds.next_sequence);
-        let directory = DirectoryParts {
+        let handles = VehicleHandles::default();
+        let vehicles = DirectoryParts {
+            handles: handles.clone(),
             workers: threads.workers.clone(),
             writer: writer.clone(),
             occupancy: occupancy.clone(),
@@ -106,10 +109,9 @@ impl Core {
             meters: meters.clone(),
         };
         let dirty = seeds.vehicles.iter().filter(|seed| seed.is_dirty).map(|seed| seed.vehicle.id).collect();
-        let vehicles = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
-        let directory =
-            Directory::start_in_arbiter(&threads.router, move |_| Directory::new(directory, vehicles));
-        let router = VehicleRouter { directory, permits, hub };
+        let known = seeds.vehicles.into_iter().map(|seed| seed.vehicle).collect();
+        let directory = Directory::start_in_arbiter(&threads.router, |_| Directory::new(vehicles, known));
+        let router = VehicleRouter { directory, handles, permits, hub };
         let parts = CorrectionsParts {
             router: router.clone(),
             delay: config.correction_delay,

@@ -1,5 +1,5 @@
 //! Which vehicles there are, and the address of each one in use. Starts, passivates and restarts
-//! vehicle actors; asked per connection, not per fix.
+//! vehicle actors; asked once per connection or actor, not per fix.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::time::Instant;
 
+use super::handles::{VehicleHandle, VehicleHandles};
 use super::permits::Permits;
 use super::registry::Shelves;
-use super::workers::{Affinity, Worker, Workers};
+use super::workers::{Affinity, Workers};
 use crate::actor::vehicle::actor::VehicleActor;
-use crate::actor::vehicle::messages::{Leave, Passivated, Rename, Report, Rest, Retire};
+use crate::actor::vehicle::messages::{Leave, Passivated, Rename, Rest, Retire};
 use crate::actor::vehicle::parts::VehicleParts;
 use crate::actor::vehicle::poison::PoisonFixes;
-use crate::actor::vehicle::report_batch::VehicleReport;
 use crate::actor::watch::hub::PositionHub;
 use crate::actor::watch::occupancy::Occupancy;
 use crate::actor::writer::inbox::Writer;
@@ -29,24 +29,6 @@ const RESTART_BUDGET: usize = 3;
 /// In so many parts of the time after which vehicles are idle, each of them is asked once.
 const TURNS: u32 = 16;
 
-/// The address of a vehicle in use, and which of its actors that is.
-#[derive(Clone)]
-pub(crate) struct VehicleHandle {
-    pub(crate) address: Addr<VehicleActor>,
-    pub(crate) incarnation: u64,
-    /// The thread it lives on.
-    worker: Worker,
-}
-
-impl VehicleHandle {
-    /// Puts a part into the mailbox, at once if it has room. It is lost if the actor is gone.
-    pub(crate) async fn report(&self, part: VehicleReport) {
-        if let Err(SendError::Full(report)) = self.address.try_send(Report(part)) {
-            self.address.send(report).await.ok();
-        }
-    }
-}
-
 /// Why there is no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocateError {
@@ -58,6 +40,7 @@ pub(crate) enum LocateError {
 
 /// What vehicles are started with.
 pub(crate) struct DirectoryParts {
+    pub(crate) handles: VehicleHandles,
     pub(crate) workers: Workers,
     pub(crate) writer: Writer,
     pub(crate) occupancy: Addr<Occupancy>,
@@ -74,7 +57,6 @@ pub(crate) struct DirectoryParts {
 
 struct Entry {
     vehicle: Arc<Vehicle>,
-    handle: Option<VehicleHandle>,
     /// What went wrong with its actors; of a vehicle that had any.
     past: Option<Box<Past>>,
 }
@@ -119,8 +101,7 @@ impl Directory {
     /// Lets those vehicles look whether they were used whose turn it is.
     fn let_rest(&self, turn: u32) {
         let in_turn = |vehicle: &VehicleId| vehicle.0.as_u128() % u128::from(TURNS) == u128::from(turn);
-        let handles = self.entries.iter().filter(|(vehicle, _)| in_turn(vehicle));
-        for handle in handles.filter_map(|(_, entry)| entry.handle.as_ref()) {
+        for (_, handle) in self.parts.handles.read().iter().filter(|(vehicle, _)| in_turn(vehicle)) {
             // One whose mailbox is full is in use.
             handle.address.try_send(Rest).ok();
         }
@@ -136,7 +117,7 @@ impl Past {
 
 impl Entry {
     fn new(vehicle: Arc<Vehicle>) -> Self {
-        Self { vehicle, handle: None, past: None }
+        Self { vehicle, past: None }
     }
 
     /// Notes a restart; `false` when the budget is used up.
@@ -179,10 +160,8 @@ impl Handler<Locate> for Directory {
 
     fn handle(&mut self, locate: Locate, ctx: &mut Context<Self>) -> Self::Result {
         let entry = self.entries.get_mut(&locate.vehicle).ok_or(LocateError::Unknown)?;
-        if let Some(handle) = &entry.handle
-            && locate.stale != Some(handle.incarnation)
-            && handle.address.connected()
-        {
+        let known = self.parts.handles.get(locate.vehicle);
+        if let Some(handle) = known.as_ref().filter(|handle| handle.is_fresh(locate.stale)) {
             if locate.affinity.should_migrate(&handle.worker) {
                 // It goes when it has nothing to do; who reports then finds it gone, and starts it near.
                 handle.address.try_send(Leave).ok();
@@ -192,8 +171,8 @@ impl Handler<Locate> for Directory {
         // An actor that stops says goodbye first. This one did not: it panicked. Whoever saw that
         // is believed: while its thread unwinds, its mailbox still looks open. Or its thread ended, with the
         // connections on it: that is nobody's fault.
-        let restarted = entry.handle.is_some();
-        if entry.handle.as_ref().is_some_and(|handle| handle.worker.is_there()) {
+        let restarted = known.is_some();
+        if known.is_some_and(|handle| handle.worker.is_there()) {
             if !entry.may_restart(self.parts.restart_window) {
                 self.parts.meters.rests.add(1);
                 return Err(LocateError::Resting);
@@ -222,7 +201,7 @@ impl Handler<Locate> for Directory {
             locate.affinity.worker().cloned().unwrap_or_else(|| self.parts.workers.of(locate.vehicle));
         let address = VehicleActor::start_in_arbiter(&worker.thread, move |_| VehicleActor::new(parts));
         let handle = VehicleHandle { address, incarnation: self.incarnation, worker };
-        entry.handle = Some(handle.clone());
+        self.parts.handles.write().insert(locate.vehicle, handle.clone());
         Ok(handle)
     }
 }
@@ -231,10 +210,11 @@ impl Handler<Passivated> for Directory {
     type Result = ();
 
     fn handle(&mut self, gone: Passivated, _: &mut Context<Self>) {
+        let mut handles = self.parts.handles.write();
         if let Some(entry) = self.entries.get_mut(&gone.vehicle)
-            && entry.handle.as_ref().is_some_and(|handle| handle.incarnation == gone.incarnation)
+            && handles.get(&gone.vehicle).is_some_and(|handle| handle.incarnation == gone.incarnation)
         {
-            entry.handle = None;
+            handles.remove(&gone.vehicle);
             entry.past.take_if(|past| past.is_over(self.parts.restart_window));
         }
     }
@@ -253,7 +233,8 @@ impl Handler<PutVehicle> for Directory {
         let known = self.entries.get_mut(&vehicle.id);
         let (before, handle) = match known {
             Some(entry) => {
-                (Some(std::mem::replace(&mut entry.vehicle, Arc::clone(&vehicle))), entry.handle.clone())
+                let before = std::mem::replace(&mut entry.vehicle, Arc::clone(&vehicle));
+                (Some(before), self.parts.handles.get(vehicle.id))
             }
             None => {
                 self.entries.insert(vehicle.id, Entry::new(Arc::clone(&vehicle)));
@@ -279,7 +260,9 @@ impl Handler<ForgetVehicle> for Directory {
     type Result = ();
 
     fn handle(&mut self, ForgetVehicle(vehicle): ForgetVehicle, ctx: &mut Context<Self>) {
-        if let Some(handle) = self.entries.remove(&vehicle).and_then(|entry| entry.handle) {
+        self.entries.remove(&vehicle);
+        let handle = self.parts.handles.write().remove(&vehicle);
+        if let Some(handle) = handle {
             // Connections that hold its address find it closed, and ask here.
             let told = handle.address.send(Retire);
             ctx.spawn(told.into_actor(self).map(|_, _, _| ()));

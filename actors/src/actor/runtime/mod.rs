@@ -2,6 +2,7 @@
 
 pub(crate) mod core;
 pub(crate) mod directory;
+pub(crate) mod handles;
 pub(crate) mod permits;
 pub(crate) mod registry;
 pub(crate) mod router;

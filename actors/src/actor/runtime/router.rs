@@ -4,7 +4,8 @@ use std::future::poll_fn;
 
 use actix::prelude::*;
 
-use super::directory::{Directory, Locate, LocateError, VehicleHandle};
+use super::directory::{Directory, Locate, LocateError};
+use super::handles::{VehicleHandle, VehicleHandles};
 use super::permits::Permits;
 use super::workers::Affinity;
 use crate::actor::vehicle::actor::VehicleActor;
@@ -18,6 +19,7 @@ use crate::model::{Fix, VehicleId};
 #[derive(Clone)]
 pub(crate) struct VehicleRouter {
     pub(crate) directory: Addr<Directory>,
+    pub(crate) handles: VehicleHandles,
     pub(crate) permits: Permits,
     pub(crate) hub: PositionHub,
 }
@@ -41,6 +43,10 @@ impl VehicleRouter {
         stale: Option<u64>,
         affinity: Affinity,
     ) -> Result<VehicleHandle, LiveError> {
+        let known = self.handles.get(vehicle).filter(|handle| handle.is_fresh(stale));
+        if let Some(handle) = known.filter(|handle| !affinity.should_migrate(&handle.worker)) {
+            return Ok(handle);
+        }
         let located = self.directory.send(Locate { vehicle, stale, affinity }).await;
         located.map_err(|_| LiveError::Stopped)?.map_err(|why| match why {
             LocateError::Unknown => LiveError::UnknownVehicle,

@@ -1,0 +1,60 @@
+//! The addresses of the vehicles in use. The directory writes them; whoever is on the way to a vehicle reads them,
+//! without a message to the directory's thread.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use actix::prelude::*;
+use rustc_hash::FxBuildHasher;
+
+use super::workers::Worker;
+use crate::actor::vehicle::actor::VehicleActor;
+use crate::actor::vehicle::messages::Report;
+use crate::actor::vehicle::report_batch::VehicleReport;
+use crate::model::VehicleId;
+
+/// The address of a vehicle in use, and which of its actors that is.
+#[derive(Clone)]
+pub(crate) struct VehicleHandle {
+    pub(crate) address: Addr<VehicleActor>,
+    pub(crate) incarnation: u64,
+    /// The thread it lives on.
+    pub(crate) worker: Worker,
+}
+
+impl VehicleHandle {
+    /// Puts a part into the mailbox, at once if it has room. It is lost if the actor is gone.
+    pub(crate) async fn report(&self, part: VehicleReport) {
+        if let Err(SendError::Full(report)) = self.address.try_send(Report(part)) {
+            self.address.send(report).await.ok();
+        }
+    }
+
+    /// Whether it may be used by one who found the actor of another incarnation gone.
+    pub(crate) fn is_fresh(&self, stale: Option<u64>) -> bool {
+        stale != Some(self.incarnation) && self.address.connected()
+    }
+}
+
+type ByVehicle = HashMap<VehicleId, VehicleHandle, FxBuildHasher>;
+
+/// The address of each vehicle whose actor runs.
+#[derive(Clone, Default)]
+pub(crate) struct VehicleHandles(Arc<RwLock<ByVehicle>>);
+
+impl VehicleHandles {
+    /// That of one vehicle.
+    pub(crate) fn get(&self, vehicle: VehicleId) -> Option<VehicleHandle> {
+        self.read().get(&vehicle).cloned()
+    }
+
+    /// All of them.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, ByVehicle> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// By the directory alone.
+    pub(super) fn write(&self) -> RwLockWriteGuard<'_, ByVehicle> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
