@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use waypost_actors::live::Live;
-use waypost_actors::ports::EventLog;
+use waypost_actors::ports::RecordLog;
 
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
@@ -43,8 +43,8 @@ pub struct Context {
     pub keyed_lock: KeyedLock,
     /// Mail: put letters into the outbox, then wake it.
     pub mail: Arc<Post>,
-    /// The log of events, for those who missed some.
-    pub events: Arc<dyn EventLog>,
+    /// The log of records, for those who missed some.
+    pub records: Arc<dyn RecordLog>,
     /// Idempotency keys of requests under way.
     pub idempotency_keys: IdempotencyKeys,
     /// Whether the server can do its work.
@@ -62,7 +62,7 @@ impl Context {
     pub async fn start(
         db: Db,
         live: Live,
-        events: Arc<dyn EventLog>,
+        records: Arc<dyn RecordLog>,
         clock: Clock,
         settings: Settings,
         mail: Post,
@@ -83,7 +83,7 @@ impl Context {
             sessions,
             keyed_lock,
             mail,
-            events,
+            records,
             idempotency_keys,
             readiness,
             rate_limits,

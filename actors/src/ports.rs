@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 
-use crate::fuel::FuelRecord;
-use crate::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
-use crate::tracking::{Effects, VehicleState};
+use crate::model::{Fence, Fix, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
+use crate::tracking::{Effects, Record, VehicleState};
 pub use crate::tracking::{Slice, StoredFix};
 use crate::watch::Audience;
 
@@ -33,7 +32,7 @@ pub struct VehicleWrite {
     pub vehicle_id: VehicleId,
     /// Whose.
     pub organization_id: OrganizationId,
-    /// What to store. Events are not numbered yet.
+    /// What to store. Records are not numbered yet.
     pub effects: Effects,
     /// The engine's state after it.
     pub state: Arc<VehicleState>,
@@ -69,19 +68,9 @@ pub struct Committed {
     pub counts: Counts,
     /// Its records as they are stored now: numbered, with their revisions, corrections and
     /// retractions too. What was recorded before is not among them.
-    pub events: Vec<Event>,
-    /// Its refuels and drains, likewise.
-    pub fuel_events: Vec<FuelRecord>,
+    pub records: Vec<Record>,
     /// Whether the vehicle has a dirty mark after the batch.
     pub is_dirty: bool,
-}
-
-impl Committed {
-    /// The feed numbers its records have, of both kinds.
-    pub fn numbers(&self) -> impl Iterator<Item = i64> {
-        let fuel = self.fuel_events.iter().map(|event| event.sequence);
-        self.events.iter().map(|event| event.sequence).chain(fuel)
-    }
 }
 
 /// A fix that is not stored among the others, for a reason that will not go away.
@@ -120,7 +109,7 @@ pub struct Seeds {
     pub unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
     /// Versions of calibrations that may not have marked their vehicle yet, and from when on they count.
     pub uncalibrated: Vec<(VehicleId, i64, Timestamp)>,
-    /// The number of the next event.
+    /// The number of the next record.
     pub next_sequence: i64,
 }
 
@@ -131,15 +120,13 @@ pub struct Reread {
     pub states: Vec<(VehicleId, VehicleState)>,
     /// Those of them that have a dirty mark.
     pub dirty: Vec<VehicleId>,
-    /// Events from the asked number on, in order.
-    pub events: Vec<Event>,
-    /// Refuels and drains, likewise.
-    pub fuel_events: Vec<FuelRecord>,
-    /// The number of the next event.
+    /// Records from the asked number on, in order.
+    pub records: Vec<Record>,
+    /// The number of the next record.
     pub next_sequence: i64,
 }
 
-/// The durable store of fixes, states, visits and events.
+/// The durable store of fixes, states, visits and records.
 pub trait TrackStore: Send + Sync + 'static {
     /// Reads everything the core starts from.
     fn seeds(&self) -> BoxFuture<'_, Result<Seeds, StoreError>>;
@@ -149,20 +136,19 @@ pub trait TrackStore: Send + Sync + 'static {
     /// In one transaction, with the row of numbers locked from the beginning:
     /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; whatever is found late marks the
     ///   vehicle ([`Mark::of_fix`](crate::tracking::Mark::of_fix), merged with the stored mark). `effects.late` marks it always.
-    /// - `events` get the next numbers in the batch's order. One whose id is stored and active is neither
+    /// - `records` get the next numbers in the batch's order. One whose id is stored and active is neither
     ///   numbered nor written nor answered, nor is the row of `visits` that was made with it: a correction
     ///   may know better than the live path when it happened. One that is stored as retracted is active again, with this
     ///   write's values, one revision on and a new number.
     /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle
     ///   with `confirmed_at` in its part and the stored records, whatever their status and instant, with
-    ///   an id among its events. What it tells is written and numbered anew; `moved` only gets its
+    ///   an id among its records. What it tells is written and numbered anew; `moved` only gets its
     ///   `confirmed_at`. Visits are undone as it says, then `visits` are put: one without an exit leaves
     ///   the stored exit alone, which may be of
     ///   a part that stands. Checkpoints of the part are deleted, `checkpoints` are put.
     ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
     /// - `fuel_rows` are put, each in place of one of the same instant; of a correction also as
-    ///   [`Correction::fuel_rows`](crate::tracking::Correction::fuel_rows) says. `fuel_events` are written as `events`
-    ///   are, with numbers of the same order, and compared by [`compare`](crate::tracking::compare).
+    ///   [`Correction::fuel_rows`](crate::tracking::Correction::fuel_rows) says.
     /// - the state of the last write of each vehicle is its newest.
     ///
     /// A later write of the same batch sees what an earlier one left. [`StoreError::Refused`] is sure: nothing of
@@ -172,7 +158,7 @@ pub trait TrackStore: Send + Sync + 'static {
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>>;
 
-    /// Reads back what a doubtful commit left: the vehicles' states and the events from `sequence` on.
+    /// Reads back what a doubtful commit left: the vehicles' states and the records from `sequence` on.
     /// The commit that was given up must be over by then, stored or not: one that lands later would
     /// write past what memory believes.
     fn reread<'a>(
@@ -214,21 +200,13 @@ pub trait LiveCache: Send + Sync + 'static {
     fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>>;
 }
 
-/// The log of committed events, for watchers that resume.
-pub trait EventLog: Send + Sync + 'static {
-    /// Events of an audience by number, from `sequence` on, at most `limit`.
-    fn events_from(
+/// The log of committed records, for watchers that resume.
+pub trait RecordLog: Send + Sync + 'static {
+    /// Records of an audience by number, from `sequence` on, at most `limit`.
+    fn records_from(
         &self,
         audience: Audience,
         sequence: i64,
         limit: i64,
-    ) -> BoxFuture<'_, Result<Vec<Event>, StoreError>>;
-
-    /// Refuels and drains, likewise; their numbers are of one order with the events'.
-    fn fuel_events_from(
-        &self,
-        audience: Audience,
-        sequence: i64,
-        limit: i64,
-    ) -> BoxFuture<'_, Result<Vec<FuelRecord>, StoreError>>;
+    ) -> BoxFuture<'_, Result<Vec<Record>, StoreError>>;
 }

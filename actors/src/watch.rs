@@ -9,10 +9,9 @@ use std::task::{Context, Poll};
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TryRecvError;
 
-use crate::fuel::FuelRecord;
-use crate::model::{Event, GeofenceId, OrganizationId, VehicleId, VisitId};
+use crate::model::{GeofenceId, OrganizationId, VehicleId, VisitId};
 pub use crate::provisional::{PositionBatch, PositionSubscription, ProvisionalPosition};
-use crate::tracking::VehicleState;
+use crate::tracking::{Record, VehicleState};
 use crate::view::{HeldFence, LiveFuel};
 
 /// Whose vehicles a watcher sees.
@@ -44,7 +43,7 @@ pub struct Interest {
     pub positions: bool,
     /// Who goes in and out of fences.
     pub occupancy: bool,
-    /// Events of geofences.
+    /// Geofence events.
     pub events: bool,
     /// Fuel: the levels of vehicles that report any, refuels and drains.
     pub fuel: bool,
@@ -79,8 +78,7 @@ impl Interest {
     pub(crate) fn wants(&self, update: &Update) -> bool {
         update.vehicles.iter().any(|changed| self.vehicle(changed.vehicle_id) && self.change(changed))
             || ((self.positions || self.fuel) && update.removed.iter().any(|vehicle| self.vehicle(*vehicle)))
-            || (self.events && update.events.iter().any(|told| self.event(&told.event)))
-            || (self.fuel && update.fuel_events.iter().any(|told| self.fuel_event(&told.event)))
+            || update.records.iter().any(|told| self.record(&told.record))
     }
 
     fn change(&self, changed: &VehicleUpdate) -> bool {
@@ -91,38 +89,39 @@ impl Interest {
         self.positions || (self.fuel && changed.state.fuel.is_some()) || (self.occupancy && crossed())
     }
 
-    /// Whether it is about an event of a fence.
+    /// Whether it is about records at all.
     #[must_use]
-    pub fn event(&self, event: &Event) -> bool {
-        self.vehicle(event.vehicle_id) && self.fence(event.geofence_id)
+    pub const fn any_records(&self) -> bool {
+        self.events || self.fuel
     }
 
-    /// A refuel or drain: in any of the fences, where there are some named.
+    /// Whether it is about a record: in any of the fences, where there are some named.
     #[must_use]
-    pub fn fuel_event(&self, event: &FuelRecord) -> bool {
-        let in_fence = || event.geofence_ids.iter().any(|fence| self.fence(*fence));
-        self.vehicle(event.vehicle_id) && (self.fences.is_none() || in_fence())
+    pub fn record(&self, record: &Record) -> bool {
+        let is_asked = if record.kind().is_fuel() { self.fuel } else { self.events };
+        let in_fence = || record.is_in(|fence| self.fence(fence));
+        is_asked && self.vehicle(record.vehicle_id) && (self.fences.is_none() || in_fence())
     }
 }
 
-/// A committed event, with room for its wire form, so that it is encoded once for all watchers.
+/// A committed record, with room for its wire form, so that it is encoded once for all watchers.
 #[derive(Debug)]
-pub struct CommittedEvent<E = Event> {
-    /// The event, numbered.
-    pub event: E,
+pub struct CommittedRecord {
+    /// The record, numbered.
+    pub record: Record,
     encoded: OnceLock<Box<str>>,
 }
 
-impl<E> CommittedEvent<E> {
-    /// An event just committed or read from the log.
+impl CommittedRecord {
+    /// A record just committed or read from the log.
     #[must_use]
-    pub const fn new(event: E) -> Self {
-        Self { event, encoded: OnceLock::new() }
+    pub const fn new(record: Record) -> Self {
+        Self { record, encoded: OnceLock::new() }
     }
 
     /// The wire form, made by the first who asks.
-    pub fn encoded(&self, encode: impl FnOnce(&E) -> String) -> &str {
-        self.encoded.get_or_init(|| encode(&self.event).into_boxed_str())
+    pub fn encoded(&self, encode: impl FnOnce(&Record) -> String) -> &str {
+        self.encoded.get_or_init(|| encode(&self.record).into_boxed_str())
     }
 }
 
@@ -204,18 +203,15 @@ pub struct Update {
     pub vehicles: Vec<Arc<VehicleUpdate>>,
     /// Vehicles that were taken out of use.
     pub removed: Vec<VehicleId>,
-    /// Events, by number.
-    pub events: Vec<Arc<CommittedEvent>>,
-    /// Refuels and drains, by number; one order with `events`.
-    pub fuel_events: Vec<Arc<CommittedEvent<FuelRecord>>>,
-    /// The number of the next event of the log.
+    /// Records, by number.
+    pub records: Vec<Arc<CommittedRecord>>,
+    /// The number of the next record of the log.
     pub next_sequence: i64,
 }
 
 impl Update {
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { vehicles, removed, events, fuel_events, .. } = self;
-        vehicles.is_empty() && removed.is_empty() && events.is_empty() && fuel_events.is_empty()
+        self.vehicles.is_empty() && self.removed.is_empty() && self.records.is_empty()
     }
 }
 

@@ -78,7 +78,8 @@ fn compute_path(
             let context = Context { vehicle: &vehicles[number], fences, detected_at: now };
             let mut effects = Effects::default();
             apply(&mut states[number], fix, &context, &mut effects);
-            for event in &black_box(&effects).events {
+            for record in &black_box(&effects).records {
+                let Some(event) = record.geofence() else { continue };
                 told.push(Transition {
                     vehicle: number as u32,
                     round: u32::try_from((recorded_at.as_millis() - BEGIN_MILLIS) / 1_000)?,

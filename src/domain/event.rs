@@ -1,11 +1,12 @@
-//! What is asked of the log of geofence events.
+//! What is asked of the log of records.
 
 use uuid::Uuid;
-use waypost_actors::model::{Cause, EventKind, EventStatus, Origin, Timestamp};
+use waypost_actors::model::{Cause, EventStatus, Origin, Timestamp};
+use waypost_actors::tracking::RecordKind;
 
 use super::words::words;
 
-/// Which events. Empty lists and `None` let everything through.
+/// Which records. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventFilter {
     /// Of these vehicles.
@@ -15,7 +16,7 @@ pub struct EventFilter {
     /// In these geofences.
     pub geofence_ids: Vec<Uuid>,
     /// Of these kinds.
-    pub kinds: Vec<EventKind>,
+    pub kinds: Vec<RecordKind>,
     /// For these causes.
     pub causes: Vec<Cause>,
     /// Of these origins.
@@ -26,6 +27,8 @@ pub struct EventFilter {
     pub inferred: Option<bool>,
     /// `occurredAt` from here, inclusive.
     pub from: Option<Timestamp>,
+    /// Ended at this instant or later.
+    pub ended_from: Option<Timestamp>,
     /// `occurredAt` up to here, exclusive.
     pub to: Option<Timestamp>,
     /// Of stays that ended and were at least so long.

@@ -3,9 +3,10 @@
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::fuel::{Consumption, FuelEventKind, FuelUnit, Quality};
-use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::fuel::{Consumption, FuelUnit, Quality};
+use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
+use super::event::EventOrder;
 use super::words::words;
 
 words!(
@@ -91,23 +92,6 @@ pub struct FuelFilter {
     pub is_oldest_first: bool,
 }
 
-/// Which refuels and drains. Empty lists and `None` let everything through.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct FuelEventFilter {
-    /// Of these vehicles.
-    pub vehicle_ids: Vec<Uuid>,
-    /// With these drivers.
-    pub driver_ids: Vec<Uuid>,
-    /// Of these kinds.
-    pub kinds: Vec<FuelEventKind>,
-    /// Holding or retracted.
-    pub statuses: Vec<EventStatus>,
-    /// Ended at this instant or later.
-    pub from: Option<Timestamp>,
-    /// Begun before this instant.
-    pub to: Option<Timestamp>,
-}
-
 words!(
     /// In which order refuels and drains are listed.
     FuelEventOrder {
@@ -119,6 +103,16 @@ words!(
         Sequence = "sequence",
     }
 );
+
+impl From<FuelEventOrder> for EventOrder {
+    fn from(order: FuelEventOrder) -> Self {
+        match order {
+            FuelEventOrder::NewestFirst => Self::NewestFirst,
+            FuelEventOrder::OldestFirst => Self::OldestFirst,
+            FuelEventOrder::Sequence => Self::Sequence,
+        }
+    }
+}
 
 /// What a vehicle burnt in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, ToSchema)]

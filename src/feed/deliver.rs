@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use waypost_actors::ports::StoreError;
-use waypost_actors::watch::{CommittedEvent, News, PositionBatch, Update};
+use waypost_actors::watch::{CommittedRecord, News, PositionBatch, Update};
 
 use super::changes::Delta;
 use super::ending::{Close, Stop, ended};
@@ -13,7 +13,7 @@ use super::filter::Filter;
 use super::occupancy::OccupancyOut;
 use super::protocol::{ResetReason, Say, Subscribe};
 use super::session::{Socket, Step};
-use super::subscription::{Subscription, Told};
+use super::subscription::{Subscription, encoded};
 use super::wire::PART;
 use super::{cursor, wire};
 use crate::auth::Sees;
@@ -81,31 +81,23 @@ impl Socket {
     }
 
     /// The next events of the log, by number, and the number up to which that is all of them.
-    async fn logged(&self, index: usize) -> Result<(Vec<Told>, i64), Stop> {
+    async fn logged(&self, index: usize) -> Result<(Vec<Arc<CommittedRecord>>, i64), Stop> {
         let subscription = &self.subscriptions[index];
         let (audience, from, until) =
             (subscription.audience(), subscription.next_sequence, subscription.watch.next_sequence);
         let away = |error: StoreError| Stop::Close(Close(1013, "storeAway", error.to_string()));
-        let log = &self.feed.log;
-        let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
-        if subscription.filter.interest.events {
-            events = log.events_from(audience, from, LOG_PAGE).await.map_err(away)?;
-        }
-        if subscription.filter.interest.fuel {
-            fuel_events = log.fuel_events_from(audience, from, LOG_PAGE).await.map_err(away)?;
-        }
+        let mut records = match subscription.filter.interest.any_records() {
+            true => self.feed.log.records_from(audience, from, LOG_PAGE).await.map_err(away)?,
+            false => Vec::new(),
+        };
         // A page that is full says nothing of what comes behind its last number.
-        let full = |length: usize| length >= LOG_PAGE as usize;
-        let last = events.last().filter(|_| full(events.len())).map(|event| event.sequence);
-        let last_fuel = fuel_events.last().filter(|_| full(fuel_events.len())).map(|event| event.sequence);
-        let next =
-            last.into_iter().chain(last_fuel).map(|last| last + 1).chain([until]).min().unwrap_or(until);
-        events.retain(|event| event.sequence < next);
-        fuel_events.retain(|event| event.sequence < next);
-        let events: Vec<_> = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        let fuel_events: Vec<_> =
-            fuel_events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        Ok((subscription.unseen(&events, &fuel_events), next))
+        let is_full = records.len() >= LOG_PAGE as usize;
+        let last = records.last().filter(|_| is_full).map(|record| record.sequence + 1);
+        let next = last.map_or(until, |last| last.min(until));
+        records.retain(|record| record.sequence < next);
+        let records: Vec<_> =
+            records.into_iter().map(|record| Arc::new(CommittedRecord::new(record))).collect();
+        Ok((subscription.unseen(&records), next))
     }
 
     pub(super) async fn news(&mut self, index: usize, news: News) -> Step {
@@ -141,12 +133,12 @@ impl Socket {
         Ok(())
     }
 
-    pub(super) async fn event(&mut self, index: usize, event: &Told) -> Step {
+    pub(super) async fn event(&mut self, index: usize, told: &CommittedRecord) -> Step {
         let subscription = &self.subscriptions[index];
         let (cursor_signer, now) = (&self.feed.auth.cursor_signer, self.feed.live.now());
-        let cursor = cursor::sign(cursor_signer, subscription.audience(), event.sequence() + 1, now);
+        let cursor = cursor::sign(cursor_signer, subscription.audience(), told.record.sequence + 1, now);
         let id = wire::json(&subscription.id);
-        let body = event.encoded(subscription.filter.sees);
+        let body = encoded(told, subscription.filter.sees);
         let text = format!(r#"{{"type":"event","id":{id},"cursor":"{cursor}","event":{body}}}"#);
         self.send(Frame::text(&text)).await
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waypost_actors::live::Live;
-use waypost_actors::ports::EventLog;
+use waypost_actors::ports::RecordLog;
 
 use crate::auth::Auth;
 
@@ -14,7 +14,7 @@ pub struct Feed {
     /// The live core.
     pub live: Live,
     /// Events that a client missed.
-    pub log: Arc<dyn EventLog>,
+    pub log: Arc<dyn RecordLog>,
     /// Tickets, cursors, and whether a session still holds.
     pub auth: Arc<Auth>,
     /// Bounds and times.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::time::Instant;
-use waypost_actors::fuel::FuelRecord;
 use waypost_actors::live::{Live, LiveError};
-use waypost_actors::watch::{Audience, CommittedEvent, News, PositionBatch, Update, Watch};
+use waypost_actors::tracking::RecordView;
+use waypost_actors::watch::{Audience, CommittedRecord, News, PositionBatch, Update, Watch};
 
 use super::changes::{Changes, Known};
 use super::filter::Filter;
@@ -23,31 +23,14 @@ use crate::auth::Sees;
 /// More batches than this are merged, instead of told one after the other.
 const MAX_AS_THEY_ARE: usize = 8;
 
-/// An event of either kind; both are numbered in one order.
-pub(super) enum Told {
-    Geofence(Arc<CommittedEvent>),
-    Fuel(Arc<CommittedEvent<FuelRecord>>),
-}
-
-impl Told {
-    pub(super) fn sequence(&self) -> i64 {
-        match self {
-            Self::Geofence(event) => event.event.sequence,
-            Self::Fuel(event) => event.event.sequence,
+/// A record's JSON, made once for all who are shown all of it.
+pub(super) fn encoded(told: &CommittedRecord, sees: Sees) -> Cow<'_, str> {
+    match RecordView::from(&told.record) {
+        RecordView::Geofence(mut event) if event.analytics.is_some() && !sees.fuel => {
+            sees.narrow(&mut event.analytics);
+            Cow::Owned(wire::json(&event))
         }
-    }
-
-    /// Its JSON, made once for all who are shown all of it.
-    pub(super) fn encoded(&self, sees: Sees) -> Cow<'_, str> {
-        match self {
-            Self::Geofence(event) if event.event.analytics.is_some() && !sees.fuel => {
-                let mut event = event.event.clone();
-                sees.narrow(&mut event.analytics);
-                Cow::Owned(wire::json(&event))
-            }
-            Self::Geofence(event) => Cow::Borrowed(event.encoded(wire::json)),
-            Self::Fuel(event) => Cow::Borrowed(event.encoded(wire::json)),
-        }
+        _ => Cow::Borrowed(told.encoded(|record| wire::json(&RecordView::from(record)))),
     }
 }
 
@@ -128,8 +111,7 @@ impl Subscription {
 
     /// Whether events between what was sent and what the watch will bring must come from the log.
     pub(super) fn is_behind(&self) -> bool {
-        let wants = self.filter.interest.events || self.filter.interest.fuel;
-        wants && self.next_sequence < self.watch.next_sequence
+        self.filter.interest.any_records() && self.next_sequence < self.watch.next_sequence
     }
 
     /// The next news, as far as it has to be told by now.
@@ -149,7 +131,7 @@ impl Subscription {
     }
 
     /// Takes in a commit; answers the events to send.
-    pub(super) fn take(&mut self, update: &Update) -> Vec<Told> {
+    pub(super) fn take(&mut self, update: &Update) -> Vec<Arc<CommittedRecord>> {
         for vehicle in &update.vehicles {
             self.changes.add(vehicle, &self.filter);
         }
@@ -159,7 +141,7 @@ impl Subscription {
                 self.changes.remove(*vehicle);
             }
         }
-        let events = self.unseen(&update.events, &update.fuel_events);
+        let events = self.unseen(&update.records);
         self.next_sequence = self.next_sequence.max(update.next_sequence);
         events
     }
@@ -184,18 +166,13 @@ impl Subscription {
         known.map_or(self.next_sequence, |known| known.max(self.next_sequence))
     }
 
-    /// Those of some events that it wants and was not sent, by number.
-    pub(super) fn unseen(
-        &self,
-        events: &[Arc<CommittedEvent>],
-        fuel_events: &[Arc<CommittedEvent<FuelRecord>>],
-    ) -> Vec<Told> {
-        let interest = &self.filter.interest;
-        let events = events.iter().filter(|told| interest.events && interest.event(&told.event));
-        let fuel_events = fuel_events.iter().filter(|told| interest.fuel && interest.fuel_event(&told.event));
-        let both = events.cloned().map(Told::Geofence).chain(fuel_events.cloned().map(Told::Fuel));
-        let mut unseen: Vec<Told> = both.filter(|told| told.sequence() >= self.next_sequence).collect();
-        unseen.sort_by_key(Told::sequence);
+    /// Those of some records that it wants and was not sent, by number.
+    pub(super) fn unseen(&self, records: &[Arc<CommittedRecord>]) -> Vec<Arc<CommittedRecord>> {
+        let wanted = |told: &&Arc<CommittedRecord>| {
+            told.record.sequence >= self.next_sequence && self.filter.interest.record(&told.record)
+        };
+        let mut unseen: Vec<_> = records.iter().filter(wanted).cloned().collect();
+        unseen.sort_by_key(|told| told.record.sequence);
         unseen
     }
 

@@ -8,7 +8,8 @@ use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, Ve
 use super::answer::{self, Answer, SliceOf};
 use super::query::{Query, id, instant, word};
 use super::request::{PathId, Shared, SignedCaller};
-use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder, FuelFilter};
+use crate::domain::event::EventFilter;
+use crate::domain::fuel::{FuelEntry, FuelEventOrder, FuelFilter};
 use crate::ops::fuel as ops;
 
 /// List the fuel log: what sensors said, and what that means in litres.
@@ -81,16 +82,18 @@ pub async fn list_fuel_events(
     if statuses.is_empty() && order != FuelEventOrder::Sequence {
         statuses = vec![EventStatus::Active]; // the feed tells of retractions too
     }
-    let filter = FuelEventFilter {
+    let kinds = query.many("type", word(FuelEventKind::WORDS));
+    let filter = EventFilter {
         vehicle_ids: query.many("vehicleId", id),
         driver_ids: query.many("driverId", id),
-        kinds: query.many("type", word(FuelEventKind::WORDS)),
+        kinds: kinds.into_iter().map(Into::into).collect(),
         statuses,
-        from: query.one("from", instant),
+        ended_from: query.one("from", instant),
         to: query.one("to", instant),
+        ..EventFilter::default()
     };
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;
-    let found = ops::list_fuel_events(&context, &caller, named, &filter, order, &asked).await?;
+    let found = ops::list_fuel_events(&context, &caller, named, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }

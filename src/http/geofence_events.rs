@@ -38,12 +38,13 @@ fn filter(query: &mut Query, order: EventOrder, with_vehicle: bool) -> EventFilt
         vehicle_ids,
         driver_ids: query.many("driverId", id),
         geofence_ids: query.many("geofenceId", id),
-        kinds: query.many("type", word(EventKind::WORDS)),
+        kinds: query.many("type", word(EventKind::WORDS)).into_iter().map(Into::into).collect(),
         causes: query.many("cause", word(Cause::WORDS)),
         origins: query.many("origin", word(Origin::WORDS)),
         statuses,
         inferred: query.one("inferred", flag),
         from: query.one("from", instant),
+        ended_from: None,
         to: query.one("to", instant),
         min_duration_seconds: query.one("minDurationSeconds", number),
     }
@@ -78,7 +79,7 @@ pub async fn list_events(
     let filter = filter(&mut query, order, true);
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;
-    let found = ops::list_events(&context, &caller, named, &filter, order, &asked).await?;
+    let found = ops::list_events(&context, &caller, named, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }
 

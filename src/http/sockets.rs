@@ -106,7 +106,7 @@ pub async fn live_socket(
     let answer = socket::handshake(&request, &[])?;
     let feed = Feed {
         live: context.live.clone(),
-        log: context.events.clone(),
+        log: context.records.clone(),
         auth: context.auth.clone(),
         limits: FeedLimits {
             heartbeat_every: context.settings.feed_heartbeat_interval,

@@ -3,14 +3,17 @@
 use uuid::Uuid;
 use waypost_actors::fuel::FuelRecord;
 use waypost_actors::model::OrganizationId;
+use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
+use super::events::records_in;
 use super::listing::Listing;
 use crate::auth::{Action, Caller};
 use crate::context::Context;
-use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder, FuelFilter};
-use crate::domain::paging::{After, Slice, SliceRequest};
-use crate::store::{fuel_event_history, fuel_history};
+use crate::domain::event::EventFilter;
+use crate::domain::fuel::{FuelEntry, FuelEventOrder, FuelFilter};
+use crate::domain::paging::{Slice, SliceRequest};
+use crate::store::fuel_history;
 
 /// Entries of the fuel log, from a place in it on.
 pub async fn list_fuel(
@@ -43,18 +46,14 @@ pub async fn list_fuel_events(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
-    filter: &FuelEventFilter,
+    filter: EventFilter,
     order: FuelEventOrder,
     request: &SliceRequest,
 ) -> Result<Slice<FuelRecord>, OpError> {
     let scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
-    let purpose = format!("fuel-events {} {}", order.as_str(), scope.organization_id());
-    let listing = Listing::new(context, purpose, request);
-    let items =
-        fuel_event_history::list(&context.db, &scope, filter, order, listing.after()?, listing.limit())
-            .await?;
-    listing.slice(items, |last| match order {
-        FuelEventOrder::Sequence => After::Sequence(last.sequence),
-        _ => After::Happened(last.event.started_at, last.event.id.into()),
-    })
+    let kinds = if filter.kinds.is_empty() { RecordKind::FUEL.to_vec() } else { filter.kinds };
+    let filter = EventFilter { kinds, ..filter };
+    let purpose = format!("fuel-events {}", order.as_str());
+    let found = records_in(context, &scope, &purpose, &filter, order.into(), request).await?;
+    Ok(found.filter_map(|record| RecordView::from(&record).fuel()))
 }

@@ -7,15 +7,17 @@ use std::collections::VecDeque;
 
 use waypost_actors::fuel::FuelEvent;
 use waypost_actors::model::{EventStatus, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
+use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::field::FieldError;
-use crate::domain::fuel::{FuelEntry, FuelEventFilter, FuelEventOrder};
+use crate::domain::fuel::FuelEntry;
 use crate::domain::paging::After;
 use crate::store::sql::Db;
-use crate::store::{fuel_event_history, fuel_history, vehicle};
+use crate::store::{fuel_history, record_history, vehicle};
 
 /// Entries of a page: some 400 kB written out.
 const PAGE: i64 = 1_000;
@@ -92,19 +94,21 @@ impl PeriodRequest {
 impl Period {
     /// The refuels and drains that ended at `from` or later and began before the period's end, in the order of time.
     pub(super) async fn events(&self, db: &Db, from: Timestamp) -> Result<Vec<FuelEvent>, OpError> {
-        let filter = FuelEventFilter {
+        let filter = EventFilter {
             vehicle_ids: self.vehicle_ids.iter().map(|id| id.0).collect(),
+            kinds: RecordKind::FUEL.to_vec(),
             statuses: vec![EventStatus::Active],
-            from: Some(from),
+            ended_from: Some(from),
             to: Some(self.to),
-            ..FuelEventFilter::default()
+            ..EventFilter::default()
         };
-        let (mut found, mut after, order) = (Vec::new(), None, FuelEventOrder::OldestFirst);
+        let (mut found, mut after, order) = (Vec::new(), None, EventOrder::OldestFirst);
         loop {
-            let page = fuel_event_history::list(db, &self.scope, &filter, order, after, PAGE).await?;
+            let page = record_history::list(db, &self.scope, &filter, order, after, PAGE).await?;
             let is_last = (page.len() as i64) < PAGE;
-            after = page.last().map(|last| After::Happened(last.event.started_at, last.event.id.into()));
-            found.extend(page.into_iter().map(|record| record.event));
+            after = page.last().map(|last| After::Happened(last.occurred_at, last.id.into()));
+            let events = page.iter().filter_map(|record| RecordView::from(record).fuel());
+            found.extend(events.map(|record| record.event));
             if is_last {
                 return Ok(found);
             }

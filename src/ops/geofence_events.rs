@@ -1,21 +1,22 @@
 //! The log of geofence events.
 
 use waypost_actors::model::{Event, EventId, OrganizationId, VehicleId};
+use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
-use super::listing::Listing;
+use super::events::records_in;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
-use crate::domain::paging::{After, Slice, SliceRequest};
-use crate::store::{geofence_event, vehicle};
+use crate::domain::paging::{Slice, SliceRequest};
+use crate::store::{record_history, vehicle};
 
 /// Events, from a place in the log on.
 pub async fn list_events(
     context: &Context,
     caller: &Caller,
     named: Option<OrganizationId>,
-    filter: &EventFilter,
+    filter: EventFilter,
     order: EventOrder,
     request: &SliceRequest,
 ) -> Result<Slice<Event>, OpError> {
@@ -38,7 +39,7 @@ pub async fn list_events_of_vehicle(
         return Err(OpError::NotFound);
     }
     let filter = EventFilter { vehicle_ids: vec![vehicle.into()], ..filter };
-    events_in(context, caller, &scope, &filter, order, request).await
+    events_in(context, caller, &scope, filter, order, request).await
 }
 
 /// An event.
@@ -49,7 +50,9 @@ pub async fn find_event(
     id: EventId,
 ) -> Result<Event, OpError> {
     let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
-    let mut found = geofence_event::find(&context.db, &scope, id).await?.ok_or(OpError::NotFound)?;
+    let found = record_history::find(&context.db, &scope, id).await?;
+    let found = found.and_then(|record| RecordView::from(&record).geofence());
+    let mut found = found.ok_or(OpError::NotFound)?;
     caller.sees().narrow(&mut found.analytics);
     Ok(found)
 }
@@ -58,18 +61,18 @@ async fn events_in(
     context: &Context,
     caller: &Caller,
     scope: &OrgScope,
-    filter: &EventFilter,
+    filter: EventFilter,
     order: EventOrder,
     request: &SliceRequest,
 ) -> Result<Slice<Event>, OpError> {
-    let purpose = format!("geofence-events {} {}", order.as_str(), scope.organization_id());
-    let listing = Listing::new(context, purpose, request);
-    let mut items =
-        geofence_event::list(&context.db, scope, filter, order, listing.after()?, listing.limit()).await?;
+    let kinds = if filter.kinds.is_empty() { RecordKind::GEOFENCE.to_vec() } else { filter.kinds };
+    let filter = EventFilter { kinds, ..filter };
+    let purpose = format!("geofence-events {}", order.as_str());
+    let found = records_in(context, scope, &purpose, &filter, order, request).await?;
     let sees = caller.sees();
-    items.iter_mut().for_each(|event| sees.narrow(&mut event.analytics));
-    listing.slice(items, |last| match order {
-        EventOrder::Sequence => After::Sequence(last.sequence),
-        _ => After::Happened(last.occurred_at, last.id.into()),
-    })
+    Ok(found.filter_map(|record| {
+        let mut event = RecordView::from(&record).geofence()?;
+        sees.narrow(&mut event.analytics);
+        Some(event)
+    }))
 }

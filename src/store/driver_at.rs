@@ -5,8 +5,9 @@
 
 use std::collections::HashMap;
 
-use waypost_actors::model::{DriverId, Event, Timestamp, VehicleId};
+use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 use waypost_actors::ports::VehicleWrite;
+use waypost_actors::tracking::{Effects, Record};
 
 use super::assignment::drivers_at;
 use super::sql::{Result, Tx};
@@ -18,14 +19,10 @@ pub(super) struct Drivers(HashMap<(VehicleId, Timestamp), DriverId>);
 impl Drivers {
     /// One statement, whatever the batch holds; none if it holds no record and no row of the fuel log.
     pub(super) async fn of_batch(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<Self> {
-        let corrected = |write: &VehicleWrite| write.effects.correction.is_some();
-        let told = writes.iter().filter(|write| !corrected(write)).flat_map(|write| &write.effects.events);
-        let found = writes.iter().filter_map(|write| write.effects.correction.as_ref());
-        let events = told.chain(found.flat_map(|correction| &correction.events));
-        let mut asked: Vec<_> = events.map(|event| (event.vehicle_id, event.occurred_at)).collect();
-        for write in writes {
-            asked.extend(instants_of_fuel(write).map(|at| (write.vehicle_id, at)));
-        }
+        let asked_of = |write: &VehicleWrite| -> Vec<(VehicleId, Timestamp)> {
+            instants(&write.effects).map(|at| (write.vehicle_id, at)).collect()
+        };
+        let asked: Vec<_> = writes.iter().flat_map(asked_of).collect();
         if asked.is_empty() {
             return Ok(Self::default());
         }
@@ -35,10 +32,10 @@ impl Drivers {
     }
 
     /// Who drove. `stored`: the record as it was before; who drove at its instant stays known.
-    pub(super) fn of(&self, event: &Event, stored: Option<&Event>) -> Option<DriverId> {
-        match stored.filter(|stored| stored.occurred_at == event.occurred_at) {
+    pub(super) fn of(&self, record: &Record, stored: Option<&Record>) -> Option<DriverId> {
+        match stored.filter(|stored| stored.occurred_at == record.occurred_at) {
             Some(stored) => stored.driver_id,
-            None => self.at(event.vehicle_id, event.occurred_at),
+            None => self.at(record.vehicle_id, record.occurred_at),
         }
     }
 
@@ -48,13 +45,12 @@ impl Drivers {
     }
 }
 
-/// When somebody may have driven whom a write's rows of the fuel log, refuels and drains name.
-fn instants_of_fuel(write: &VehicleWrite) -> impl Iterator<Item = Timestamp> {
-    let effects = &write.effects;
+/// When somebody may have driven whom a write's records and rows of the fuel log name.
+fn instants(effects: &Effects) -> impl Iterator<Item = Timestamp> {
     let (rows, records) = match &effects.correction {
-        Some(correction) => (&correction.fuel_rows, &correction.fuel_events),
-        None => (&effects.fuel_rows, &effects.fuel_events),
+        Some(correction) => (&correction.fuel_rows, &correction.records),
+        None => (&effects.fuel_rows, &effects.records),
     };
     let rows = rows.iter().map(|row| row.recorded_at);
-    rows.chain(records.iter().map(|record| record.event.started_at))
+    rows.chain(records.iter().map(|record| record.occurred_at))
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 use waypost_actors::fuel::{FuelRow, FuelUnit, Quality, log_id};
 use waypost_actors::model::{DriverId, OrganizationId, Place, VehicleId};
 
-use super::event_row::unknown;
+use super::record_row::unknown;
 use super::rows::{Column, Insert};
 use super::time::Time;
 

@@ -8,7 +8,7 @@ use waypost_actors::model::{Fix, FuelReading, Place, VehicleId};
 use waypost_actors::ports::{Counts, StoredFix, VehicleWrite};
 use waypost_actors::tracking::{Mark, Quarantine, Standing};
 
-use super::event_row::unknown;
+use super::record_row::unknown;
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
 use super::time::Time;

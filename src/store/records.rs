@@ -7,13 +7,13 @@
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
-use waypost_actors::model::{Event, EventId, EventStatus, VehicleId};
+use waypost_actors::model::{EventId, EventStatus, VehicleId};
 use waypost_actors::ports::VehicleWrite;
-use waypost_actors::tracking::{Correction, VisitRow, diff};
+use waypost_actors::tracking::{Correction, Record, VisitRow, diff};
 
 use super::checkpoint::{insert_checkpoints, replace_checkpoints};
 use super::driver_at::Drivers;
-use super::event_row::{EventRow, SELECT_EVENTS, insert_events};
+use super::record_row::{IN_ITS_PLACE, RecordRow, SELECT_RECORDS, insert_records};
 use super::rows::Insert;
 use super::sql::{Connection, On, Result, Stmt, Tx};
 use super::time::Time;
@@ -26,7 +26,7 @@ const TOGETHER: usize = 500;
 const LAG_SECONDS: f64 = 3_600.0;
 
 /// What a part of a batch did: records by write, numbered.
-type Told = Vec<Vec<Event>>;
+type Told = Vec<Vec<Record>>;
 
 /// Writes the timelines of a batch. `next`: the number of the next record; it is moved on. Answers for
 /// each write the records that are new or changed, as they are stored.
@@ -50,26 +50,26 @@ pub(super) async fn store_timelines(
 /// What vehicles did since, in order.
 async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &mut i64) -> Result<Told> {
     let first = *next;
-    let mut records: Vec<(usize, Event)> = Vec::new();
+    let mut records: Vec<(usize, Record)> = Vec::new();
     for (index, write) in writes.iter().enumerate() {
-        let driven = |event: &Event| Event { driver_id: drivers.of(event, None), ..event.clone() };
-        records.extend(write.effects.events.iter().map(|event| (index, driven(event))));
+        let driven = |record: &Record| Record { driver_id: drivers.of(record, None), ..record.clone() };
+        records.extend(write.effects.records.iter().map(|record| (index, driven(record))));
     }
-    number(records.iter_mut().map(|(_, event)| event), next);
-    let all: Vec<&Event> = records.iter().map(|(_, event)| event).collect();
-    let written = insert_events(&all, "on conflict (id) do nothing").run(tx).await?;
+    number(records.iter_mut().map(|(_, record)| record), next);
+    let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
+    let written = insert_records(&all, "on conflict (id) do nothing").run(tx).await?;
     if written < all.len() as u64 {
         *next = first;
         records = again(tx, records, drivers, next).await?;
         // What was recorded before has its visit as well, and maybe a better one, by a correction.
-        let told: HashSet<EventId> = records.iter().map(|(_, event)| event.id).collect();
+        let told: HashSet<EventId> = records.iter().map(|(_, record)| record.id).collect();
         visits_of(writes, |visit| told.contains(&visit.record())).run(tx).await?;
     } else {
         visits_of(writes, |_| true).run(tx).await?;
     }
     checkpoints_of(writes)?.run(tx).await?;
     let mut told = vec![Vec::new(); writes.len()];
-    records.into_iter().for_each(|(index, event)| told[index].push(event));
+    records.into_iter().for_each(|(index, record)| told[index].push(record));
     Ok(told)
 }
 
@@ -85,9 +85,9 @@ fn checkpoints_of(writes: &[VehicleWrite]) -> Result<Insert<'static>> {
     }))
 }
 
-fn number<'a>(records: impl Iterator<Item = &'a mut Event>, next: &mut i64) {
-    for event in records {
-        event.sequence = *next;
+fn number<'a>(records: impl Iterator<Item = &'a mut Record>, next: &mut i64) {
+    for record in records {
+        record.sequence = *next;
         *next += 1;
     }
 }
@@ -96,24 +96,25 @@ fn number<'a>(records: impl Iterator<Item = &'a mut Event>, next: &mut i64) {
 /// taken back, with numbers that leave no gap.
 async fn again(
     tx: &mut Tx,
-    mut records: Vec<(usize, Event)>,
+    mut records: Vec<(usize, Record)>,
     drivers: &Drivers,
     next: &mut i64,
-) -> Result<Vec<(usize, Event)>> {
+) -> Result<Vec<(usize, Record)>> {
     // Nothing else has such numbers: they were given a moment ago.
-    tx.on().sql("delete from geofence_event where sequence >= $1").bind(*next).run().await?;
-    let ids: Vec<EventId> = records.iter().map(|(_, event)| event.id).collect();
-    let stored: HashMap<EventId, Event> =
-        with_ids(tx, &ids).await?.into_iter().map(|event| (event.id, event)).collect();
+    tx.on().sql("delete from records where shard = 0 and sequence >= $1").bind(*next).run().await?;
+    let ids: Vec<EventId> = records.iter().map(|(_, record)| record.id).collect();
+    let stored: HashMap<EventId, Record> =
+        with_ids(tx, &ids).await?.into_iter().map(|record| (record.id, record)).collect();
     let mut seen = HashSet::new();
-    records.retain_mut(|(_, event)| {
-        let known = stored.get(&event.id);
-        event.revision = known.map_or(event.revision, |known| known.revision + 1);
-        event.driver_id = drivers.of(event, known);
-        known.is_none_or(|known| known.status == EventStatus::Retracted) && seen.insert(event.id)
+    records.retain_mut(|(_, record)| {
+        let known = stored.get(&record.id);
+        record.revision = known.map_or(record.revision, |known| known.revision + 1);
+        record.driver_id = drivers.of(record, known);
+        known.is_none_or(|known| known.status == EventStatus::Retracted) && seen.insert(record.id)
     });
-    number(records.iter_mut().map(|(_, event)| event), next);
-    put(tx, &records.iter().map(|(_, event)| event).collect::<Vec<_>>()).await?;
+    number(records.iter_mut().map(|(_, record)| record), next);
+    let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
+    insert_records(&all, IN_ITS_PLACE).run(tx).await?;
     Ok(records)
 }
 
@@ -124,55 +125,37 @@ async fn correct(
     correction: &Correction,
     drivers: &Drivers,
     next: &mut i64,
-) -> Result<Vec<Event>> {
+) -> Result<Vec<Record>> {
     let mut stored = in_part(tx, write.vehicle_id, correction).await?;
-    let found: HashSet<EventId> = stored.iter().map(|event| event.id).collect();
+    let found: HashSet<EventId> = stored.iter().map(|record| record.id).collect();
     let others: Vec<EventId> =
-        correction.events.iter().map(|event| event.id).filter(|id| !found.contains(id)).collect();
+        correction.records.iter().map(|record| record.id).filter(|id| !found.contains(id)).collect();
     stored.extend(with_ids(tx, &others).await?);
     let mut difference = diff(&stored, correction);
-    let stored: HashMap<EventId, Event> = stored.into_iter().map(|event| (event.id, event)).collect();
-    for event in &mut difference.told {
-        event.driver_id = drivers.of(event, stored.get(&event.id));
+    let stored: HashMap<EventId, Record> = stored.into_iter().map(|record| (record.id, record)).collect();
+    for record in &mut difference.told {
+        record.driver_id = drivers.of(record, stored.get(&record.id));
     }
     number(difference.told.iter_mut(), next);
-    put(tx, &difference.told.iter().collect::<Vec<_>>()).await?;
-    let moved: Vec<&Event> = difference.moved.iter().collect();
+    insert_records(&difference.told.iter().collect::<Vec<_>>(), IN_ITS_PLACE).run(tx).await?;
+    let moved: Vec<&Record> = difference.moved.iter().collect();
     let place = "on conflict (id) do update set confirmed_at = excluded.confirmed_at";
-    insert_events(&moved, place).run(tx).await?;
+    insert_records(&moved, place).run(tx).await?;
     undo_visits(tx, &difference.undone, correction.after).await?;
     insert_visits(correction.visits.iter().map(|visit| (write, visit))).run(tx).await?;
     replace_checkpoints(tx, write.vehicle_id, correction).await?;
     Ok(difference.told)
 }
 
-/// Writes records in place of what is stored under their ids.
-async fn put(tx: &mut Tx, records: &[&Event]) -> Result<()> {
-    let replace = "on conflict (id) do update set sequence = excluded.sequence, status = excluded.status, \
-        revision = excluded.revision, visit_id = excluded.visit_id, \
-        geofence_version = excluded.geofence_version, \
-        driver_id = excluded.driver_id, \
-        occurred_at = excluded.occurred_at, time_uncertainty_seconds = excluded.time_uncertainty_seconds, \
-        detected_at = excluded.detected_at, origin = excluded.origin, cause = excluded.cause, \
-        inferred = excluded.inferred, latitude = excluded.latitude, longitude = excluded.longitude, \
-        fix_recorded_at = excluded.fix_recorded_at, fix_latitude = excluded.fix_latitude, \
-        fix_longitude = excluded.fix_longitude, fix_speed_kmh = excluded.fix_speed_kmh, \
-        fix_heading_degrees = excluded.fix_heading_degrees, \
-        fix_accuracy_meters = excluded.fix_accuracy_meters, analytics = excluded.analytics, \
-        confirmed_at = excluded.confirmed_at";
-    insert_events(records, replace).run(tx).await?;
-    Ok(())
-}
-
 /// The active records of a correction's part.
-async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Result<Vec<Event>> {
+async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Result<Vec<Record>> {
     let Some(after) = correction.after else {
-        let rows: Vec<EventRow> = part(tx.on(), vehicle, correction).all().await?;
-        return rows.into_iter().map(Event::try_from).collect();
+        let rows: Vec<RecordRow> = part(tx.on(), vehicle, correction).all().await?;
+        return rows.into_iter().map(Record::try_from).collect();
     };
     let early = Time(after.plus_seconds(-LAG_SECONDS));
     let stmt = part(tx.on(), vehicle, correction).push(" and e.occurred_at > ").push_bind(early);
-    let mut rows: Vec<EventRow> = stmt.all().await?;
+    let mut rows: Vec<RecordRow> = stmt.all().await?;
     let lagging = match tx.connection() {
         Connection::Postgres(_) => {
             " and e.confirmed_at - e.occurred_at > interval '1 hour' and e.occurred_at <= "
@@ -181,12 +164,12 @@ async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Re
     };
     let stmt = part(tx.on(), vehicle, correction).push(lagging).push_bind(early);
     rows.extend(stmt.all().await?);
-    rows.into_iter().map(Event::try_from).collect()
+    rows.into_iter().map(Record::try_from).collect()
 }
 
 /// A record is confirmed when it happens or later, so both instants bound the part.
 fn part<'c>(on: On<'c>, vehicle: VehicleId, correction: &Correction) -> Stmt<'c> {
-    let stmt = on.sql(SELECT_EVENTS).push(" where e.status = 'active' and e.vehicle_id = ");
+    let stmt = on.sql(SELECT_RECORDS).push(" where e.status = 'active' and e.vehicle_id = ");
     let mut stmt = stmt.push_bind(vehicle.0);
     if let Some(after) = correction.after {
         stmt = stmt.push(" and e.confirmed_at > ").push_bind(Time(after));
@@ -199,12 +182,12 @@ fn part<'c>(on: On<'c>, vehicle: VehicleId, correction: &Correction) -> Stmt<'c>
 }
 
 /// The records with some ids, each once, whatever their status.
-async fn with_ids(tx: &mut Tx, ids: &[EventId]) -> Result<Vec<Event>> {
+async fn with_ids(tx: &mut Tx, ids: &[EventId]) -> Result<Vec<Record>> {
     let mut found = Vec::new();
     for some in ids.chunks(TOGETHER) {
-        let rows: Vec<EventRow> = tx
+        let rows: Vec<RecordRow> = tx
             .on()
-            .sql(SELECT_EVENTS)
+            .sql(SELECT_RECORDS)
             .push(" where e.id in (")
             .push_each(some, |stmt, id| stmt.push_bind(Uuid::from(*id)))
             .push(")")
@@ -212,5 +195,5 @@ async fn with_ids(tx: &mut Tx, ids: &[EventId]) -> Result<Vec<Event>> {
             .await?;
         found.extend(rows);
     }
-    found.into_iter().map(Event::try_from).collect()
+    found.into_iter().map(Record::try_from).collect()
 }

@@ -69,8 +69,7 @@ pub async fn vehicles_due(
         and s.dirty_from is null and (s.kept_from is null or s.kept_from < $2) \
         and (exists (select 1 from position p where p.vehicle_id = s.vehicle_id and p.recorded_at <= $2) \
         or exists (select 1 from fuel_log l where l.vehicle_id = s.vehicle_id and l.recorded_at <= $2) \
-        or exists (select 1 from fuel_event f where f.vehicle_id = s.vehicle_id and f.started_at <= $2) \
-        or exists (select 1 from geofence_event e where e.vehicle_id = s.vehicle_id and e.occurred_at <= $2)) \
+        or exists (select 1 from records e where e.vehicle_id = s.vehicle_id and e.occurred_at <= $2)) \
         order by s.vehicle_id";
     let rows: Vec<(Uuid,)> = db.read().sql(select).bind(organization.0).bind(Time(horizon)).all().await?;
     Ok(rows.into_iter().map(|(vehicle,)| vehicle.into()).collect())
@@ -209,8 +208,9 @@ pub async fn delete_events(
     now: Timestamp,
     rows: i64,
 ) -> Result<u64> {
-    let delete = "delete from geofence_event where id in (select e.id from geofence_event e \
+    let delete = "delete from records where id in (select e.id from records e \
         where e.organization_id = $1 and e.occurred_at < $2 and e.detected_at < $3 \
+        and e.kind not in ('refuel', 'drain') and (e.ended_at is null or e.ended_at < $2) \
         and exists (select 1 from vehicle_state s \
         where s.vehicle_id = e.vehicle_id and s.kept_from >= e.confirmed_at) \
         and not exists (select 1 from visit v \
@@ -229,7 +229,7 @@ pub async fn delete_visits(
 ) -> Result<u64> {
     let delete = "delete from visit where id in (select v.id from visit v \
         where v.organization_id = $1 and v.entered_at < $2 and v.exited_at < $2 \
-        and not exists (select 1 from geofence_event e where e.vehicle_id = v.vehicle_id \
+        and not exists (select 1 from records e where e.vehicle_id = v.vehicle_id \
         and e.visit_id = v.id and e.occurred_at >= v.entered_at and e.occurred_at <= v.exited_at) \
         order by v.entered_at limit $3)";
     db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(rows).run().await
@@ -244,11 +244,12 @@ pub async fn delete_fuel_events(
     now: Timestamp,
     rows: i64,
 ) -> Result<u64> {
-    let delete = "delete from fuel_event where id in (select f.id from fuel_event f \
-        where f.organization_id = $1 and f.started_at < $2 and f.ended_at < $2 and f.detected_at < $3 \
+    let delete = "delete from records where id in (select f.id from records f \
+        where f.kind in ('refuel', 'drain') \
+        and f.organization_id = $1 and f.occurred_at < $2 and f.ended_at < $2 and f.detected_at < $3 \
         and exists (select 1 from vehicle_state s \
         where s.vehicle_id = f.vehicle_id and s.kept_from >= f.confirmed_at) \
-        order by f.started_at limit $4)";
+        order by f.occurred_at limit $4)";
     delete_told(db, delete, organization, horizon, now, rows).await
 }
 

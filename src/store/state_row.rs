@@ -9,7 +9,7 @@ use waypost_actors::model::{Origin, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Mark, VehicleState};
 
-use super::event_row::unknown;
+use super::record_row::unknown;
 use super::rows::{Column, Insert, Update};
 use super::sql::{Connection, Result, Tx};
 use super::time::Time;

@@ -8,20 +8,18 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use uuid::Uuid;
-use waypost_actors::fuel::FuelRecord;
-use waypost_actors::model::{Event, GeofenceId, VehicleId};
+use waypost_actors::model::{GeofenceId, VehicleId};
 use waypost_actors::ports::{
-    Batch, Committed, EventLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
+    Batch, Committed, RecordLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
 };
-use waypost_actors::tracking::VehicleState;
+use waypost_actors::tracking::{Record, VehicleState};
 use waypost_actors::watch::Audience;
 
 use super::calibration;
 use super::driver_at::Drivers;
-use super::event_row::{EventRow, SELECT_EVENTS};
-use super::fuel_event_row::{FuelEventRow, SELECT_FUEL_EVENTS};
-use super::fuel_records::store_fuel;
+use super::fuel_log::store_fuel_log;
 use super::position_row::{Fresh, store_positions, store_quarantines};
+use super::record_row::{RecordRow, SELECT_RECORDS};
 use super::records::store_timelines;
 use super::refused_fix;
 use super::seeds::{read_fences, read_unsettled, read_vehicles};
@@ -112,8 +110,7 @@ impl Track {
         writes: &[VehicleWrite],
         fresh: Fresh,
     ) -> Result<Option<Vec<Committed>>> {
-        let records = |write: &VehicleWrite| write.effects.events.len() + write.effects.fuel_events.len();
-        let expected: usize = writes.iter().map(records).sum();
+        let expected: usize = writes.iter().map(|write| write.effects.records.len()).sum();
         let Some(Taken { first, anybody_drove, anybody_is_dirty }) =
             self.take_numbers(tx, expected as i64).await?
         else {
@@ -126,14 +123,13 @@ impl Track {
         let mut next = first;
         let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
         let told = store_timelines(tx, writes, &drivers, &mut next).await?;
-        let fuel = store_fuel(tx, writes, &drivers, &mut next).await?;
+        store_fuel_log(tx, writes, &drivers).await?;
         if next != first + expected as i64 {
             self.put_next_number(tx, next).await?;
         }
         let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
-        let answers = is_dirty.zip(stored.counts).zip(told.into_iter().zip(fuel));
-        let committed =
-            |((is_dirty, counts), (events, fuel_events))| Committed { counts, events, fuel_events, is_dirty };
+        let answers = is_dirty.zip(stored.counts).zip(told);
+        let committed = |((is_dirty, counts), records)| Committed { counts, records, is_dirty };
         Ok(Some(answers.map(committed).collect()))
     }
 
@@ -194,8 +190,7 @@ impl Track {
             reread.states.extend(some.iter().map(|id| (*id, stored.remove(&id.0).unwrap_or_default())));
         }
         let limit = (next_sequence - sequence).max(0);
-        reread.events = read_events(tx.on(), Audience::Everyone, sequence, limit).await?;
-        reread.fuel_events = read_fuel_events(tx.on(), Audience::Everyone, sequence, limit).await?;
+        reread.records = read_records(tx.on(), Audience::Everyone, sequence, limit).await?;
         tx.commit().await?;
         Ok(Some(reread))
     }
@@ -212,24 +207,15 @@ impl Track {
     }
 }
 
-/// Events of an audience by number, `from` included.
-async fn read_events(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<Event>> {
-    let mut stmt = on.sql(SELECT_EVENTS).push(" where e.sequence >= ").push_bind(from);
+/// Records of an audience by number, `from` included.
+async fn read_records(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<Record>> {
+    let stmt = on.sql(SELECT_RECORDS).push(" where e.shard = 0 and e.sequence >= ");
+    let mut stmt = stmt.push_bind(from);
     if let Audience::Organization(organization) = audience {
         stmt = stmt.push(" and e.organization_id = ").push_bind(organization.0);
     }
-    let rows: Vec<EventRow> = stmt.push(" order by e.sequence limit ").push_bind(limit).all().await?;
-    rows.into_iter().map(Event::try_from).collect()
-}
-
-/// Refuels and drains, likewise.
-async fn read_fuel_events(on: On<'_>, audience: Audience, from: i64, limit: i64) -> Result<Vec<FuelRecord>> {
-    let mut stmt = on.sql(SELECT_FUEL_EVENTS).push(" where f.sequence >= ").push_bind(from);
-    if let Audience::Organization(organization) = audience {
-        stmt = stmt.push(" and f.organization_id = ").push_bind(organization.0);
-    }
-    let rows: Vec<FuelEventRow> = stmt.push(" order by f.sequence limit ").push_bind(limit).all().await?;
-    rows.into_iter().map(FuelRecord::try_from).collect()
+    let rows: Vec<RecordRow> = stmt.push(" order by e.sequence limit ").push_bind(limit).all().await?;
+    rows.into_iter().map(Record::try_from).collect()
 }
 
 fn away(error: sqlx::Error) -> StoreError {
@@ -300,22 +286,13 @@ impl TrackStore for Track {
     }
 }
 
-impl EventLog for Track {
-    fn events_from(
+impl RecordLog for Track {
+    fn records_from(
         &self,
         audience: Audience,
         sequence: i64,
         limit: i64,
-    ) -> BoxFuture<'_, std::result::Result<Vec<Event>, StoreError>> {
-        Box::pin(asked(read_events(self.db.read(), audience, sequence, limit)))
-    }
-
-    fn fuel_events_from(
-        &self,
-        audience: Audience,
-        sequence: i64,
-        limit: i64,
-    ) -> BoxFuture<'_, std::result::Result<Vec<FuelRecord>, StoreError>> {
-        Box::pin(asked(read_fuel_events(self.db.read(), audience, sequence, limit)))
+    ) -> BoxFuture<'_, std::result::Result<Vec<Record>, StoreError>> {
+        Box::pin(asked(read_records(self.db.read(), audience, sequence, limit)))
     }
 }

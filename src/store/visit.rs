@@ -8,8 +8,8 @@ use waypost_actors::model::{
     Analytics, Cause, DriverId, EventId, GeofenceId, Place, Timestamp, VehicleId, VisitId,
 };
 
-use super::event_row::unknown;
 use super::filters::{lasted, one_of};
+use super::record_row::unknown;
 use super::sql::{Db, Result, Stmt};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
@@ -22,9 +22,9 @@ const SELECT: &str = "select v.id, v.organization_id, v.vehicle_id, vehicle.name
     e.time_uncertainty_seconds as entry_uncertainty, e.latitude as entry_latitude, \
     e.longitude as entry_longitude, x.id as exit_id, x.cause as exit_cause, \
     x.geofence_version as exit_version, x.time_uncertainty_seconds as exit_uncertainty, \
-    x.latitude as exit_latitude, x.longitude as exit_longitude, x.analytics \
-    from visit v join geofence_event e on e.id = v.entry_event_id \
-    left join geofence_event x on x.id = v.exit_event_id \
+    x.latitude as exit_latitude, x.longitude as exit_longitude, x.detail as analytics \
+    from visit v join records e on e.id = v.entry_event_id \
+    left join records x on x.id = v.exit_event_id \
     join vehicle on vehicle.id = v.vehicle_id join geofence g on g.id = v.geofence_id \
     where v.organization_id = ";
 
@@ -204,7 +204,7 @@ pub async fn inside_at(
         .lists()
         .sql(
             "select v.vehicle_id, v.entered_at, e.cause, e.latitude, e.longitude from visit v \
-             join geofence_event e on e.id = v.entry_event_id where v.geofence_id = ",
+             join records e on e.id = v.entry_event_id where v.geofence_id = ",
         )
         .push_bind(geofence.0)
         .push(" and v.organization_id = ")

@@ -47,18 +47,18 @@ pub(super) fn insert_visits<'a>(
 pub(super) async fn undo_visits(tx: &mut Tx, undone: &[VisitId], after: Option<Timestamp>) -> Result<()> {
     let after = Time(after.unwrap_or(Timestamp::FIRST));
     for some in undone.chunks(TOGETHER) {
-        let gone = "delete from visit where not exists (select 1 from geofence_event e \
+        let gone = "delete from visit where not exists (select 1 from records e \
             where e.id = visit.entry_event_id and e.status = 'active') and id in (";
         ids(tx.on().sql(gone), some).run().await?;
         let entered = "update visit set entered_at = \
-            (select e.occurred_at from geofence_event e where e.id = visit.entry_event_id) where id in (";
+            (select e.occurred_at from records e where e.id = visit.entry_event_id) where id in (";
         ids(tx.on().sql(entered), some).run().await?;
         let stmt =
             tx.on().sql("update visit set exit_event_id = (select x.id").push(EXIT_UNTIL).push_bind(after);
         let stmt =
             stmt.push(NEWEST).push(", exited_at = (select x.occurred_at").push(EXIT_UNTIL).push_bind(after);
         let stmt = stmt.push(NEWEST).push(
-            " where not exists (select 1 from geofence_event x where x.id = visit.exit_event_id \
+            " where not exists (select 1 from records x where x.id = visit.exit_event_id \
             and x.visit_id = visit.id and x.status = 'active') and id in (",
         );
         ids(stmt, some).run().await?;
@@ -70,7 +70,7 @@ fn ids<'c>(stmt: Stmt<'c>, visits: &[VisitId]) -> Stmt<'c> {
     stmt.push_each(visits, |stmt, visit| stmt.push_bind(Uuid::from(*visit))).push(")")
 }
 
-const EXIT_UNTIL: &str = " from geofence_event x where x.visit_id = visit.id and x.kind = 'exit' \
+const EXIT_UNTIL: &str = " from records x where x.visit_id = visit.id and x.kind = 'exit' \
     and x.status = 'active' and x.vehicle_id = visit.vehicle_id and x.occurred_at >= visit.entered_at \
     and x.occurred_at <= ";
 const NEWEST: &str = " order by x.occurred_at desc limit 1)";

@@ -39,16 +39,17 @@ fn noon(seconds: i64) -> Timestamp {
 
 /// Puts a refuel of 40 litres, or a drain, into the store.
 async fn tank_event(app: &App, org: &Org, vehicle: &str, number: i64, kind: &'static str, seconds: i64) {
-    let insert = "insert into fuel_event (id, sequence, kind, status, revision, organization_id, vehicle_id, started_at, \
-        ended_at, level_before_liters, level_after_liters, volume_liters, geofence_ids, motion, confidence, \
-        calibration_version, detected_at, origin, confirmed_at) \
-        values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $10, 40.0, '[]', 'stopped', 0.9, 1, $8, 'live', $8)";
+    let insert = "insert into records (id, sequence, kind, status, revision, organization_id, vehicle_id, occurred_at, \
+        ended_at, detail, detected_at, origin, confirmed_at) \
+        values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $8, 'live', $8)";
     let (before, after) = if kind == "refuel" { (20.0, 60.0) } else { (60.0, 20.0) };
+    let detail = json!({ "levelBeforeLiters": before, "levelAfterLiters": after, "volumeLiters": 40.0,
+        "geofenceIds": [], "motion": "stopped", "confidence": 0.9, "calibrationVersion": 1 });
     let stmt =
         app.context.db.write().sql(insert).bind(Uuid::from_u128(number as u128)).bind(number).bind(kind);
     let stmt = stmt.bind(if number % 7 == 0 { "retracted" } else { "active" });
     let stmt = stmt.bind(org.id.parse::<Uuid>().unwrap()).bind(vehicle.parse::<Uuid>().unwrap());
-    let stmt = stmt.bind(Time(noon(seconds))).bind(Time(noon(seconds + 60))).bind(before).bind(after);
+    let stmt = stmt.bind(Time(noon(seconds))).bind(Time(noon(seconds + 60))).bind(sqlx::types::Json(detail));
     stmt.run().await.unwrap();
 }
 

@@ -22,10 +22,10 @@ async fn write(app: &App, org: &Org, vehicle: &str, geofence: &str, sequence: i6
         .db
         .write()
         .sql(
-            "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, vehicle_id, \
+            "insert into records (id, sequence, kind, status, revision, visit_id, organization_id, vehicle_id, \
              geofence_id, geofence_version, occurred_at, time_uncertainty_seconds, detected_at, origin, cause, \
-             inferred, latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude, fix_speed_kmh) values \
-             ($1, $2, $3, $4, 1, $5, $6, $7, $8, 1, $9, 0.5, $9, $10, 'crossing', $11, 1.5, 2.5, $9, 1.5, 2.5, 36.0)",
+             inferred, latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude, fix_speed_kmh, confirmed_at) values \
+             ($1, $2, $3, $4, 1, $5, $6, $7, $8, 1, $9, 0.5, $9, $10, 'crossing', $11, 1.5, 2.5, $9, 1.5, 2.5, 36.0, $9)",
         )
         .bind(id)
         .bind(sequence)

@@ -278,11 +278,11 @@ async fn system_user(app: &App, organization: &str, scopes: &str) -> (String, St
 
 async fn event(app: &App, organization: &str, vehicle: &str, geofence: &str) -> String {
     let (id, uuid) = (new_id(), |text: &str| text.parse::<Uuid>().unwrap());
-    let insert = "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, vehicle_id, \
+    let insert = "insert into records (id, sequence, kind, status, revision, visit_id, organization_id, vehicle_id, \
          geofence_id, geofence_version, confirmed_at, occurred_at, time_uncertainty_seconds, detected_at, origin, cause, inferred, \
          latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude) values \
          ($1, $2, 'entry', 'active', 1, $1, $3, $4, $5, 1, $6, $6, 0.5, $6, 'live', 'crossing', $7, 1.5, 2.5, $6, 1.5, 2.5)";
-    let next = "select coalesce(max(sequence), 0) + 1 from geofence_event";
+    let next = "select coalesce(max(sequence), 0) + 1 from records";
     let sequence: i64 = app.context.db.read().sql(next).scalar().await.unwrap();
     app.context
         .db

@@ -90,11 +90,12 @@ fn names_that_are_told_late_are_told_as_they_are() {
         report(&app, &token, "2026-05-01T11:59:00Z", 30.27).await;
         let event = loop {
             let update = watch.updates.recv().await.unwrap();
-            if let Some(committed) = update.events.first() {
-                break committed.event.clone();
+            if let Some(committed) = update.records.first() {
+                break committed.record.clone();
             }
         };
-        assert_eq!((event.vehicle_name.as_str(), event.geofence_name.as_str()), ("c", "c"));
+        let fence = event.geofence().expect("a crossing").geofence_name.as_str();
+        assert_eq!((event.vehicle_name.as_str(), fence), ("c", "c"));
         app
     });
 }

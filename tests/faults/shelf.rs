@@ -6,7 +6,8 @@ use uuid::Uuid;
 use waypost::store::open::{Location, Options, for_writer, open};
 use waypost::store::sql::{Db, SqlError};
 use waypost::store::track::Track;
-use waypost_actors::ports::EventLog;
+use waypost_actors::ports::RecordLog;
+use waypost_actors::tracking::RecordView;
 use waypost_actors::watch::Audience;
 use waypost_test_support::eventually;
 
@@ -49,7 +50,7 @@ impl Shelf {
     pub(crate) async fn keys(&self) -> Stored {
         let mut stored = Stored { next_sequence: self.next_sequence().await, ..Stored::default() };
         let records = || async {
-            let text = "select id, revision, sequence from geofence_event";
+            let text = "select id, revision, sequence from records";
             self.db.read().sql(text).all::<(Uuid, i64, i64)>().await
         };
         let records = eventually(DEADLINE, records).await;
@@ -72,9 +73,9 @@ pub(crate) async fn read_whole(location: &Location) -> Stored {
     let mut stored = shelf.keys().await;
     let writer = for_writer(&shelf.db, &options(location)).unwrap();
     let track = Track::take_over(shelf.db.clone(), writer.clone()).await.unwrap();
-    let events = track.events_from(Audience::Everyone, 0, i64::MAX).await.unwrap();
-    for event in events {
-        let told = Told::read(&serde_json::to_value(&event).unwrap());
+    let records = track.records_from(Audience::Everyone, 0, i64::MAX).await.unwrap();
+    for record in &records {
+        let told = Told::read(&serde_json::to_value(RecordView::from(record)).unwrap());
         stored.records.insert(told.id, told);
     }
     writer.close().await;

@@ -72,9 +72,10 @@ pub(crate) async fn send(server: &Server, bus: &Bus, items: &[Value], together: 
 
 /// The active refuels and drains of a vehicle as they are stored, without what is another vehicle's.
 pub(crate) async fn events(store: &TestStore, bus: &Bus) -> Vec<String> {
-    type Row = (String, Time, Time, f64, f64, f64, String);
-    let sql = "select kind, started_at, ended_at, level_before_liters, volume_liters, confidence, motion \
-        from fuel_event where status = 'active' and vehicle_id = $1 order by started_at";
+    type Row = (String, Time, Time, String);
+    let sql = "select kind, occurred_at, ended_at, cast(detail as text) \
+        from records where kind in ('refuel', 'drain') and status = 'active' and vehicle_id = $1 \
+        order by occurred_at";
     let id: uuid::Uuid = bus.vehicle.parse().unwrap();
     let rows: Vec<Row> = store.db.read().sql(sql).bind(id).all().await.unwrap();
     rows.iter().map(|row| format!("{row:?}")).collect()

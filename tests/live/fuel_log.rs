@@ -4,8 +4,9 @@
 //! `WAYPOST_FUEL_LOG="FUEL.csv.gz EXPECTED.csv --tank-liters 45" cargo test --test live -- --ignored fuel_log --nocapture`
 
 use serde_json::{Value, json};
-use waypost_actors::fuel::{FuelEvent, FuelRecord, Reading};
+use waypost_actors::fuel::{FuelEvent, Reading};
 use waypost_actors::model::Place;
+use waypost_actors::tracking::RecordView;
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, run};
 
@@ -74,10 +75,10 @@ async fn score_a_log(store: TestStore) {
         server.put(&format!("/v1/vehicles/{}", bus.vehicle), &fleet.admin, tank).await.ok(200);
         send(&server, &bus, &items(&readings, arguments.tank_liters), TOGETHER).await;
         until_clean(&store.db).await;
-        let told: Vec<FuelRecord> =
-            server.context.events.fuel_events_from(Audience::Everyone, 1, 10_000).await.unwrap();
-        let own = told.into_iter().filter(|record| record.vehicle_id.to_string() == bus.vehicle);
-        let found: Vec<FuelEvent> = own.map(|record| record.event).collect();
+        let told = server.context.records.records_from(Audience::Everyone, 1, 10_000).await.unwrap();
+        let own = told.iter().filter(|record| record.vehicle_id.to_string() == bus.vehicle);
+        let views = own.filter_map(|record| RecordView::from(record).fuel());
+        let found: Vec<FuelEvent> = views.map(|record| record.event).collect();
         score.add(&found, &labels.remove(&name).unwrap_or_default(), &arguments);
     }
     score.print();

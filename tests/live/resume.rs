@@ -138,12 +138,12 @@ async fn numbers_that_revisions_left_behind_are_no_loss(store: TestStore) {
     drop(fleet);
     server.stop().await;
     // Whole pages of numbers are left behind, and every other one of the rest.
-    let moved = "update geofence_event set revision = 2, sequence = sequence + 10000 \
+    let moved = "update records set revision = 2, sequence = sequence + 10000 \
         where sequence between 50 and 649 or sequence % 2 = 0";
     assert_eq!(store.db.write().sql(moved).run().await.unwrap(), 900);
     store.db.write().sql("update writer set next_sequence = next_sequence + 10000").run().await.unwrap();
     let log: Vec<(uuid::Uuid,)> =
-        store.db.read().sql("select id from geofence_event order by sequence").all().await.unwrap();
+        store.db.read().sql("select id from records order by sequence").all().await.unwrap();
     let log: Vec<String> = log.into_iter().map(|(id,)| id.to_string()).collect();
 
     let server = Server::start(&store).await;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use uuid::Uuid;
 use waypost_actors::geofence::{FenceSet, FenceTimeline};
 use waypost_actors::model::{
-    EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle, VehicleId,
-    VehicleLimits,
+    Event, EventKind, Fence, FenceVersion, Fix, GeofenceId, OrganizationId, Rules, Timestamp, Vehicle,
+    VehicleId, VehicleLimits,
 };
-use waypost_actors::tracking::{self, Context, Effects, VehicleState};
+use waypost_actors::tracking::{self, Context, Effects, RecordView, VehicleState};
 
 use crate::data::{Data, Line};
 
@@ -71,20 +71,25 @@ fn fence_set(data: &Data, rules: Rules) -> FenceSet {
 }
 
 impl Replay {
-    pub(crate) fn events(&self) -> impl Iterator<Item = &waypost_actors::model::Event> {
-        self.effects.iter().flat_map(|(_, effects)| &effects.events)
+    pub(crate) fn events(&self) -> impl Iterator<Item = Event> {
+        self.effects.iter().flat_map(|(_, effects)| events(effects))
     }
 
     /// In the words of the reference, sorted.
     pub(crate) fn lines(&self) -> Vec<Line> {
-        let line = |event: &waypost_actors::model::Event| {
+        let line = |event: Event| {
             let entered = event.kind == EventKind::Entry;
-            (event.vehicle_name.clone(), event.geofence_name.clone(), entered, event.fix.recorded_at)
+            (event.vehicle_name, event.geofence_name, entered, event.fix.recorded_at)
         };
         let mut lines: Vec<Line> = self.events().map(line).collect();
         lines.sort();
         lines
     }
+}
+
+/// The entries, exits and dwells of a replay.
+pub(crate) fn events(effects: &Effects) -> Vec<Event> {
+    effects.records.iter().filter_map(|record| RecordView::from(record).geofence()).collect()
 }
 
 /// The fixes that were judged, in order: neither quarantined for good nor a worse place of an instant.

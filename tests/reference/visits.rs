@@ -7,7 +7,7 @@ use waypost_actors::geofence::haversine_meters;
 use waypost_actors::model::{Event, EventKind, Fix, GeofenceId, Place, Rules, Timestamp};
 use waypost_actors::tracking::Effects;
 
-use crate::replay::{Replay, judged};
+use crate::replay::{Replay, events, judged};
 
 /// What a replay came to.
 #[derive(Debug, Default, PartialEq)]
@@ -50,7 +50,7 @@ pub(crate) fn figures(replay: &Replay) -> Figures {
     let mut figures = Figures::default();
     for (_, effects) in &replay.effects {
         let fixes = judged(effects);
-        for event in &effects.events {
+        for event in events(effects) {
             figures.entries += usize::from(event.kind == EventKind::Entry);
             figures.exits += usize::from(event.kind == EventKind::Exit);
             figures.inferred += usize::from(event.kind == EventKind::Entry && event.inferred);
@@ -64,7 +64,8 @@ pub(crate) fn figures(replay: &Replay) -> Figures {
 /// Each exit and the entry into the same fence after it.
 fn excursions(replay: &Replay, effects: &Effects, fixes: &[Fix], figures: &mut Figures) {
     let mut left: HashMap<GeofenceId, &Event> = HashMap::new();
-    for event in &effects.events {
+    let events = events(effects);
+    for event in &events {
         if event.kind == EventKind::Exit {
             left.insert(event.geofence_id, event);
         }

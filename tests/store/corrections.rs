@@ -3,16 +3,16 @@
 
 use uuid::Uuid;
 use waypost::store::time::Time;
-use waypost_actors::model::{Event, EventStatus, Origin, Timestamp, VisitId};
+use waypost_actors::model::{EventStatus, Origin, Timestamp, VisitId};
 use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Mark, PositionRow, Quarantine, Standing, VehicleState, VisitRow,
+    Checkpoint, Correction, Mark, PositionRow, Quarantine, Record, Standing, VehicleState, VisitRow,
 };
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::fleet::{
     FENCE, FOUND, VEHICLE, at, checkpoint, commit, correcting, correction, entry, exit, fix, log, mark,
-    marked, recording, row, stand, write,
+    marked, recording, row, stand, told_as, write,
 };
 
 for_each_engine!(
@@ -30,8 +30,8 @@ for_each_engine!(
 );
 
 /// The same record as the correction tells it: with another number, revision and status.
-fn told(event: Event, sequence: i64, revision: i64, status: EventStatus) -> Event {
-    Event { sequence, revision, status, origin: Origin::Backfill, detected_at: at(FOUND), ..event }
+fn told(event: Record, sequence: i64, revision: i64, status: EventStatus) -> Record {
+    Record { sequence, revision, status, origin: Origin::Backfill, detected_at: at(FOUND), ..event }
 }
 
 const ACTIVE: EventStatus = EventStatus::Active;
@@ -41,7 +41,7 @@ async fn records_stay_change_come_and_go(store: TestStore) {
     let track = stand(&store).await;
     let first = [entry(1, 0), exit(2, 10), entry(3, 20), exit(4, 30)];
     commit(&track, vec![recording(first.to_vec())]).await;
-    let moved = Event { occurred_at: at(12), ..exit(2, 10) };
+    let moved = Record { occurred_at: at(12), ..exit(2, 10) };
     let whole = correction(None, None, vec![entry(1, 0), moved.clone(), entry(5, 40)]);
     let committed = commit(&track, vec![correcting(whole.clone())]).await;
     let expected = [
@@ -50,27 +50,27 @@ async fn records_stay_change_come_and_go(store: TestStore) {
         told(moved.clone(), 7, 2, ACTIVE),
         told(entry(5, 40), 8, 1, ACTIVE),
     ];
-    assert_eq!(committed[0].events, expected);
+    assert_eq!(committed[0].records, expected);
     let mut stored = vec![entry(1, 0)];
     stored.extend(expected);
     assert_eq!(log(&track).await, stored, "what stays keeps its number");
     // The same once more finds nothing.
     let committed = commit(&track, vec![correcting(whole)]).await;
-    assert_eq!(committed[0].events, []);
+    assert_eq!(committed[0].records, []);
     assert_eq!(track.seeds().await.expect("read").next_sequence, 9);
     // What was taken back holds again.
     let back = vec![entry(1, 0), moved, entry(3, 20), entry(5, 40)];
     let committed = commit(&track, vec![correcting(correction(None, None, back))]).await;
-    assert_eq!(committed[0].events, [told(entry(3, 20), 9, 3, ACTIVE)]);
+    assert_eq!(committed[0].records, [told(entry(3, 20), 9, 3, ACTIVE)]);
     let reread = track.reread(&[VEHICLE], 8).await.expect("read");
-    assert_eq!(reread.events, [told(entry(5, 40), 8, 1, ACTIVE), told(entry(3, 20), 9, 3, ACTIVE)]);
+    assert_eq!(reread.records, [told(entry(5, 40), 8, 1, ACTIVE), told(entry(3, 20), 9, 3, ACTIVE)]);
     assert_eq!(reread.next_sequence, 10);
 }
 
 async fn a_part_is_compared_with_what_was_made_in_it(store: TestStore) {
     let track = stand(&store).await;
     // Two hours after what it tells, by a long wait for the confirmation.
-    let slow = Event { confirmed_at: at(7_300), ..entry(6, 100) };
+    let slow = Record { confirmed_at: at(7_300), ..entry(6, 100) };
     let hour = 3_600;
     let records = vec![
         entry(1, 50),
@@ -88,28 +88,28 @@ async fn a_part_is_compared_with_what_was_made_in_it(store: TestStore) {
         told(entry(3, 2 * hour + 1), 8, 2, RETRACTED),
         told(entry(4, 2 * hour + 200), 9, 2, RETRACTED),
     ];
-    assert_eq!(committed[0].events, expected);
+    assert_eq!(committed[0].records, expected);
     let kept: Vec<i64> = log(&track).await.iter().map(|event| event.sequence).collect();
     assert_eq!(kept, [1, 2, 5, 7, 8, 9]);
 }
 
 async fn a_record_that_was_made_elsewhere_moves_in_silence(store: TestStore) {
     let track = stand(&store).await;
-    let confirmed = |event: Event, second: i64| Event { confirmed_at: at(second), ..event };
+    let confirmed = |event: Record, second: i64| Record { confirmed_at: at(second), ..event };
     commit(&track, vec![recording(vec![confirmed(exit(1, 10), 80), confirmed(exit(2, 20), 90)])]).await;
     // Both are found in an earlier part now, one of them with another value.
-    let other = Event { time_uncertainty_seconds: 9.0, ..confirmed(exit(2, 20), 50) };
+    let other = told_as(confirmed(exit(2, 20), 50), |detail| detail.time_uncertainty_seconds = 9.0);
     let part = correction(Some(5), Some(60), vec![confirmed(exit(1, 10), 40), other.clone()]);
     let committed = commit(&track, vec![correcting(part)]).await;
     let revised = told(other, 3, 2, ACTIVE);
-    assert_eq!(committed[0].events, std::slice::from_ref(&revised));
+    assert_eq!(committed[0].records, std::slice::from_ref(&revised));
     assert_eq!(log(&track).await, [confirmed(exit(1, 10), 40), revised]);
     // So the later part, which does not make them, does not take them back.
     let part = correction(Some(60), None, Vec::new());
-    assert_eq!(commit(&track, vec![correcting(part)]).await[0].events, []);
+    assert_eq!(commit(&track, vec![correcting(part)]).await[0].records, []);
 }
 
-fn visit(id: u128, from: &Event, to: Option<&Event>) -> VisitRow {
+fn visit(id: u128, from: &Record, to: Option<&Record>) -> VisitRow {
     VisitRow {
         id: VisitId(Uuid::from_u128(id)),
         geofence_id: FENCE,
@@ -127,7 +127,9 @@ async fn visits(store: &TestStore) -> Vec<(u128, Time, Option<Time>)> {
 
 async fn visits_follow_their_records(store: TestStore) {
     let track = stand(&store).await;
-    let of = |visit: u128, event: Event| Event { visit_id: VisitId(Uuid::from_u128(visit)), ..event };
+    let of = |visit: u128, event: Record| {
+        told_as(event, |detail| detail.visit_id = VisitId(Uuid::from_u128(visit)))
+    };
     let events = [of(1, entry(1, 0)), of(1, exit(2, 10)), of(2, entry(3, 20)), of(2, exit(4, 30))];
     let mut live = recording(events.to_vec());
     live.effects.visits =
@@ -140,7 +142,7 @@ async fn visits_follow_their_records(store: TestStore) {
     commit(&track, vec![correcting(part)]).await;
     assert_eq!(visits(&store).await, [(1, Time(at(0)), Some(Time(at(30))))]);
     // It began at another instant; its end stands, behind the part that is looked at.
-    let earlier = Event { occurred_at: at(-3), ..events[0].clone() };
+    let earlier = Record { occurred_at: at(-3), ..events[0].clone() };
     let mut part = correction(None, Some(5), vec![earlier.clone()]);
     part.visits = vec![visit(1, &earlier, None)];
     commit(&track, vec![correcting(part)]).await;
@@ -159,7 +161,9 @@ async fn visits_follow_their_records(store: TestStore) {
 
 async fn a_corrected_end_comes_back_when_a_provisional_one_goes(store: TestStore) {
     let track = stand(&store).await;
-    let of = |visit: u128, event: Event| Event { visit_id: VisitId(Uuid::from_u128(visit)), ..event };
+    let of = |visit: u128, event: Record| {
+        told_as(event, |detail| detail.visit_id = VisitId(Uuid::from_u128(visit)))
+    };
     let (begin, end) = (of(1, entry(1, 0)), of(1, exit(2, 10)));
     let mut part = correction(None, Some(20), vec![begin.clone(), end.clone()]);
     part.visits = vec![visit(1, &begin, Some(&end))];
@@ -182,7 +186,7 @@ async fn a_corrected_end_comes_back_when_a_provisional_one_goes(store: TestStore
 async fn what_was_recorded_before_leaves_its_visit_alone(store: TestStore) {
     let track = stand(&store).await;
     let events = [entry(1, 0), exit(2, 30)];
-    let early = Event { occurred_at: at(10), ..events[1].clone() };
+    let early = Record { occurred_at: at(10), ..events[1].clone() };
     let mut part = correction(None, None, vec![events[0].clone(), early.clone()]);
     part.visits = vec![visit(1, &events[0], Some(&early))];
     commit(&track, vec![correcting(part)]).await;
@@ -190,7 +194,7 @@ async fn what_was_recorded_before_leaves_its_visit_alone(store: TestStore) {
     let mut live = recording(vec![events[1].clone(), entry(3, 40)]);
     live.effects.visits = vec![visit(1, &events[0], Some(&events[1])), visit(2, &entry(3, 40), None)];
     let committed = commit(&track, vec![live]).await;
-    assert_eq!(committed[0].events.len(), 1, "the exit is recorded already");
+    assert_eq!(committed[0].records.len(), 1, "the exit is recorded already");
     let expected = [(1, Time(at(0)), Some(Time(at(10)))), (2, Time(at(40)), None)];
     assert_eq!(visits(&store).await, expected);
 }
@@ -229,7 +233,7 @@ async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
 async fn a_batch_is_written_as_if_each_write_came_alone(store: TestStore) {
     let track = stand(&store).await;
     let events = [entry(1, 0), entry(2, 10)];
-    let again = Event { sequence: 0, ..entry(1, 0) };
+    let again = Record { sequence: 0, ..entry(1, 0) };
     let whole = |events| correcting(correction(None, None, events));
     let writes = vec![
         recording(vec![events[0].clone()]),
@@ -240,10 +244,10 @@ async fn a_batch_is_written_as_if_each_write_came_alone(store: TestStore) {
     ];
     let committed = commit(&track, writes).await;
     let numbers: Vec<Vec<i64>> =
-        committed.iter().map(|write| write.events.iter().map(|event| event.sequence).collect()).collect();
+        committed.iter().map(|write| write.records.iter().map(|event| event.sequence).collect()).collect();
     assert_eq!(numbers, [vec![1], vec![2, 3], vec![4, 5], vec![], vec![6]]);
-    assert_eq!(committed[1].events[0], told(events[0].clone(), 2, 2, RETRACTED));
-    assert_eq!(committed[2].events[1], Event { sequence: 5, revision: 3, ..again });
+    assert_eq!(committed[1].records[0], told(events[0].clone(), 2, 2, RETRACTED));
+    assert_eq!(committed[2].records[1], Record { sequence: 5, revision: 3, ..again });
     let stored: Vec<(i64, i64)> = log(&track).await.iter().map(|e| (e.sequence, e.revision)).collect();
     assert_eq!(stored, [(3, 1), (4, 1), (5, 3), (6, 1)]);
     assert_eq!(track.seeds().await.expect("read").next_sequence, 7);
@@ -311,14 +315,14 @@ async fn quarantines_are_found_otherwise(store: TestStore) {
 async fn a_correction_of_thousands_is_one_transaction(store: TestStore) {
     let track = stand(&store).await;
     commit(&track, vec![recording((1..=5_000).map(|n| entry(n, n)).collect())]).await;
-    let later = |event: Event| Event { time_uncertainty_seconds: 1.0, ..event };
+    let later = |event: Record| told_as(event, |detail| detail.time_uncertainty_seconds = 1.0);
     let events =
         (1..=5_000).map(|n| if n % 2 == 0 { later(entry(n, n)) } else { exit(n + 5_000, n) }).collect();
     let mut part = correction(Some(0), None, events);
     part.quarantines = (0..2_000).map(|second| (fix(second), Some(Quarantine::Speed))).collect();
     commit(&track, vec![write((0..2_000).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
     let committed = commit(&track, vec![correcting(part)]).await;
-    assert!(committed[0].events.iter().map(|event| event.sequence).eq(5_001..=12_500));
+    assert!(committed[0].records.iter().map(|event| event.sequence).eq(5_001..=12_500));
     let quarantined = "select count(*) from position where quarantine = 'speed'";
     let quarantined: i64 = store.db.read().sql(quarantined).scalar().await.expect("counted");
     assert_eq!(quarantined, 2_000);

@@ -2,11 +2,12 @@
 
 use uuid::Uuid;
 use waypost::store::time::Time;
-use waypost_actors::model::{DriverId, Event, EventStatus};
+use waypost_actors::model::{DriverId, EventStatus};
+use waypost_actors::tracking::Record;
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::fleet::{
-    ORGANIZATION, VEHICLE, at, commit, correcting, correction, entry, exit, log, recording, stand,
+    ORGANIZATION, VEHICLE, at, commit, correcting, correction, entry, exit, log, recording, stand, told_as,
 };
 
 for_each_engine!(
@@ -37,14 +38,14 @@ pub(crate) async fn assign(store: &TestStore, driver: DriverId, from: i64, to: O
     insert.bind(to.map(|_| "unassigned")).run().await.expect("an assignment");
 }
 
-fn drivers(events: &[Event]) -> Vec<Option<DriverId>> {
+fn drivers(events: &[Record]) -> Vec<Option<DriverId>> {
     events.iter().map(|event| event.driver_id).collect()
 }
 
 async fn a_record_has_the_driver_of_its_instant(store: TestStore) {
     let track = stand(&store).await;
     let committed = commit(&track, vec![recording(vec![entry(1, 0)])]).await;
-    assert_eq!(drivers(&committed[0].events), [None], "nobody ever drove");
+    assert_eq!(drivers(&committed[0].records), [None], "nobody ever drove");
     hire(&store).await;
     assign(&store, FIRST, 0, Some(100)).await;
     assign(&store, SECOND, 100, None).await;
@@ -54,9 +55,9 @@ async fn a_record_has_the_driver_of_its_instant(store: TestStore) {
         recording(vec![exit(5, 100)]),
     ];
     let committed = commit(&track, writes).await;
-    assert_eq!(drivers(&committed[0].events), [None, Some(FIRST)]);
-    assert_eq!(drivers(&committed[1].events), [Some(SECOND)], "corrections have one too");
-    assert_eq!(drivers(&committed[2].events), [Some(SECOND)], "an assignment ends before its end");
+    assert_eq!(drivers(&committed[0].records), [None, Some(FIRST)]);
+    assert_eq!(drivers(&committed[1].records), [Some(SECOND)], "corrections have one too");
+    assert_eq!(drivers(&committed[2].records), [Some(SECOND)], "an assignment ends before its end");
     let stored = [None, None, Some(FIRST), Some(SECOND), Some(SECOND)];
     assert_eq!(drivers(&log(&track).await), stored, "what is told is what is stored");
 }
@@ -68,10 +69,10 @@ async fn a_revision_keeps_the_driver_unless_it_happened_at_another_instant(store
     commit(&track, vec![recording(vec![entry(1, 50), exit(2, 150), entry(3, 160), exit(4, 90)])]).await;
     // Written after the records, and about their past.
     assign(&store, SECOND, 100, None).await;
-    let later = |event: Event| Event { time_uncertainty_seconds: 9.0, ..event };
-    let moved = Event { occurred_at: at(170), ..entry(3, 160) };
+    let later = |event: Record| told_as(event, |detail| detail.time_uncertainty_seconds = 9.0);
+    let moved = Record { occurred_at: at(170), ..entry(3, 160) };
     let part = correction(None, None, vec![later(entry(1, 50)), later(exit(2, 150)), moved.clone()]);
-    let told = commit(&track, vec![correcting(part)]).await.remove(0).events;
+    let told = commit(&track, vec![correcting(part)]).await.remove(0).records;
     let said: Vec<_> = told.iter().map(|e| (e.id, e.status, e.driver_id)).collect();
     let active = EventStatus::Active;
     let expected = [
@@ -82,9 +83,9 @@ async fn a_revision_keeps_the_driver_unless_it_happened_at_another_instant(store
     ];
     assert_eq!(said, expected);
     // One that holds again, at another instant and at its own.
-    let back = Event { occurred_at: at(120), ..exit(4, 90) };
+    let back = Record { occurred_at: at(120), ..exit(4, 90) };
     let events = vec![later(entry(1, 50)), later(exit(2, 150)), moved, back];
-    let told = commit(&track, vec![correcting(correction(None, None, events))]).await.remove(0).events;
+    let told = commit(&track, vec![correcting(correction(None, None, events))]).await.remove(0).records;
     assert_eq!(drivers(&told), [Some(SECOND)]);
     assert_eq!(drivers(&log(&track).await), [Some(FIRST), None, Some(SECOND), Some(SECOND)]);
 }
@@ -96,6 +97,6 @@ async fn a_record_that_holds_again_on_the_live_path_keeps_its_driver(store: Test
     assign(&store, FIRST, 0, None).await;
     commit(&track, vec![correcting(correction(None, None, Vec::new()))]).await;
     let committed = commit(&track, vec![recording(vec![entry(1, 50), exit(2, 60)])]).await;
-    assert_eq!(drivers(&committed[0].events), [None, Some(FIRST)]);
+    assert_eq!(drivers(&committed[0].records), [None, Some(FIRST)]);
     assert_eq!(drivers(&log(&track).await), [None, Some(FIRST)]);
 }

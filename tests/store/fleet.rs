@@ -6,11 +6,14 @@ use uuid::Uuid;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
 use waypost_actors::model::{
-    Analytics, Cause, Event, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, OrganizationId,
-    Origin, Place, Timestamp, VehicleId, VisitId,
+    Analytics, Cause, EventFix, EventId, EventKind, EventStatus, Fix, GeofenceId, OrganizationId, Origin,
+    Place, Timestamp, VehicleId, VisitId,
 };
-use waypost_actors::ports::{Batch, Committed, EventLog, TrackStore, VehicleWrite};
-use waypost_actors::tracking::{Checkpoint, Correction, Effects, Mark, PositionRow, Standing, VehicleState};
+use waypost_actors::ports::{Batch, Committed, RecordLog, TrackStore, VehicleWrite};
+use waypost_actors::tracking::{
+    Checkpoint, Correction, Detail, Effects, GeofenceDetail, Mark, PositionRow, Record, Standing,
+    VehicleState,
+};
 use waypost_actors::watch::Audience;
 use waypost_test_support::TestStore;
 
@@ -58,33 +61,47 @@ const ANALYTICS: Analytics = Analytics {
     fuel_used_liters: None,
 };
 
-pub(crate) fn entry(sequence: i64, seconds: i64) -> Event {
-    Event {
-        id: EventId(Uuid::from_u128(100 + sequence as u128)),
-        sequence,
+pub(crate) fn entry(sequence: i64, seconds: i64) -> Record {
+    let fix = fix(seconds);
+    let detail = GeofenceDetail {
         kind: EventKind::Entry,
-        status: EventStatus::Active,
-        revision: 1,
         visit_id: VisitId(Uuid::from_u128(50)),
-        organization_id: ORGANIZATION,
-        vehicle_id: VEHICLE,
-        vehicle_name: "Bus 1".into(),
         geofence_id: FENCE,
         geofence_name: "Depot".into(),
         geofence_version: 1,
-        driver_id: None,
-        occurred_at: at(seconds),
         time_uncertainty_seconds: 2.5,
-        detected_at: at(seconds + 1),
-        origin: Origin::Live,
         cause: Cause::Crossing,
         inferred: false,
-        location: Place::new(30.25, -97.75),
-        fix: EventFix::from(&fix(seconds)),
+        fix: EventFix::from(&fix),
         // An entry has none, but the store does not know that.
         analytics: (sequence % 2 == 1).then_some(ANALYTICS),
+    };
+    Record {
+        id: EventId(Uuid::from_u128(100 + sequence as u128)),
+        sequence,
+        status: EventStatus::Active,
+        revision: 1,
+        organization_id: ORGANIZATION,
+        vehicle_id: VEHICLE,
+        vehicle_name: "Bus 1".into(),
+        driver_id: None,
+        occurred_at: at(seconds),
+        ended_at: None,
+        location: Some(fix.place),
+        detected_at: at(seconds + 1),
+        origin: Origin::Live,
         confirmed_at: at(seconds),
+        detail: Detail::Geofence(Box::new(detail)),
     }
+}
+
+/// The same record with another detail.
+pub(crate) fn told_as(mut record: Record, change: impl FnOnce(&mut GeofenceDetail)) -> Record {
+    match &mut record.detail {
+        Detail::Geofence(detail) => change(detail),
+        detail => panic!("{detail:?}"),
+    }
+    record
 }
 
 /// An organization with one vehicle and one fence, and the writer of their data.
@@ -143,17 +160,16 @@ pub(crate) async fn marked(store: &TestStore) -> Option<Mark> {
 /// The server's clock at every correction.
 pub(crate) const FOUND: i64 = 9_000;
 
-pub(crate) fn correction(after: Option<i64>, until: Option<i64>, events: Vec<Event>) -> Correction {
+pub(crate) fn correction(after: Option<i64>, until: Option<i64>, records: Vec<Record>) -> Correction {
     Correction {
         after: after.map(at),
         until: until.map(at),
         origin: Origin::Backfill,
         detected_at: at(FOUND),
-        events,
+        records,
         visits: Vec::new(),
         fuel_rows: Vec::new(),
         undecided: None,
-        fuel_events: Vec::new(),
         quarantines: Vec::new(),
         checkpoints: Vec::new(),
         dirty: None,
@@ -166,22 +182,22 @@ pub(crate) fn correcting(correction: Correction) -> VehicleWrite {
     write
 }
 
-pub(crate) fn recording(events: Vec<Event>) -> VehicleWrite {
+pub(crate) fn recording(records: Vec<Record>) -> VehicleWrite {
     let mut write = write(Vec::new());
-    write.effects.events = events;
+    write.effects.records = records;
     write
 }
 
-pub(crate) fn exit(number: i64, seconds: i64) -> Event {
-    Event { kind: EventKind::Exit, ..entry(number, seconds) }
+pub(crate) fn exit(number: i64, seconds: i64) -> Record {
+    told_as(entry(number, seconds), |detail| detail.kind = EventKind::Exit)
 }
 
 pub(crate) async fn commit(track: &Track, writes: Vec<VehicleWrite>) -> Vec<Committed> {
     track.commit(&batch(writes)).await.expect("committed")
 }
 
-pub(crate) async fn log(track: &Track) -> Vec<Event> {
-    track.events_from(Audience::Everyone, 1, 10_000).await.expect("read")
+pub(crate) async fn log(track: &Track) -> Vec<Record> {
+    track.records_from(Audience::Everyone, 1, 10_000).await.expect("read")
 }
 
 pub(crate) fn checkpoint(second: i64, last: i64) -> Checkpoint {

@@ -2,12 +2,10 @@
 
 use uuid::Uuid;
 use waypost::store::time::Time;
-use waypost_actors::fuel::{
-    FuelEvent, FuelEventKind, FuelMotion, FuelRecord, FuelRow, FuelUnit, Quality, log_id,
-};
+use waypost_actors::fuel::{FuelEventKind, FuelMotion, FuelRow, FuelUnit, Quality, log_id};
 use waypost_actors::model::{EventId, EventStatus, OrganizationId, Origin, Place};
-use waypost_actors::ports::{EventLog, TrackStore, VehicleWrite};
-use waypost_actors::tracking::{Correction, Quarantine, Standing};
+use waypost_actors::ports::{Committed, RecordLog, TrackStore, VehicleWrite};
+use waypost_actors::tracking::{Correction, Detail, FuelDetail, Quarantine, Record, Standing};
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
@@ -46,38 +44,38 @@ fn reading(seconds: i64, percent: f64) -> FuelRow {
     }
 }
 
-fn record(number: u128, seconds: i64) -> FuelRecord {
-    FuelRecord {
+fn record(number: u128, seconds: i64) -> Record {
+    let detail = FuelDetail {
+        level_before_liters: 100.1,
+        level_after_liters: 300.3,
+        volume_liters: 200.2,
+        motion: FuelMotion::Stopped,
+        confidence: 0.1 + 0.2,
+        geofence_ids: vec![FENCE],
+        calibration_version: 1,
+    };
+    Record {
+        id: EventId(Uuid::from_u128(700 + number)),
         sequence: 0,
-        event: FuelEvent {
-            id: EventId(Uuid::from_u128(700 + number)),
-            kind: FuelEventKind::Refuel,
-            started_at: at(seconds),
-            ended_at: at(seconds + 300),
-            level_before_liters: 100.1,
-            level_after_liters: 300.3,
-            volume_liters: 200.2,
-            place: number.is_multiple_of(2).then_some(Place::new(1.0 / 3.0, -1.0)),
-            motion: FuelMotion::Stopped,
-            confidence: 0.9,
-        },
         status: EventStatus::Active,
         revision: 1,
         organization_id: ORGANIZATION,
         vehicle_id: VEHICLE,
         vehicle_name: "Bus 1".into(),
         driver_id: None,
-        geofence_ids: vec![FENCE],
-        calibration_version: 1,
+        occurred_at: at(seconds),
+        ended_at: Some(at(seconds + 300)),
+        location: number.is_multiple_of(2).then_some(Place::new(1.0 / 3.0, -1.0)),
         detected_at: at(FOUND),
         origin: Origin::Live,
         confirmed_at: at(seconds + 1_200),
+        detail: Detail::Fuel(FuelEventKind::Refuel, detail),
     }
 }
 
-fn fueled(rows: Vec<FuelRow>, records: Vec<FuelRecord>) -> VehicleWrite {
+fn fueled(rows: Vec<FuelRow>, records: Vec<Record>) -> VehicleWrite {
     let mut written = write(vec![]);
-    (written.effects.fuel_rows, written.effects.fuel_events) = (rows, records);
+    (written.effects.fuel_rows, written.effects.records) = (rows, records);
     written
 }
 
@@ -85,10 +83,9 @@ fn corrected(
     after: Option<i64>,
     until: Option<i64>,
     rows: Vec<FuelRow>,
-    records: Vec<FuelRecord>,
+    records: Vec<Record>,
 ) -> VehicleWrite {
-    let plain = correction(after, until, vec![]);
-    correcting(Correction { fuel_rows: rows, fuel_events: records, ..plain })
+    correcting(Correction { fuel_rows: rows, ..correction(after, until, records) })
 }
 
 /// The log: when, and what it says.
@@ -135,14 +132,14 @@ async fn rows_and_records_are_read_back_as_they_were_written(store: TestStore) {
     let rows = vec![reading(0, 40.1), reading(10, 40.2), bad, counter];
     let records = vec![record(1, 0), record(2, 400)];
     let committed = track.commit(&batch(vec![fueled(rows.clone(), records)])).await.expect("committed");
-    let told = &committed[0].fuel_events;
+    let told = &committed[0].records;
     assert_eq!(told.iter().map(|record| record.sequence).collect::<Vec<_>>(), [1, 2]);
-    let read = track.fuel_events_from(Audience::Organization(ORGANIZATION), 1, 10).await.expect("read");
+    let read = track.records_from(Audience::Organization(ORGANIZATION), 1, 10).await.expect("read");
     assert_eq!(read, *told);
     let others = Audience::Organization(OrganizationId(Uuid::from_u128(99)));
-    assert!(track.fuel_events_from(others, 1, 10).await.expect("read").is_empty());
+    assert!(track.records_from(others, 1, 10).await.expect("read").is_empty());
     let reread = track.reread(&[VEHICLE], 2).await.expect("read");
-    assert_eq!((reread.fuel_events, reread.next_sequence), (told[1..].to_vec(), 3));
+    assert_eq!((reread.records, reread.next_sequence), (told[1..].to_vec(), 3));
     let ids: Vec<(Uuid,)> =
         store.db.read().sql("select id from fuel_log order by recorded_at").all().await.expect("read");
     let expected: Vec<(Uuid,)> = rows.iter().map(|row| (log_id(VEHICLE, row.recorded_at),)).collect();
@@ -151,19 +148,20 @@ async fn rows_and_records_are_read_back_as_they_were_written(store: TestStore) {
     refuse_changes(&store).await;
     let same = corrected(None, None, rows, told.clone());
     let committed = track.commit(&batch(vec![same])).await.expect("nothing is written");
-    assert_eq!(committed[0].fuel_events, []);
+    assert_eq!(committed[0].records, []);
 }
 
 async fn both_kinds_of_events_are_numbered_from_one_row(store: TestStore) {
     let track = stand(&store).await;
     let mut both = write(vec![row(fix(0), Standing::Fresh)]);
-    (both.effects.events, both.effects.fuel_events) = (vec![entry(1, 0)], vec![record(1, 0)]);
+    both.effects.records = vec![entry(1, 0), record(1, 0)];
     let committed = track.commit(&batch(vec![both])).await.expect("committed");
-    assert_eq!((committed[0].events[0].sequence, committed[0].fuel_events[0].sequence), (1, 2));
+    let numbers = |write: &Committed| write.records.iter().map(|r| r.sequence).collect::<Vec<_>>();
+    assert_eq!(numbers(&committed[0]), [1, 2]);
     let mut next = write(vec![row(fix(10), Standing::Fresh)]);
-    next.effects.events = vec![entry(3, 10)];
+    next.effects.records = vec![entry(3, 10)];
     let committed = track.commit(&batch(vec![next])).await.expect("committed");
-    assert_eq!(committed[0].events[0].sequence, 3);
+    assert_eq!(numbers(&committed[0]), [3]);
     assert_eq!(track.seeds().await.expect("read").next_sequence, 4);
 }
 
@@ -171,14 +169,14 @@ async fn a_record_that_holds_already_is_neither_numbered_nor_told(store: TestSto
     let track = stand(&store).await;
     let twice = vec![fueled(vec![], vec![record(1, 0)]), fueled(vec![], vec![record(1, 0), record(2, 50)])];
     let committed = track.commit(&batch(twice)).await.expect("committed");
-    let told = |write: usize| committed[write].fuel_events.iter().map(|r| r.sequence).collect::<Vec<_>>();
+    let told = |write: usize| committed[write].records.iter().map(|r| r.sequence).collect::<Vec<_>>();
     assert_eq!((told(0), told(1)), (vec![1], vec![2]));
     // Taken back, and found once more.
     let none = corrected(None, None, vec![], vec![record(2, 50)]);
     let committed =
         track.commit(&batch(vec![none, fueled(vec![], vec![record(1, 0)])])).await.expect("committed");
     let told = |write: usize| {
-        let told = committed[write].fuel_events.iter();
+        let told = committed[write].records.iter();
         told.map(|record| (record.sequence, record.revision, record.status)).collect::<Vec<_>>()
     };
     assert_eq!(told(0), [(3, 2, EventStatus::Retracted)]);
@@ -209,23 +207,22 @@ async fn a_correction_puts_refuels_and_drains_right(store: TestStore) {
     let track = stand(&store).await;
     let written = vec![record(1, 0), record(2, 1_000), record(3, 2_000), record(4, 9_000)];
     track.commit(&batch(vec![fueled(vec![], written)])).await.expect("committed");
-    let more = FuelRecord {
-        event: FuelEvent { volume_liters: 210.0, ..record(2, 1_000).event },
-        ..record(2, 1_000)
-    };
-    let later = FuelRecord { confirmed_at: at(3_500), ..record(3, 2_000) };
+    let mut more = record(2, 1_000);
+    let Detail::Fuel(_, detail) = &mut more.detail else { panic!("{more:?}") };
+    detail.volume_liters = 210.0;
+    let later = Record { confirmed_at: at(3_500), ..record(3, 2_000) };
     // Up to 4,000: the first is gone, the second says more, the third was made later, the fifth is new.
     let part = corrected(None, Some(4_000), vec![], vec![more, later.clone(), record(5, 2_500)]);
     let committed = track.commit(&batch(vec![part])).await.expect("committed");
-    let told = committed[0].fuel_events.iter();
+    let told = committed[0].records.iter();
     let told: Vec<_> = told
-        .map(|record| (record.event.id.0.as_u128() - 700, record.sequence, record.revision, record.status))
+        .map(|record| (record.id.0.as_u128() - 700, record.sequence, record.revision, record.status))
         .collect();
     let (active, retracted) = (EventStatus::Active, EventStatus::Retracted);
     assert_eq!(told, [(1, 5, 2, retracted), (2, 6, 2, active), (5, 7, 1, active)]);
-    let stored = track.fuel_events_from(Audience::Everyone, 1, 10).await.expect("read");
+    let stored = track.records_from(Audience::Everyone, 1, 10).await.expect("read");
     let numbers: Vec<(u128, i64)> =
-        stored.iter().map(|record| (record.event.id.0.as_u128() - 700, record.sequence)).collect();
+        stored.iter().map(|record| (record.id.0.as_u128() - 700, record.sequence)).collect();
     assert_eq!(numbers, [(3, 3), (4, 4), (1, 5), (2, 6), (5, 7)]);
     assert_eq!((stored[0].confirmed_at, stored[0].revision), (later.confirmed_at, 1));
     assert_eq!(stored[3].origin, Origin::Backfill);
@@ -237,7 +234,7 @@ async fn whoever_drove_is_in_the_log_and_stays(store: TestStore) {
     assign(&store, FIRST, 5, None).await;
     let written = fueled(vec![reading(0, 40.0), reading(10, 39.0)], vec![record(1, 6)]);
     let committed = track.commit(&batch(vec![written])).await.expect("committed");
-    assert_eq!(committed[0].fuel_events[0].driver_id, Some(FIRST));
+    assert_eq!(committed[0].records[0].driver_id, Some(FIRST));
     let drove = "select driver_id from fuel_log order by recorded_at";
     let expected = [(None,), (Some(FIRST.0),)];
     let found: Vec<(Option<Uuid>,)> = store.db.read().sql(drove).all().await.expect("read");

@@ -142,7 +142,7 @@ fn by_table(rows: Vec<(String, String)>) -> BTreeMap<String, BTreeSet<String>> {
 fn class_of_postgres(ty: &str) -> &'static str {
     match ty {
         "uuid" | "bytea" => "bytes",
-        "boolean" | "bigint" | "timestamp with time zone" => "integer",
+        "boolean" | "smallint" | "bigint" | "timestamp with time zone" => "integer",
         "double precision" => "float",
         "text" | "jsonb" => "text",
         other => panic!("{other} is no type of the house: see the head of src/store/sql/mod.rs"),

@@ -1,10 +1,10 @@
 //! What a step of a correction reads, and that a crash between two steps loses none.
 
 use waypost::store::track::Track;
-use waypost_actors::model::{EventKind, EventStatus, Fix, Place, Timestamp};
+use waypost_actors::model::{EventStatus, Fix, Place, Timestamp};
 use waypost_actors::ports::{Slice, TrackStore};
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Mark, PositionRow, Quarantine, Standing, VehicleState,
+    Checkpoint, Correction, Mark, PositionRow, Quarantine, RecordKind, Standing, VehicleState,
 };
 use waypost_test_support::{TestStore, for_each_engine};
 
@@ -131,7 +131,7 @@ async fn a_server_that_dies_between_slices_goes_on(store: TestStore) {
     let mut track = stand(&store).await;
     let rows = (0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect();
     let mut written = write(rows);
-    written.effects.events = (0..450).map(|n| exit(10_000 + n, 10 * n)).collect();
+    written.effects.records = (0..450).map(|n| exit(10_000 + n, 10 * n)).collect();
     written.effects.late = Some(mark(0, 0));
     commit(&track, vec![written]).await;
     for (size, is_last) in [(2_000, false), (2_000, false), (500, true)] {
@@ -146,9 +146,9 @@ async fn a_server_that_dies_between_slices_goes_on(store: TestStore) {
     }
     assert!(track.slice(VEHICLE).await.expect("read").is_none());
     let log = log(&track).await;
-    let active: Vec<EventKind> =
-        log.iter().filter(|e| e.status == EventStatus::Active).map(|e| e.kind).collect();
-    assert_eq!(active, [EventKind::Entry; 450], "all were taken back, and others found");
+    let active: Vec<RecordKind> =
+        log.iter().filter(|e| e.status == EventStatus::Active).map(|e| e.kind()).collect();
+    assert_eq!(active, [RecordKind::Entry; 450], "all were taken back, and others found");
     // 450 at first, 900 by corrections; the first ones moved on.
     assert!(log.iter().map(|event| event.sequence).eq(451..=1_350));
 }

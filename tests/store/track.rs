@@ -4,16 +4,14 @@ use uuid::Uuid;
 use waypost::store::partitions::make_partitions;
 use waypost::store::time::Time;
 use waypost::store::track::Track;
-use waypost_actors::model::{
-    Event, EventKind, EventStatus, Fix, OrganizationId, Origin, Timestamp, VehicleId,
-};
-use waypost_actors::ports::{Committed, Counts, EventLog, StoreError, TrackStore, VehicleWrite};
-use waypost_actors::tracking::{PositionRow, Quarantine, Standing, VisitRow};
+use waypost_actors::model::{EventStatus, Fix, OrganizationId, Origin, Timestamp, VehicleId};
+use waypost_actors::ports::{Committed, Counts, RecordLog, StoreError, TrackStore, VehicleWrite};
+use waypost_actors::tracking::{PositionRow, Quarantine, Record, Standing, VisitRow};
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
 use crate::fleet::{
-    FENCE, ORGANIZATION, VEHICLE, at, batch, dirty_from, entry, fix, row, stand, stored, write,
+    FENCE, ORGANIZATION, VEHICLE, at, batch, dirty_from, entry, exit, fix, row, stand, stored, told_as, write,
 };
 
 for_each_engine!(
@@ -33,10 +31,10 @@ for_each_engine!(
 async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
     let track = stand(&store).await;
     let mut written = write(vec![row(fix(0), Standing::Fresh), row(fix(10), Standing::Fresh)]);
-    let events = [entry(1, 0), Event { kind: EventKind::Exit, ..entry(2, 10) }];
-    written.effects.events = events.to_vec();
+    let events = [entry(1, 0), exit(2, 10)];
+    written.effects.records = events.to_vec();
     let visit = VisitRow {
-        id: events[0].visit_id,
+        id: events[0].geofence().expect("an entry").visit_id,
         geofence_id: FENCE,
         entry_event_id: events[0].id,
         entered_at: at(0),
@@ -46,18 +44,15 @@ async fn a_batch_is_read_back_as_it_was_written(store: TestStore) {
     written.effects.visits = vec![visit, ended];
     let committed = track.commit(&batch(vec![written.clone()])).await.expect("committed");
     let counts = Counts { stored: 2, duplicates: 0 };
-    assert_eq!(
-        committed,
-        [Committed { counts, events: events.to_vec(), fuel_events: vec![], is_dirty: false }]
-    );
+    assert_eq!(committed, [Committed { counts, records: events.to_vec(), is_dirty: false }]);
 
-    let read = track.events_from(Audience::Organization(ORGANIZATION), 1, 10).await.expect("read");
+    let read = track.records_from(Audience::Organization(ORGANIZATION), 1, 10).await.expect("read");
     assert_eq!(read, events);
     let others = Audience::Organization(OrganizationId(Uuid::from_u128(99)));
-    assert!(track.events_from(others, 1, 10).await.expect("read").is_empty());
+    assert!(track.records_from(others, 1, 10).await.expect("read").is_empty());
     let reread = track.reread(&[VEHICLE], 2).await.expect("read");
     assert_eq!(reread.states, [(VEHICLE, (*written.state).clone())]);
-    assert_eq!((reread.events, reread.next_sequence), (events[1..].to_vec(), 3));
+    assert_eq!((reread.records, reread.next_sequence), (events[1..].to_vec(), 3));
     let seeds = track.seeds().await.expect("read");
     assert_eq!((seeds.vehicles[0].state.clone(), seeds.next_sequence), ((*written.state).clone(), 3));
     let exited: Option<Time> =
@@ -107,29 +102,29 @@ async fn events_are_numbered_without_gaps(store: TestStore) {
     let mut writes: Vec<_> = (0..3).map(|n| write(vec![row(fix(n), Standing::Fresh)])).collect();
     for (write, n) in writes.iter_mut().zip([1, 3, 5]) {
         // Whatever they bring as a number, it is given here.
-        write.effects.events =
-            vec![Event { sequence: 77, ..entry(n, n) }, Event { sequence: 0, ..entry(n + 1, n) }];
+        write.effects.records =
+            vec![Record { sequence: 77, ..entry(n, n) }, Record { sequence: 0, ..entry(n + 1, n) }];
     }
     let committed = track.commit(&batch(writes)).await.expect("committed");
-    let told: Vec<Event> = committed.into_iter().flat_map(|write| write.events).collect();
+    let told: Vec<Record> = committed.into_iter().flat_map(|write| write.records).collect();
     assert_eq!(told, (1..=6).map(|n| entry(n, n - (n + 1) % 2)).collect::<Vec<_>>());
-    assert_eq!(track.events_from(Audience::Everyone, 1, 10).await.expect("read"), told);
+    assert_eq!(track.records_from(Audience::Everyone, 1, 10).await.expect("read"), told);
     assert_eq!(track.seeds().await.expect("read").next_sequence, 7);
 }
 
 async fn a_repeated_event_is_neither_numbered_nor_told(store: TestStore) {
     let track = stand(&store).await;
     let mut first = write(vec![row(fix(0), Standing::Fresh)]);
-    first.effects.events = vec![entry(1, 0)];
+    first.effects.records = vec![entry(1, 0)];
     track.commit(&batch(vec![first])).await.expect("committed");
-    let again = Event { id: entry(1, 0).id, ..entry(2, 10) };
+    let again = Record { id: entry(1, 0).id, ..entry(2, 10) };
     let (mut second, mut third) =
         (write(vec![row(fix(10), Standing::Fresh)]), write(vec![row(fix(20), Standing::Fresh)]));
-    second.effects.events = vec![again.clone(), entry(2, 10)];
-    third.effects.events = vec![entry(2, 10), entry(3, 20)];
+    second.effects.records = vec![again.clone(), entry(2, 10)];
+    third.effects.records = vec![entry(2, 10), entry(3, 20)];
     let committed = track.commit(&batch(vec![second, third])).await.expect("committed all the same");
-    assert_eq!((&committed[0].events, &committed[1].events), (&vec![entry(2, 10)], &vec![entry(3, 20)]));
-    let log = track.events_from(Audience::Everyone, 1, 10).await.expect("read");
+    assert_eq!((&committed[0].records, &committed[1].records), (&vec![entry(2, 10)], &vec![entry(3, 20)]));
+    let log = track.records_from(Audience::Everyone, 1, 10).await.expect("read");
     assert_eq!(log, [entry(1, 0), entry(2, 10), entry(3, 20)]);
     assert_eq!((stored(&store).await, track.seeds().await.expect("read").next_sequence), (3, 4));
 }
@@ -137,18 +132,18 @@ async fn a_repeated_event_is_neither_numbered_nor_told(store: TestStore) {
 async fn an_event_that_was_taken_back_and_happens_again_is_active_again(store: TestStore) {
     let track = stand(&store).await;
     let mut first = write(vec![row(fix(0), Standing::Fresh)]);
-    first.effects.events = vec![entry(1, 0), entry(2, 5)];
+    first.effects.records = vec![entry(1, 0), entry(2, 5)];
     track.commit(&batch(vec![first])).await.expect("committed");
-    let retracted = "update geofence_event set status = 'retracted', revision = 4 where sequence = 1";
+    let retracted = "update records set status = 'retracted', revision = 4 where sequence = 1";
     store.db.write().sql(retracted).run().await.expect("written");
     let mut second = write(vec![row(fix(10), Standing::Fresh)]);
-    let again = Event { time_uncertainty_seconds: 7.0, ..entry(1, 0) };
-    second.effects.events = vec![entry(2, 5), again.clone()];
+    let again = told_as(entry(1, 0), |detail| detail.time_uncertainty_seconds = 7.0);
+    second.effects.records = vec![entry(2, 5), again.clone()];
     let committed = track.commit(&batch(vec![second])).await.expect("committed");
     let revived =
-        Event { sequence: 3, revision: 5, status: EventStatus::Active, origin: Origin::Live, ..again };
-    assert_eq!(committed[0].events, std::slice::from_ref(&revived));
-    let log = track.events_from(Audience::Everyone, 1, 10).await.expect("read");
+        Record { sequence: 3, revision: 5, status: EventStatus::Active, origin: Origin::Live, ..again };
+    assert_eq!(committed[0].records, std::slice::from_ref(&revived));
+    let log = track.records_from(Audience::Everyone, 1, 10).await.expect("read");
     assert_eq!(log, [entry(2, 5), revived]);
 }
 
@@ -167,10 +162,10 @@ async fn a_batch_of_thousands_is_one_transaction(store: TestStore) {
     let track = stand(&store).await;
     let rows = (0..5_000).map(|second| row(fix(second), Standing::Fresh)).collect();
     let mut written = write(rows);
-    written.effects.events = (1..=1_000).map(|sequence| entry(sequence, sequence)).collect();
+    written.effects.records = (1..=1_000).map(|sequence| entry(sequence, sequence)).collect();
     let committed = track.commit(&batch(vec![written])).await.expect("committed");
     assert_eq!((committed[0].counts.stored, stored(&store).await), (5_000, 5_000));
-    let log = track.events_from(Audience::Everyone, 500, 10_000).await.expect("read");
+    let log = track.records_from(Audience::Everyone, 500, 10_000).await.expect("read");
     assert!(log.iter().map(|event| event.sequence).eq(500..=1_000));
 }
 
@@ -179,9 +174,9 @@ async fn what_is_held_to_be_new_and_is_stored_does_not_fail_its_batch(store: Tes
     let fresh = |seconds| row(fix(seconds), Standing::Fresh);
     track.commit(&batch(vec![write(vec![fresh(0), fresh(10)])])).await.expect("committed");
     let mut again = write(vec![fresh(10), fresh(20)]);
-    again.effects.events = vec![entry(1, 20)];
+    again.effects.records = vec![entry(1, 20)];
     let committed = track.commit(&batch(vec![again])).await.expect("committed all the same");
-    assert_eq!(committed[0].events, [entry(1, 20)]);
+    assert_eq!(committed[0].records, [entry(1, 20)]);
     assert_eq!((stored(&store).await, track.seeds().await.expect("read").next_sequence), (3, 2));
 }
 

@@ -16,6 +16,7 @@ for_each_engine!(
     late_data_begins_with_what_was_tracked_before,
     rules_of_before_hold_while_standing,
     what_the_creator_wrote_of_a_driver_becomes_the_creators_profile,
+    both_logs_become_one_with_every_number_as_it_was,
 );
 
 /// Brings an empty store up to a migration.
@@ -77,7 +78,7 @@ async fn late_data_begins_with_what_was_tracked_before(store: TestStore) {
     migrate(&db).await.expect("migrated");
 
     let confirmed: Vec<(Time,)> =
-        db.read().sql("select confirmed_at from geofence_event order by sequence").all().await.expect("read");
+        db.read().sql("select confirmed_at from records order by sequence").all().await.expect("read");
     assert_eq!(confirmed, [(Time(at(15)),), (Time(at(20)),)]);
     let marks = "select dirty_from, dirty_until, dirty_origin from vehicle_state order by vehicle_id";
     type Row = (Option<Time>, Option<Time>, Option<String>);
@@ -223,5 +224,54 @@ async fn what_the_creator_wrote_of_a_driver_becomes_the_creators_profile(store: 
     assert_eq!(removed, 7);
     let refused = db.write().sql("delete from driver where id = $1").bind(Uuid::from_u128(20)).run().await;
     assert!(refused.is_err(), "a driver with assignments was deleted");
+    db.close().await;
+}
+
+async fn both_logs_become_one_with_every_number_as_it_was(store: TestStore) {
+    use sqlx::types::Json;
+    use waypost_actors::tracking::FuelDetail;
+
+    let db = open(&store.empty().await).await.expect("opened");
+    migrate_to(&db, 18).await;
+    // Neither has a decimal of fewer than 17 digits.
+    let (third, sum) = (1.0 / 3.0, 0.1 + 0.2);
+    let event = "insert into geofence_event (id, sequence, kind, status, revision, visit_id, organization_id, \
+        vehicle_id, geofence_id, geofence_version, driver_id, occurred_at, time_uncertainty_seconds, detected_at, \
+        origin, cause, inferred, latitude, longitude, fix_recorded_at, fix_latitude, fix_longitude, fix_speed_kmh, \
+        analytics, confirmed_at) values ($1, 7, 'exit', 'retracted', 3, $1, $1, $1, $1, 2, $1, $2, $3, $2, \
+        'backfill', 'geofenceChanged', $4, $3, $5, $2, $3, $5, null, $6, $2)";
+    let analytics = serde_json::json!({ "durationSeconds": sum });
+    let stmt = db.write().sql(event).bind(Uuid::from_u128(1)).bind(Time(at(10))).bind(third).bind(true);
+    stmt.bind(sum).bind(Json(&analytics)).run().await.expect("event");
+    let fuel = "insert into fuel_event (id, sequence, kind, status, revision, organization_id, vehicle_id, driver_id, \
+        started_at, ended_at, level_before_liters, level_after_liters, volume_liters, latitude, longitude, \
+        geofence_ids, motion, confidence, calibration_version, detected_at, origin, confirmed_at) \
+        values ($1, 9, 'drain', 'active', 2, $1, $1, null, $2, $3, $4, $5, 40.0, null, null, $6, 'unknown', 1e-7, 4, \
+        $3, 'live', $3)";
+    let fences = Json(serde_json::json!([Uuid::from_u128(8)]));
+    let stmt = db.write().sql(fuel).bind(Uuid::from_u128(2)).bind(Time(at(20))).bind(Time(at(30)));
+    stmt.bind(third).bind(sum).bind(fences).run().await.expect("fuel event");
+    migrate(&db).await.expect("migrated");
+
+    type Row = (Uuid, i64, String, String, i64, Option<Time>, Option<f64>, Option<f64>, Option<bool>);
+    let rows = "select id, sequence, kind, status, revision, ended_at, longitude, fix_latitude, inferred \
+        from records where shard = 0 order by sequence";
+    let rows: Vec<Row> = db.read().sql(rows).all().await.expect("read");
+    let of = |number, word: [&str; 2]| (Uuid::from_u128(number), word.map(str::to_owned));
+    let [(id, number, kind, status, ..), ..] = &rows[..] else { panic!("{rows:?}") };
+    assert_eq!((of(1, ["exit", "retracted"]), 7), ((*id, [kind.clone(), status.clone()]), *number));
+    assert_eq!(
+        (rows[0].4, rows[0].5, rows[0].6, rows[0].7, rows[0].8),
+        (3, None, Some(sum), Some(third), Some(true))
+    );
+    assert_eq!((rows.len(), rows[1].0, rows[1].1, rows[1].4), (2, Uuid::from_u128(2), 9, 2));
+    assert_eq!((rows[1].5, rows[1].6, rows[1].8), (Some(Time(at(30))), None, None));
+    let details = "select detail from records order by sequence";
+    let details: Vec<(Json<serde_json::Value>,)> = db.read().sql(details).all().await.expect("read");
+    assert_eq!(details[0].0.0, analytics);
+    let detail: FuelDetail = serde_json::from_value(details[1].0.0.clone()).expect("a detail");
+    assert_eq!((detail.level_before_liters, detail.level_after_liters), (third, sum));
+    assert_eq!((detail.volume_liters, detail.confidence, detail.calibration_version), (40.0, 1e-7, 4));
+    assert_eq!(detail.geofence_ids, [Uuid::from_u128(8).into()]);
     db.close().await;
 }

@@ -176,7 +176,7 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
                     fixes += 1;
                 }
                 effects.rows.clear();
-                effects.events.clear();
+                effects.records.clear();
                 effects.visits.clear();
             }
             fixes

@@ -1,4 +1,4 @@
-//! A refuel or drain as the log keeps it and clients see it.
+//! A refuel or drain as clients see it.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,8 +36,4 @@ pub struct FuelRecord {
     pub detected_at: Timestamp,
     /// How the record came about.
     pub origin: Origin,
-    /// Where on the vehicle's timeline the record was made: the instant of the fix that made it certain. For
-    /// the store's books, told to nobody.
-    #[serde(skip)]
-    pub confirmed_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! The record of a vehicle entering, leaving or dwelling in a geofence.
+//! A vehicle entering, leaving or dwelling in a geofence: what of it is told.
 
 use serde::{Deserialize, Serialize};
 
@@ -150,8 +150,4 @@ pub struct Event {
     /// On exits: what the vehicle did inside.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analytics: Option<Analytics>,
-    /// Where on the vehicle's timeline the record was made: the instant of the fix or change that
-    /// confirmed it. For the store's books, told to nobody.
-    #[serde(skip)]
-    pub confirmed_at: Timestamp,
 }

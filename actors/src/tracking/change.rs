@@ -97,7 +97,7 @@ fn changes(
 /// Ends every stay: the vehicle goes out of service. Its next fix is judged like a first one.
 fn go_out(state: &mut VehicleState, at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
     let Some(last) = state.last else { return };
-    let first = effects.events.len();
+    let first = effects.records.len();
     for stay in std::mem::take(&mut state.stays).iter().filter(|stay| stay.is_open()) {
         let Some(fence) = context.fences.get(stay.geofence_id) else { continue };
         let Some(version) = fence.versions().iter().find(|v| v.version == stay.version) else { continue };
@@ -120,7 +120,7 @@ fn change(
     effects: &mut Effects,
 ) {
     let Some(last) = state.last else { return };
-    let first = effects.events.len();
+    let first = effects.records.len();
     let stance = standstill::stance(state.standstill.as_ref(), &last);
     let mut step = Step { fence, version, stance, context, effects };
     let held = state.stays.iter().position(|stay| stay.geofence_id == fence.id);
@@ -187,7 +187,7 @@ fn at_change(last: &Fix, at: Timestamp) -> Candidate {
 }
 
 fn made_at(at: Timestamp, first: usize, effects: &mut Effects) {
-    for event in &mut effects.events[first..] {
-        event.confirmed_at = at;
+    for record in &mut effects.records[first..] {
+        record.confirmed_at = at;
     }
 }

@@ -1,8 +1,9 @@
-//! What a step of the engine leaves for the store: rows, visits and events.
+//! What a step of the engine leaves for the store: rows, visits and records.
 
+use super::record::Record;
 use super::state::VehicleState;
-use crate::fuel::{FuelRecord, FuelRow};
-use crate::model::{Event, EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
+use crate::fuel::FuelRow;
+use crate::model::{EventId, Fix, GeofenceId, Origin, Timestamp, VisitId};
 
 words!(
     /// Why a stored fix is not evaluated.
@@ -123,7 +124,7 @@ pub struct Correction {
     pub detected_at: Timestamp,
     /// Every record made in the part, in order. What the store holds of it (active records of the
     /// vehicle with `confirmed_at` in the part) and is not here is retracted.
-    pub events: Vec<Event>,
+    pub records: Vec<Record>,
     /// Stays begun or ended in it, in order.
     pub visits: Vec<VisitRow>,
     /// Every row of the fuel log of the part, and of a fix that waited when it began. What the store holds of the
@@ -131,8 +132,6 @@ pub struct Correction {
     pub fuel_rows: Vec<FuelRow>,
     /// A fix that still waits for the next one at the end of the part: its row is left alone.
     pub undecided: Option<Timestamp>,
-    /// Refuels and drains, as `events`.
-    pub fuel_events: Vec<FuelRecord>,
     /// Stored fixes whose quarantine is another one now.
     pub quarantines: Vec<(Fix, Option<Quarantine>)>,
     /// They replace all checkpoints of the part.
@@ -157,13 +156,11 @@ pub struct Effects {
     /// Quarantined fixes that a later one confirmed: their quarantine is lifted.
     pub confirmed: Vec<Fix>,
     /// Records, unnumbered: the store gives `sequence` in the transaction.
-    pub events: Vec<Event>,
+    pub records: Vec<Record>,
     /// Stays begun or ended.
     pub visits: Vec<VisitRow>,
     /// Rows of the fuel log, each in place of one of the same instant.
     pub fuel_rows: Vec<FuelRow>,
-    /// Refuels and drains, unnumbered, as `events`.
-    pub fuel_events: Vec<FuelRecord>,
     /// Fixes known to be stored already, with nothing new in them.
     pub duplicates: u64,
     /// States to keep, each in place of one of the same instant.
@@ -178,10 +175,10 @@ impl Effects {
     /// What it weighs in a transaction: its rows and its records, and one.
     #[must_use]
     pub fn weight(&self) -> usize {
-        let rows = self.rows.len() + self.fuel_rows.len() + self.events.len();
+        let rows = self.rows.len() + self.fuel_rows.len() + self.records.len();
         let corrected = self.correction.as_ref();
         let corrected =
-            corrected.map_or(0, |part| part.events.len() + part.fuel_rows.len() + part.quarantines.len());
+            corrected.map_or(0, |part| part.records.len() + part.fuel_rows.len() + part.quarantines.len());
         rows + corrected + 1
     }
 
@@ -190,10 +187,9 @@ impl Effects {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
             && self.confirmed.is_empty()
-            && self.events.is_empty()
+            && self.records.is_empty()
             && self.visits.is_empty()
             && self.fuel_rows.is_empty()
-            && self.fuel_events.is_empty()
             && self.checkpoints.is_empty()
             && self.late.is_none()
             && self.correction.is_none()

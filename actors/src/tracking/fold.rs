@@ -2,8 +2,9 @@
 
 use smallvec::SmallVec;
 
+use super::record::Record;
 use super::state::VehicleState;
-use crate::model::{Event, EventKind, VisitId};
+use crate::model::{EventKind, VisitId};
 
 /// The stays that a vehicle's records leave open, folded record by record.
 #[derive(Clone, Debug)]
@@ -22,15 +23,15 @@ impl Fold {
 
     /// Folds in the live records of a step that are new since the last call; whether the state holds the
     /// same stays.
-    pub fn agrees(&mut self, events: &[Event], state: &VehicleState) -> bool {
-        for event in events.iter().skip(self.folded) {
+    pub fn agrees(&mut self, records: &[Record], state: &VehicleState) -> bool {
+        for event in records.iter().skip(self.folded).filter_map(Record::geofence) {
             match event.kind {
                 EventKind::Entry => self.open.push(event.visit_id),
                 EventKind::Exit => self.open.retain(|visit| *visit != event.visit_id),
                 EventKind::Dwell => {}
             }
         }
-        self.folded = events.len();
+        self.folded = records.len();
         state.open_stays().count() == self.open.len()
             && state.open_stays().all(|stay| self.open.contains(&stay.visit_id))
     }

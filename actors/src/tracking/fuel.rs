@@ -4,11 +4,12 @@
 use super::context::Context;
 use super::effects::Effects;
 use super::motion::Leg;
+use super::record::{Detail, FuelDetail, Record};
 use super::state::Phase;
 use super::state::VehicleState;
-use crate::fuel::{FuelRecord, Gauge, Gauged, Measured, StayFuel};
+use crate::fuel::{FuelEvent, Gauge, Gauged, Measured, StayFuel};
 use crate::geofence::leg_meters;
-use crate::model::{EventStatus, Fix, GeofenceId, Origin, Place, Timestamp};
+use crate::model::{Fix, GeofenceId, Place, Timestamp};
 
 /// Takes a fix that counts.
 pub(super) fn take(
@@ -96,23 +97,27 @@ fn begin(state: &mut VehicleState, fix: &Fix, context: &Context<'_>) -> Gauged {
 }
 
 fn leave(gauged: Gauged, confirmed_at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
-    let vehicle = context.vehicle;
     effects.fuel_rows.extend(gauged.row);
-    effects.fuel_events.extend(gauged.events.into_iter().map(|(event, calibration_version)| FuelRecord {
-        sequence: 0,
-        event,
-        status: EventStatus::Active,
-        revision: 1,
-        organization_id: vehicle.organization_id,
-        vehicle_id: vehicle.id,
-        vehicle_name: vehicle.name.clone(),
-        driver_id: None,
-        geofence_ids: event.place.map_or_else(Vec::new, |place| holding(place, event.started_at, context)),
+    let records = gauged
+        .events
+        .into_iter()
+        .map(|(event, version)| Record { confirmed_at, ..record(&event, version, context) });
+    effects.records.extend(records);
+}
+
+fn record(event: &FuelEvent, calibration_version: i64, context: &Context<'_>) -> Record {
+    let held = |place| holding(place, event.started_at, context);
+    let detail = FuelDetail {
+        level_before_liters: event.level_before_liters,
+        level_after_liters: event.level_after_liters,
+        volume_liters: event.volume_liters,
+        motion: event.motion,
+        confidence: event.confidence,
+        geofence_ids: event.place.map_or_else(Vec::new, held),
         calibration_version,
-        detected_at: context.detected_at,
-        origin: Origin::Live,
-        confirmed_at,
-    }));
+    };
+    let found = Record::found(event.id, event.started_at, Detail::Fuel(event.kind, detail), context);
+    Record { ended_at: Some(event.ended_at), location: event.place, ..found }
 }
 
 /// The fences that hold a place by the versions of an instant, by id.

@@ -13,18 +13,19 @@ use super::fuel;
 use super::identity::{Anchor, event_id};
 use super::motion::Leg;
 use super::passage::{Followed, infer_passages, is_plausible};
+use super::record::{Record, RecordKind};
 use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use super::step::Step;
 use crate::geofence::Near;
-use crate::model::{Cause, Event, EventFix, EventKind, Fix, GeofenceId, Timestamp};
+use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp};
 
 /// Fences around a fix, usually: so many take no allocation.
 const FEW: usize = 4;
 
 /// Judges a fix that is newer than everything on the timeline.
 pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
-    let first_event = effects.events.len();
+    let first_record = effects.records.len();
     change::advance(state, fix.recorded_at, context, effects);
     let before = state.last;
     let max_speed_kmh = context.vehicle.limits.max_speed_kmh;
@@ -45,7 +46,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
             infer_passages(state, &held, (before, leg), &fix, stance, (context, effects));
         }
     }
-    enter(state, &around, way.as_ref(), &fix, (stance, first_event), (context, effects));
+    enter(state, &around, way.as_ref(), &fix, (stance, first_record), (context, effects));
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     fuel::take(state, way.as_ref(), &fix, context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
@@ -55,19 +56,22 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
 
 /// By instant; at one instant exits before entries, then by fence. Only a visit that ends in the
 /// instant of its entry or dwell has its exit behind it.
-pub(super) fn in_order(events: &mut [Event]) {
-    if events.len() < 2 {
+pub(super) fn in_order(records: &mut [Record]) {
+    if records.len() < 2 {
         return;
     }
-    let before = events.iter().filter(|event| event.kind != EventKind::Exit);
-    let begun: HashSet<_> = before.map(|event| (event.visit_id, event.occurred_at)).collect();
-    let rank = |event: &Event| match event.kind {
-        EventKind::Exit if begun.contains(&(event.visit_id, event.occurred_at)) => 3,
-        EventKind::Exit => 0,
-        EventKind::Entry => 1,
-        EventKind::Dwell => 2,
+    let visit = |record: &Record| Some((record.geofence()?.visit_id, record.occurred_at));
+    let before = records.iter().filter(|record| record.kind() != RecordKind::Exit);
+    let begun: HashSet<_> = before.filter_map(visit).collect();
+    let rank = |record: &Record| match record.kind() {
+        RecordKind::Exit if visit(record).is_some_and(|visit| begun.contains(&visit)) => 3,
+        RecordKind::Exit => 0,
+        RecordKind::Entry => 1,
+        RecordKind::Dwell => 2,
+        RecordKind::Refuel | RecordKind::Drain => 4,
     };
-    events.sort_by_key(|event| (event.occurred_at, rank(event), event.geofence_id));
+    let fence = |record: &Record| record.geofence().map(|detail| detail.geofence_id);
+    records.sort_by_key(|record| (record.occurred_at, rank(record), fence(record)));
 }
 
 /// Every fence held: still inside, on the way out, or out. `around`: the fences that may hold the fix.
@@ -98,13 +102,13 @@ fn leave_or_stay(
     state.stays = stays;
 }
 
-/// The fences around the fix that the vehicle was not in. `first_event`: where this step's records begin.
+/// The fences around the fix that the vehicle was not in. `first_record`: where this step's records begin.
 fn enter(
     state: &mut VehicleState,
     around: &[Near<'_>],
     way: Option<&(Fix, Leg)>,
     fix: &Fix,
-    (stance, first_event): (Stance, usize),
+    (stance, first_record): (Stance, usize),
     (context, effects): (&Context<'_>, &mut Effects),
 ) {
     let known = state.stays.len();
@@ -115,8 +119,9 @@ fn enter(
         }
         let version = fence.in_force_at(fix.recorded_at).filter(|version| version.active);
         let Some(version) = version.filter(|version| near.is_in(version)) else { continue };
-        let records = effects.events[first_event..].iter().filter(|event| event.geofence_id == fence.id);
-        let left_at = records.map(|event| event.occurred_at).max();
+        let is_of_fence = |record: &&Record| record.geofence().is_some_and(|of| of.geofence_id == fence.id);
+        let records = effects.records[first_record..].iter().filter(is_of_fence);
+        let left_at = records.map(|record| record.occurred_at).max();
         let not_before = left_at.max(fence.last_change_until(fix.recorded_at));
         let mut step = Step { fence, version, stance, context, effects };
         state.stays.push(step.begin_stay(way, fix, not_before));
@@ -220,8 +225,8 @@ impl Step<'_> {
             };
             let candidate = Candidate { crossing, fix: EventFix::from(fix) };
             let id = event_id(self.vehicle(), self.fence.id, EventKind::Dwell, Anchor::Visit(stay.visit_id));
-            let dwell = self.event(id, EventKind::Dwell, stay, &candidate, stay.cause, false);
-            self.effects.events.push(dwell);
+            let dwell = self.detail(EventKind::Dwell, stay, &candidate, stay.cause, false);
+            self.record(id, &candidate, dwell);
         }
     }
 

@@ -4,10 +4,11 @@ use super::analytics::Tally;
 use super::context::Context;
 use super::effects::{Effects, VisitRow};
 use super::identity::{Anchor, event_id, visit_id};
+use super::record::{Detail, GeofenceDetail, Record};
 use super::standstill::Stance;
 use super::state::{Candidate, Phase, Stay};
 use crate::geofence::{FenceTimeline, PreparedVersion};
-use crate::model::{Cause, Event, EventId, EventKind, EventStatus, Fix, Origin, Place, Timestamp, VehicleId};
+use crate::model::{Cause, EventId, EventKind, Fix, Place, Timestamp, VehicleId};
 
 /// One fence's part of a step: the version in force, and where its records go.
 pub(super) struct Step<'a> {
@@ -42,8 +43,8 @@ impl Step<'_> {
 
     /// `inferred`: seen by neither fix.
     pub(super) fn record_entry_as(&mut self, stay: &Stay, candidate: &Candidate, inferred: bool) {
-        let entry = self.event(stay.entry_event_id, EventKind::Entry, stay, candidate, stay.cause, inferred);
-        self.effects.events.push(entry);
+        let entry = self.detail(EventKind::Entry, stay, candidate, stay.cause, inferred);
+        self.record(stay.entry_event_id, candidate, entry);
         self.visit(stay, None);
     }
 
@@ -60,8 +61,8 @@ impl Step<'_> {
         let id = event_id(self.vehicle(), self.fence.id, EventKind::Exit, anchor);
         let at = candidate.crossing.at;
         let analytics = Some(stay.analytics(tally, at));
-        let exit = self.event(id, EventKind::Exit, stay, candidate, cause, inferred);
-        self.effects.events.push(Event { analytics, ..exit });
+        let exit = self.detail(EventKind::Exit, stay, candidate, cause, inferred);
+        self.record(id, candidate, GeofenceDetail { analytics, ..exit });
         self.visit(stay, Some((id, at)));
     }
 
@@ -75,40 +76,34 @@ impl Step<'_> {
         });
     }
 
-    pub(super) fn event(
+    /// Records what happened at a crossing.
+    pub(super) fn record(&mut self, id: EventId, candidate: &Candidate, detail: GeofenceDetail) {
+        let Candidate { crossing, fix } = candidate;
+        let found = Record::found(id, crossing.at, Detail::Geofence(Box::new(detail)), self.context);
+        // Whoever knows the step says better when it is confirmed.
+        let (location, confirmed_at) = (Some(crossing.place), fix.recorded_at);
+        self.effects.records.push(Record { location, confirmed_at, ..found });
+    }
+
+    pub(super) fn detail(
         &self,
-        id: EventId,
         kind: EventKind,
         stay: &Stay,
         candidate: &Candidate,
         cause: Cause,
         inferred: bool,
-    ) -> Event {
-        let vehicle = self.context.vehicle;
-        Event {
-            id,
-            sequence: 0,
+    ) -> GeofenceDetail {
+        GeofenceDetail {
             kind,
-            status: EventStatus::Active,
-            revision: 1,
             visit_id: stay.visit_id,
-            organization_id: vehicle.organization_id,
-            vehicle_id: vehicle.id,
-            vehicle_name: vehicle.name.clone(),
             geofence_id: self.fence.id,
             geofence_name: self.fence.name.clone(),
             geofence_version: self.version.version,
-            driver_id: None,
-            occurred_at: candidate.crossing.at,
             time_uncertainty_seconds: candidate.crossing.uncertainty_seconds,
-            detected_at: self.context.detected_at,
-            origin: Origin::Live,
             cause,
             inferred,
-            location: candidate.crossing.place,
             fix: candidate.fix,
             analytics: None,
-            confirmed_at: candidate.fix.recorded_at, // whoever knows the step says it better
         }
     }
 

@@ -87,11 +87,11 @@ fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &m
 /// A fix newer than everything judged so far. One that implies an impossible speed waits for the
 /// next: if that agrees with it, both count; if not, the waiting one never does.
 fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
-    let first = effects.events.len();
+    let first = effects.records.len();
     // Changes come first, and against the last fix that counts: as if each had been settled when it
     // was made, whether or not a waiting fix is believed afterwards.
     advance(state, fix.recorded_at, context, effects);
-    let (own, own_fuel) = (effects.events.len(), effects.fuel_events.len());
+    let own = effects.records.len();
     if state.out_since.take().is_some() {
         (state.last, state.suspect) = (None, None);
         (state.trail, state.standstill) = (Trail::default(), None);
@@ -117,13 +117,10 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         store(state, fix, Some(Quarantine::Speed), false, effects);
         state.suspect = Some(Box::new(fix));
     }
-    for event in &mut effects.events[own..] {
-        event.confirmed_at = fix.recorded_at;
-    }
-    for record in &mut effects.fuel_events[own_fuel..] {
+    for record in &mut effects.records[own..] {
         record.confirmed_at = fix.recorded_at;
     }
-    in_order(&mut effects.events[first..]);
+    in_order(&mut effects.records[first..]);
 }
 
 /// Judges a fix that counts.

@@ -2,9 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use waypost_actors::model::{EventKind, GeofenceId, Timestamp, VehicleId};
+use waypost_actors::model::{GeofenceId, Timestamp, VehicleId, VisitId};
+use waypost_actors::tracking::{Record, RecordKind};
 
 use crate::ledger::Ledger;
+
+fn of(record: &Record) -> (Option<VisitId>, RecordKind) {
+    (record.geofence().map(|detail| detail.visit_id), record.kind())
+}
 
 /// That the active records of a vehicle pair, and say the same as its visits and its state.
 pub(crate) fn audit(vehicle: VehicleId, ledger: &Ledger) {
@@ -12,14 +17,14 @@ pub(crate) fn audit(vehicle: VehicleId, ledger: &Ledger) {
     let mut spans: BTreeMap<GeofenceId, Vec<(Timestamp, Option<Timestamp>)>> = BTreeMap::new();
     for visit in ledger.visits.values() {
         let entry = active.remove(&visit.entry_event_id).expect("a visit has its entry");
-        assert_eq!((entry.visit_id, entry.kind), (visit.id, EventKind::Entry), "{vehicle}");
+        assert_eq!(of(&entry), (Some(visit.id), RecordKind::Entry), "{vehicle}");
         if let Some((exit, at)) = visit.exit {
             let exit = active.remove(&exit).expect("a visit that ended has its exit");
-            assert_eq!((exit.visit_id, exit.kind, exit.occurred_at), (visit.id, EventKind::Exit, at));
+            assert_eq!((of(&exit), exit.occurred_at), ((Some(visit.id), RecordKind::Exit), at));
         }
         spans.entry(visit.geofence_id).or_default().push((visit.entered_at, visit.exit.map(|(_, at)| at)));
     }
-    assert!(active.values().all(|event| event.kind == EventKind::Dwell), "of no visit: {active:#?}");
+    assert!(active.values().all(|record| record.kind() == RecordKind::Dwell), "of no visit: {active:#?}");
     for spans in spans.values_mut() {
         spans.sort_by_key(|(from, to)| (*from, to.unwrap_or(Timestamp::MAX)));
         for pair in spans.windows(2) {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use futures_util::future::join_all;
 use waypost_actors::live::LiveConfig;
-use waypost_actors::model::EventKind;
 use waypost_actors::ports::Counts;
+use waypost_actors::tracking::RecordKind;
 use waypost_actors::watch::Audience;
 
 use crate::client::deliver;
@@ -36,7 +36,7 @@ async fn nothing_is_acknowledged_or_shown_before_its_commit() {
     assert_eq!(view.geofences.len(), 1);
     assert_eq!(world.live.inside(fence(1)).await.unwrap()[0].vehicle_id, vehicle(1));
     let update = watch.updates.try_recv().unwrap();
-    assert_eq!(update.events[0].event.kind, EventKind::Entry);
+    assert_eq!(update.records[0].record.kind(), RecordKind::Entry);
     assert_eq!((watch.next_sequence, update.next_sequence), (1, 2));
     world.end().await;
 }

@@ -9,6 +9,7 @@ use waypost_actors::ports::Counts;
 use waypost_actors::watch::Audience;
 
 use crate::client::deliver;
+use crate::ledger::geofence_events;
 use crate::store::Fault::{self, Doubt, Hang, HangStored, None as Fine, Panic, Refuse, Vanish};
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fence, fix, quick, vehicle, within};
 
@@ -50,8 +51,8 @@ async fn whatever_fails_every_event_comes_once_and_every_acknowledged_fix_is_sto
         let mut told = Vec::new();
         let mut next = watch.next_sequence;
         while let Ok(update) = watch.updates.try_recv() {
-            told.extend(update.events.iter().map(|event| event.event.clone()));
-            assert_eq!(update.next_sequence, next + update.events.len() as i64, "{plan:?}");
+            told.extend(geofence_events(update.records.iter().map(|told| &told.record)));
+            assert_eq!(update.next_sequence, next + update.records.len() as i64, "{plan:?}");
             next = update.next_sequence;
         }
         assert_eq!(told, events, "{plan:?}");
@@ -70,7 +71,7 @@ async fn what_a_doubtful_commit_stored_is_shown_and_not_made_again() {
         assert_eq!(within(pending.committed()).await, Err(LiveError::Unavailable));
 
         let update = within(watch.updates.recv()).await.unwrap();
-        assert_eq!((update.events.len(), update.next_sequence), (1, 2));
+        assert_eq!((update.records.len(), update.next_sequence), (1, 2));
         assert_eq!(update.vehicles[0].entered[0].geofence_id, fence(1));
         eventually("the store is back", || world.live.is_available()).await;
         assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap().unwrap().fix, Some(fix(0.0, INSIDE)));

@@ -11,6 +11,7 @@ use waypost_actors::report::Reporter;
 use waypost_actors::tracking::Context;
 use waypost_actors::watch::Audience;
 
+use crate::ledger::geofence_events;
 use crate::store::{Fault, Store};
 use crate::world::{
     INSIDE, OUTSIDE, World, at, crossings, eventually, fence, fence_with, fix, known_vehicle, quick, square,
@@ -104,10 +105,10 @@ async fn watchers_hear_of_corrections_and_occupancy_follows() {
     clean(&world.store, 1).await;
     let mut told = Vec::new();
     let mut update = within(watch.updates.recv()).await.unwrap();
-    while update.events.is_empty() {
+    while update.records.is_empty() {
         update = within(watch.updates.recv()).await.unwrap();
     }
-    told.extend(update.events.iter().map(|event| event.event.clone()));
+    told.extend(geofence_events(update.records.iter().map(|told| &told.record)));
     assert_eq!(
         kinds(&told),
         [
@@ -136,7 +137,7 @@ async fn an_edit_of_the_past_answers_when_the_past_is_corrected() {
     assert!(told.iter().all(|event| event.origin == Origin::Recompute), "{told:#?}");
     for number in 1..=2 {
         let ledger = world.store.ledger(vehicle(number));
-        let active: Vec<Event> = ledger.active().into_values().collect();
+        let active = geofence_events(ledger.active().values());
         assert_eq!(active.len(), 1, "{active:#?}");
         assert_eq!((active[0].geofence_version, active[0].cause), (2, Cause::Crossing));
         assert!(ledger.mark.is_none());
@@ -206,7 +207,7 @@ async fn a_vehicle_out_of_service_leaves_and_comes_back_anew() {
     let fences = [fence_with(1, 1, version(1, None, square(INSIDE)))];
     keeps_the_law(&world, &out, &fences);
     let ledger = world.store.ledger(vehicle(1));
-    let mut active: Vec<Event> = ledger.active().into_values().collect();
+    let mut active = geofence_events(ledger.active().values());
     active.sort_by_key(|event| (event.occurred_at, event.kind));
     let told: Vec<_> = active.iter().map(|event| (event.kind, event.cause)).collect();
     assert_eq!(

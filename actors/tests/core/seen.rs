@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use waypost_actors::live::{LiveConfig, LiveError};
-use waypost_actors::model::{EventKind, Fix, VehicleId};
+use waypost_actors::model::{Fix, VehicleId};
 use waypost_actors::report::Pending;
+use waypost_actors::tracking::RecordKind;
 use waypost_actors::watch::{Audience, Interest, News, ProvisionalPosition, Update, Watch};
 
 use crate::store::Fault;
@@ -77,7 +78,7 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     within(pending.committed()).await.unwrap();
     assert!(seen.is_stored());
     let update = commit(&mut watch).await;
-    assert_eq!(update.events[0].event.kind, EventKind::Entry);
+    assert_eq!(update.records[0].record.kind(), RecordKind::Entry);
     assert_eq!(update.vehicles[0].entered[0].geofence_id, fence(1));
     assert!(update.vehicles[0].provisional.is_none() && update.vehicles[0].order > seen.order);
     // Of a commit that changes no more than the place, nothing is left to tell.
@@ -111,11 +112,11 @@ async fn when_the_commit_fails_the_truth_is_told() {
     let places: Vec<_> = update.vehicles.iter().map(|told| (told.vehicle_id, told.state.last)).collect();
     assert_eq!(places, [(vehicle(1), Some(fix(0.0, INSIDE))), (vehicle(2), None)]);
     assert!(update.vehicles.iter().all(|told| told.order > wrong.order && told.provisional.is_none()));
-    assert!(update.events.is_empty() && !wrong.is_stored());
+    assert!(update.records.is_empty() && !wrong.is_stored());
 
     eventually("the store is back", || world.live.is_available()).await;
     within(report(&world, 1, fix(1.0, OUTSIDE)).await.committed()).await.unwrap();
-    assert_eq!(commit(&mut watch).await.events[0].event.kind, EventKind::Exit);
+    assert_eq!(commit(&mut watch).await.records[0].record.kind(), RecordKind::Exit);
     world.end().await;
 }
 
@@ -186,7 +187,7 @@ async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
     let mut events = 0;
     while events < 2 {
         let (update, seen) = told(&mut of_events).await;
-        events += update.expect("a commit").events.len();
+        events += update.expect("a commit").records.len();
         assert!(seen.is_empty());
     }
     world.end().await;
@@ -250,11 +251,11 @@ async fn while_the_store_is_away_the_live_view_goes_on_and_then_tells_the_truth(
     world.store.set_away(false);
     let truth = commit(&mut watch).await;
     assert_eq!(truth.vehicles[0].state.last, Some(fix(0.0, OUTSIDE)));
-    assert!(truth.vehicles[0].provisional.is_none() && truth.events.is_empty());
+    assert!(truth.vehicles[0].provisional.is_none() && truth.records.is_empty());
     eventually("the store is back", || world.live.is_available()).await;
     let all = (1..=5).map(|second| fix(f64::from(second), if second == 1 { OUTSIDE } else { INSIDE }));
     let again = within(world.live.reporter().report(vehicle(1), all.collect())).await.unwrap();
     within(again.committed()).await.unwrap();
-    assert_eq!(commit(&mut watch).await.events[0].event.kind, EventKind::Entry);
+    assert_eq!(commit(&mut watch).await.records[0].record.kind(), RecordKind::Entry);
     world.end().await;
 }

@@ -12,10 +12,11 @@ use waypost_actors::model::{Event, Fence, Fix, GeofenceId, OrganizationId, Times
 use waypost_actors::ports::{
     Batch, Committed, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleSeed,
 };
-use waypost_actors::tracking::{Effects, VehicleState};
+use waypost_actors::tracking::{Effects, Record, VehicleState};
 
 use crate::audit::audit;
 pub(crate) use crate::fault::{Came, Fault};
+use crate::ledger::geofence_events;
 use crate::ledger::{Ledger, key};
 
 #[derive(Default)]
@@ -244,7 +245,7 @@ impl Books {
         for write in &batch.writes {
             let ledger = self.ledgers.entry(write.vehicle_id).or_default();
             let committed = ledger.write(&write.effects, &write.state, &mut next_sequence);
-            self.log.extend(committed.events.iter().cloned());
+            self.log.extend(geofence_events(&committed.records));
             answers.push(committed);
         }
         for (write, committed) in batch.writes.iter().zip(&mut answers) {
@@ -318,8 +319,8 @@ impl TrackStore for Store {
                     let mut committed = self.books().write(batch);
                     committed
                         .iter_mut()
-                        .flat_map(|told| &mut told.events)
-                        .for_each(|event| event.sequence += 1);
+                        .flat_map(|told| &mut told.records)
+                        .for_each(|record| record.sequence += 1);
                     Ok(committed)
                 }
                 Fault::TakenOver => {
@@ -340,19 +341,18 @@ impl TrackStore for Store {
             books.answers()?;
             let stored = |id: &VehicleId| books.ledgers.get(id);
             let is_dirty = |id: &VehicleId| stored(id).is_some_and(|ledger| ledger.mark.is_some());
-            let mut events: Vec<Event> =
-                books.ledgers.values().flat_map(|ledger| ledger.events.values()).cloned().collect();
-            events.retain(|event| event.sequence >= sequence);
-            events.sort_by_key(|event| event.sequence);
+            let mut records: Vec<Record> =
+                books.ledgers.values().flat_map(|ledger| ledger.records.values()).cloned().collect();
+            records.retain(|record| record.sequence >= sequence);
+            records.sort_by_key(|record| record.sequence);
             Ok(Reread {
                 states: vehicles
                     .iter()
                     .map(|id| (*id, stored(id).map(|ledger| ledger.state.clone()).unwrap_or_default()))
                     .collect(),
                 dirty: vehicles.iter().filter(|id| is_dirty(id)).copied().collect(),
-                events,
+                records,
                 next_sequence: books.next_sequence(),
-                ..Reread::default()
             })
         })
     }

@@ -10,6 +10,7 @@ use waypost_actors::model::{Event, Fix, GeofenceId, VehicleId};
 use waypost_actors::watch::{Audience, News, PositionBatch, Update, Watch};
 
 use crate::client::deliver;
+use crate::ledger::geofence_events;
 use crate::store::Store;
 use crate::world::{
     INSIDE, OUTSIDE, World, crossings, eventually, fence_with, fix, known_vehicle, org, quick, square,
@@ -94,11 +95,11 @@ impl Known {
                 self.places.insert(id, (vehicle.order, seen.unwrap_or(vehicle.state.last)));
             }
         }
-        for event in &update.events {
-            assert!(self.audience.sees(event.event.organization_id));
-            assert!(event.event.sequence >= self.next && event.event.sequence < update.next_sequence);
-            self.next = event.event.sequence + 1;
-            self.events.push(event.event.clone());
+        for record in update.records.iter().map(|told| &told.record) {
+            assert!(self.audience.sees(record.organization_id));
+            assert!(record.sequence >= self.next && record.sequence < update.next_sequence);
+            self.next = record.sequence + 1;
+            self.events.extend(geofence_events([record]));
         }
         assert!(update.next_sequence >= self.next);
         self.next = update.next_sequence;
@@ -169,7 +170,7 @@ async fn one_who_does_not_read_is_let_go_and_nobody_else() {
     for fix in crossings(50) {
         let pending = within(reporter.report(vehicle(1), vec![fix])).await.unwrap();
         within(pending.committed()).await.unwrap();
-        heard += within(awake.updates.recv()).await.expect("who reads is served").events.len();
+        heard += within(awake.updates.recv()).await.expect("who reads is served").records.len();
     }
     assert_eq!(heard, 50);
     for _ in 0..4 {
@@ -180,7 +181,7 @@ async fn one_who_does_not_read_is_let_go_and_nobody_else() {
     assert_eq!(stranger.updates.try_recv().unwrap_err(), TryRecvError::Empty);
     let own = within(reporter.report(vehicle(6), vec![fix(0.0, INSIDE)])).await.unwrap();
     within(own.committed()).await.unwrap();
-    assert_eq!(stranger.updates.try_recv().unwrap().events.len(), 1);
+    assert_eq!(stranger.updates.try_recv().unwrap().records.len(), 1);
     // And it may begin anew.
     let anew = world.live.watch(Audience::Everyone).await.unwrap();
     assert_eq!(anew.next_sequence, 52);

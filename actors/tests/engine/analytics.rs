@@ -8,7 +8,7 @@ use crate::script::{Script, at, version};
 
 /// The analytics of each exit.
 fn exits(script: &Script) -> Vec<Analytics> {
-    let exits = script.effects.events.iter().filter(|event| event.kind == EventKind::Exit);
+    let exits = script.geofence_events().into_iter().filter(|event| event.kind == EventKind::Exit);
     exits.map(|event| event.analytics.expect("every exit has them")).collect()
 }
 
@@ -36,7 +36,7 @@ fn a_drive_through_is_clipped_at_both_crossings() {
     assert!((inside.max_speed_kmh.unwrap() - fastest).abs() < 0.01, "{inside:?}");
     assert_eq!(inside.overspeed_seconds, Some(14.0));
     assert!((inside.avg_speed_kmh.unwrap() - metres(0.0, 10.0) / 14.0 * 3.6).abs() < 0.001);
-    assert!(script.effects.events[0].analytics.is_none(), "an entry has none");
+    assert!(script.geofence_events()[0].analytics.is_none(), "an entry has none");
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_vehicle_taken_out_of_use_has_its_analytics() {
     script.now = at(100.0);
     script.vehicle.out_of_service = vec![(at(100.0), None)];
     script.run(catch_up);
-    let exit = script.effects.events.last().unwrap();
+    let exit = script.geofence_events().pop().unwrap();
     assert_eq!(exit.cause, Cause::VehicleDeactivated);
     let [inside] = &exits(&script)[..] else { panic!() };
     assert_eq!((inside.duration_seconds, inside.moving_seconds, inside.gap_seconds), (100.0, 60.0, 40.0));

@@ -54,7 +54,7 @@ fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
     script.drive(&[(9.0, 1.0), (10.0, 9.0)]).change(deleted(2, 50.0)).drive(&[(55.0, 9.1)]);
     assert_eq!(script.effects.confirmed, [], "what is not judged stays quarantined");
     assert_eq!(script.events(), ["entry@9", "exit@50"]);
-    adds_up(&script.effects.events);
+    adds_up(&script.geofence_events());
 }
 
 #[test]
@@ -85,11 +85,11 @@ fn an_exit_never_comes_before_the_change_that_made_the_entry() {
     script.drive(&[(10.0, 8.0), (20.0, 18.0)]);
     // It was where it was last seen when the fence was made, and has been on its way out since.
     assert_eq!(script.events(), ["entry@15", "exit@16"]);
-    let exit = &script.effects.events[1];
+    let exit = &script.geofence_events()[1];
     assert!((exit.location.longitude - 0.01).abs() < 1e-9, "{:?}", exit.location);
     assert_eq!((exit.time_uncertainty_seconds, exit.analytics.unwrap().duration_seconds), (2.5, 1.0));
-    assert_eq!(script.effects.events[0].cause, Cause::GeofenceCreated);
-    adds_up(&script.effects.events);
+    assert_eq!(script.geofence_events()[0].cause, Cause::GeofenceCreated);
+    adds_up(&script.geofence_events());
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn an_entry_never_comes_before_its_fence_was_in_force() {
     let mut script = Script::with(vec![made(1, 15.0)]);
     script.drive(&[(10.0, -2.0), (20.0, 8.0)]);
     assert_eq!(script.events(), ["entry@15"]);
-    let entry = &script.effects.events[0];
+    let entry = &script.geofence_events()[0];
     assert!((entry.location.longitude - 0.003).abs() < 1e-9, "{:?}", entry.location);
 }
 
@@ -116,7 +116,7 @@ fn a_stay_judged_anew_by_a_fix_ends_before_the_next_one_begins() {
     script.fences[0].versions.push(moved);
     script.drive(&[(10.0, 7.0)]);
     assert_eq!(script.events(), ["entry@0", "exit@0", "entry@2"]);
-    adds_up(&script.effects.events);
+    adds_up(&script.geofence_events());
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn settling_twice_records_nothing_twice() {
     script.drive(&[(0.0, 5.0)]).change(deleted(2, 50.0));
     script.run(|state, context, effects| settle_change(state, at(50.0), context, effects));
     script.drive(&[(60.0, 5.0)]);
-    adds_up(&script.effects.events);
+    adds_up(&script.geofence_events());
     assert_eq!(script.events(), ["entry@0", "exit@50"]);
 }
 
@@ -197,7 +197,7 @@ fn a_passage_begins_before_it_ends_even_within_a_millisecond() {
     for (millis, east) in [(0.0, -5.0), (0.001, 35.0)] {
         script.fix(Fix::new(at(millis), script.now, Place::new(0.005, east / 1000.0)));
     }
-    let kinds: Vec<EventKind> = script.effects.events.iter().map(|event| event.kind).collect();
+    let kinds: Vec<EventKind> = script.geofence_events().iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Entry, EventKind::Exit]);
     assert_eq!(script.events(), ["entry@0i", "exit@0i"]);
 }
@@ -210,7 +210,7 @@ fn a_version_at_the_very_instant_of_a_fix_comes_before_it() {
         Script::with(vec![off, FenceVersion { effective_from: Some(at(20.0)), ..made(2, 20.0) }]);
     script.drive(&[(0.0, 5.0), (20.0, 6.0)]);
     assert_eq!(script.events(), ["entry@20"]);
-    assert_eq!(script.effects.events[0].fix.recorded_at, at(0.0));
+    assert_eq!(script.geofence_events()[0].fix.recorded_at, at(0.0));
     // Known afterwards: that fix awaits a correction.
     let late = |seconds| {
         let mut script = Script::new(Rules::EXACT);

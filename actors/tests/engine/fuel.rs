@@ -6,8 +6,10 @@ use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
 use waypost_actors::model::{
     Calibration, CalibrationPoint, EventStatus, Fix, FuelReading, Origin, Place, Rules, Sensor, SensorKind,
 };
+use waypost_actors::tracking::RecordView;
 
 use crate::late::Life;
+use crate::ledger::geofence_events;
 use crate::script::at;
 use crate::tank::{Rig, Simulation};
 use crate::timelines::{Dated, Step, THE_END};
@@ -55,14 +57,16 @@ fn reported(fixes: &[Fix], together: usize) -> Vec<(f64, Step)> {
 }
 
 fn told(life: &Life) -> Vec<FuelRecord> {
-    let mut told: Vec<FuelRecord> = life.ledger.active_fuel().into_values().collect();
+    let active = life.ledger.active().into_values();
+    let mut told: Vec<FuelRecord> = active.filter_map(|record| RecordView::from(&record).fuel()).collect();
     told.sort_by_key(|record| record.event.started_at);
     told
 }
 
 /// What the one visit that ended burnt.
 fn used(life: &Life) -> f64 {
-    let exits = life.ledger.active().into_values().filter_map(|event| event.analytics);
+    let exits =
+        geofence_events(life.ledger.active().values()).into_iter().filter_map(|event| event.analytics);
     let used: Vec<Option<f64>> = exits.map(|analytics| analytics.fuel_used_liters).collect();
     let [Some(used)] = used[..] else { panic!("one visit that tells: {used:?}") };
     used
@@ -78,7 +82,8 @@ fn a_visit_burns_what_a_counter_counts() {
     let mut life = life(50);
     life.through(&reported(&all, 10));
     life.keeps_the_law();
-    let exit = life.ledger.active().into_values().find_map(|event| event.analytics).expect("an exit");
+    let exit = geofence_events(life.ledger.active().values()).into_iter().find_map(|event| event.analytics);
+    let exit = exit.expect("an exit");
     let burnt = exit.duration_seconds * 0.001;
     assert!(
         (used(&life) - burnt).abs() <= 0.061,
@@ -221,7 +226,8 @@ fn a_reading_counts_where_its_fix_does() {
     life.through(&reported(&[bad], 1));
     let row = life.ledger.fuel_rows.values().next_back().copied().expect("logged all the same");
     assert_eq!((row.quality, row.level_raw_liters, row.level_liters), (Quality::OutOfRange, None, None));
-    assert!(life.ledger.fuel_events.values().all(|record| record.status == EventStatus::Active));
+    let mut of_fuel = life.ledger.records.values().filter(|record| record.kind().is_fuel());
+    assert!(of_fuel.all(|record| record.status == EventStatus::Active));
 }
 
 /// A vehicle that never reports fuel remembers nothing of it.

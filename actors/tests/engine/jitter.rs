@@ -133,7 +133,7 @@ fn park(case: &Case, rules: Rules, seed: u64) -> Script {
 }
 
 fn entries_and_exits(script: &Script) -> (usize, usize) {
-    let count = |kind| script.effects.events.iter().filter(|event| event.kind == kind).count();
+    let count = |kind| script.geofence_events().iter().filter(|event| event.kind == kind).count();
     (count(EventKind::Entry), count(EventKind::Exit))
 }
 

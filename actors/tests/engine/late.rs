@@ -16,6 +16,7 @@ use waypost_actors::tracking::{
 
 use crate::fences::{any_rules, fences};
 use crate::ledger::Ledger;
+use crate::ledger::geofence_events;
 use crate::properties::told;
 use crate::script::at;
 use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, schedule, tracks};
@@ -210,7 +211,7 @@ impl Life {
     pub(crate) fn keeps_the_law(&self) {
         let effects = self.ledger.keeps_the_law(&self.context());
         assert!(self.state.agrees_with(&self.ledger.state));
-        let inside = told(&effects.events);
+        let inside = told(&geofence_events(&effects.records));
         let held: BTreeMap<_, _> =
             self.state.open_stays().map(|stay| (stay.geofence_id, stay.visit_id)).collect();
         assert_eq!(held, inside);
@@ -293,8 +294,9 @@ fn corrections_are_told_as_new_records_revisions_and_retractions() {
     let mut report = |fixes: Vec<Fix>| {
         let first = life.next_sequence;
         life.through(&[(1_000.0, Step::Report(fixes))]);
-        let events = life.ledger.events.values().filter(|event| event.sequence >= first);
-        let mut told: Vec<_> = events
+        let mut told: Vec<_> = geofence_events(life.ledger.records.values())
+            .iter()
+            .filter(|event| event.sequence >= first)
             .map(|e| (e.occurred_at.seconds_since(at(0.0)), e.kind, e.revision, e.status.as_str(), e.origin))
             .collect();
         told.sort_by(|a, b| a.0.total_cmp(&b.0));

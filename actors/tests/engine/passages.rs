@@ -29,7 +29,7 @@ fn two_blocks(rules: Rules) -> Script {
 }
 
 fn visits(script: &Script) -> Vec<VisitId> {
-    let mut visits: Vec<VisitId> = script.effects.events.iter().map(|event| event.visit_id).collect();
+    let mut visits: Vec<VisitId> = script.geofence_events().iter().map(|event| event.visit_id).collect();
     visits.dedup();
     visits
 }
@@ -39,7 +39,7 @@ fn an_entry_is_the_last_crossing_and_an_exit_the_first() {
     let mut script = two_blocks(Rules::EXACT);
     script.drive(&[(0.0, -5.0), (13.0, 8.0), (26.0, -5.0)]);
     assert_eq!(script.events(), ["entry@11", "exit@15"]);
-    let [entry, exit] = &script.effects.events[..] else { panic!() };
+    let [entry, exit] = &script.geofence_events()[..] else { panic!() };
     assert!(
         (entry.location.longitude - 0.006).abs() < 1e-9 && (exit.location.longitude - 0.006).abs() < 1e-9
     );
@@ -53,10 +53,10 @@ fn each_chord_is_a_visit() {
     script.drive(&[(0.0, -5.0), (20.0, 15.0)]);
     assert_eq!(script.events(), ["entry@5i", "exit@9i", "entry@11i", "exit@15i"]);
     assert_eq!(visits(&script).len(), 2);
-    let exits = script.effects.events.iter().filter_map(|event| event.analytics);
+    let exits = script.geofence_events().into_iter().filter_map(|event| event.analytics);
     let chords: Vec<_> = exits.map(|exit| (exit.duration_seconds, exit.fix_count)).collect();
     assert_eq!(chords, [(4.0, 0), (4.0, 0)]);
-    for event in &script.effects.events {
+    for event in &script.geofence_events() {
         assert_eq!((event.time_uncertainty_seconds, event.fix.recorded_at), (10.0, at(20.0)));
     }
     assert!(script.state.stays.is_empty());
@@ -100,19 +100,19 @@ fn a_passage_ends_within_the_margin_no_sooner_than_any_stay() {
     assert_eq!(back.events(), ["entry@5i", "exit@25"]);
     assert_eq!(visits(&back).len(), 1);
     // From the entry 10.1 thousandths east, back to 5, and to the exit at 10; two fixes saw the stay.
-    let analytics = back.effects.events[1].analytics.expect("exits have analytics");
+    let analytics = back.geofence_events()[1].analytics.expect("exits have analytics");
     assert_eq!((analytics.duration_seconds, analytics.fix_count), (20.0, 2));
     assert!((analytics.distance_meters - 20.2 * 111.319_5).abs() < 0.5, "{}", analytics.distance_meters);
 
     let mut on = Script::new(Rules::default());
     on.drive(&through).drive(&[(20.1, 15.1)]);
     assert_eq!(on.events(), ["entry@5i", "exit@15i"]);
-    assert_eq!(on.effects.events[1].fix.recorded_at, at(15.1));
+    assert_eq!(on.geofence_events()[1].fix.recorded_at, at(15.1));
     // A fix that saw it beyond the margin at once finds the same entry.
     let mut straight = Script::new(Rules::EXACT);
     straight.fences[0].versions[0].rules = PASSING;
     straight.drive(&through);
-    let ids = |script: &Script| script.effects.events.iter().map(|event| event.id).collect::<Vec<_>>();
+    let ids = |script: &Script| script.geofence_events().iter().map(|event| event.id).collect::<Vec<_>>();
     assert_eq!(ids(&straight), ids(&on));
 }
 
@@ -161,6 +161,8 @@ fn nothing_passes_over_a_gap_or_faster_than_the_vehicle_goes() {
         // 20 thousandths are 2,224 m on the sphere: 242.6 km/h in 33 s, 250.2 km/h in 32 s.
         script.drive(&[(0.0, -5.0), (seconds, 15.0), (seconds + 0.01, 15.0)]);
         assert_eq!(script.events().len(), events, "{seconds} {limit:?}");
-        assert!(script.effects.events.iter().all(|event| event.kind != EventKind::Dwell && event.inferred));
+        assert!(
+            script.geofence_events().iter().all(|event| event.kind != EventKind::Dwell && event.inferred)
+        );
     }
 }

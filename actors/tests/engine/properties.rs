@@ -12,6 +12,7 @@ use waypost_actors::model::{
 use waypost_actors::tracking::{Context, Effects, VehicleState, apply, settle_change};
 
 use crate::fences::{any_rules, fences, grid, shapes};
+use crate::ledger::geofence_events;
 use crate::script::at;
 
 /// What happens to a vehicle, in the order in which the server hears of it.
@@ -138,7 +139,7 @@ impl Life {
     }
 
     fn events(&self) -> Vec<Event> {
-        self.effects.iter().flat_map(|effects| effects.events.clone()).collect()
+        self.effects.iter().flat_map(|effects| geofence_events(&effects.records)).collect()
     }
 
     fn inside(&self) -> BTreeSet<GeofenceId> {
@@ -311,7 +312,7 @@ proptest! {
         for row in single.effects.iter().flat_map(|effects| &effects.rows) {
             whole.fix(row.fix, &mut effects);
         }
-        prop_assert_eq!(single.events(), effects.events);
+        prop_assert_eq!(single.events(), geofence_events(&effects.records));
         prop_assert_eq!(single.state, whole.state);
     }
 
@@ -327,7 +328,7 @@ proptest! {
         for row in here.effects.iter().flat_map(|effects| &effects.rows) {
             there.fix(Fix { place: east(row.fix.place, degrees), ..row.fix }, &mut effects);
         }
-        let (here, there) = (here.events(), effects.events);
+        let (here, there) = (here.events(), geofence_events(&effects.records));
         for (here, there) in here.iter().zip(&there) {
             let metres = |event: &Event| event.analytics.map_or(0.0, |inside| inside.distance_meters);
             prop_assert!((metres(here) - metres(there)).abs() <= 0.002, "{:?} {:?}", here, there);

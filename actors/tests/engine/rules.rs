@@ -12,7 +12,7 @@ fn entry_and_exit_where_the_way_crosses_the_boundary() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, -5.0), (10.0, 5.0), (20.0, 15.0)]);
     assert_eq!(script.events(), ["entry@5", "exit@15"]);
-    let [entry, exit] = &script.effects.events[..] else { panic!() };
+    let [entry, exit] = &script.geofence_events()[..] else { panic!() };
     assert!((entry.location.longitude - 0.0).abs() < 1e-9 && (exit.location.longitude - 0.01).abs() < 1e-9);
     assert_eq!((entry.time_uncertainty_seconds, entry.fix.recorded_at), (5.0, at(10.0)));
     assert_eq!((entry.cause, entry.visit_id), (Cause::Crossing, exit.visit_id));
@@ -25,7 +25,7 @@ fn the_first_fix_inside_is_an_initial_entry() {
     let mut script = Script::new(Rules::EXACT);
     script.drive(&[(0.0, 0.0)]);
     assert_eq!(script.events(), ["entry@0"]);
-    assert_eq!(script.effects.events[0].cause, Cause::Initial);
+    assert_eq!(script.geofence_events()[0].cause, Cause::Initial);
 }
 
 #[test]
@@ -33,7 +33,7 @@ fn over_a_gap_nothing_is_interpolated_or_inferred() {
     let mut script = Script::new(Rules { exit_margin_meters: 0.0, ..Rules::default() });
     script.drive(&[(0.0, -5.0), (601.0, 5.0), (1300.0, 15.0), (2000.0, -5.0)]);
     assert_eq!(script.events(), ["entry@601", "exit@1300"]);
-    assert_eq!(script.effects.events[0].time_uncertainty_seconds, 601.0);
+    assert_eq!(script.geofence_events()[0].time_uncertainty_seconds, 601.0);
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn jitter_within_the_margin_is_no_exit() {
     // 0.1 thousandths are 11 m; the margin is 20 m.
     script.drive(&[(0.0, 5.0), (10.0, 10.1), (20.0, 9.9), (30.0, 10.15), (40.0, 10.1), (50.0, 12.0)]);
     assert_eq!(script.events().len(), 2);
-    let exit = &script.effects.events[1];
+    let exit = &script.geofence_events()[1];
     // The boundary was crossed for good between the fixes of 20 s and 30 s.
     assert_eq!((exit.kind, exit.fix.recorded_at), (EventKind::Exit, at(30.0)));
     assert!((24.0 - exit.occurred_at.seconds_since(at(0.0))).abs() < 0.01, "{}", exit.occurred_at);
@@ -69,7 +69,7 @@ fn minimum_times_confirm_and_broken_candidates_leave_nothing() {
     assert_eq!(script.events(), Vec::<String>::new());
     script.drive(&[(45.0, 6.0)]);
     assert_eq!(script.events(), ["entry@25"]);
-    assert_eq!(script.effects.events[0].fix.recorded_at, at(30.0));
+    assert_eq!(script.geofence_events()[0].fix.recorded_at, at(30.0));
     script.drive(&[(50.0, 14.0), (60.0, 6.0), (70.0, 14.0), (84.0, 15.0)]);
     assert_eq!(script.events().len(), 1);
     script.drive(&[(85.0, 15.0)]);
@@ -81,9 +81,9 @@ fn a_passage_between_two_outside_fixes_is_inferred() {
     let mut script = Script::new(Rules::default());
     script.drive(&[(0.0, -5.0), (20.0, 15.0)]);
     assert_eq!(script.events(), ["entry@5i", "exit@15i"]);
-    let fixes: Vec<_> = script.effects.events.iter().map(|event| event.fix.recorded_at).collect();
+    let fixes: Vec<_> = script.geofence_events().iter().map(|event| event.fix.recorded_at).collect();
     assert_eq!(fixes, [at(20.0), at(20.0)]);
-    assert_eq!(script.effects.events[0].visit_id, script.effects.events[1].visit_id);
+    assert_eq!(script.geofence_events()[0].visit_id, script.geofence_events()[1].visit_id);
     // Switched off, or after leaving by the margin, there is none.
     let mut off = Script::new(Rules { infer_passages: false, ..Rules::default() });
     assert!(off.drive(&[(0.0, -5.0), (20.0, 15.0)]).events().is_empty());
@@ -165,7 +165,7 @@ fn an_impossible_jump_counts_only_when_the_next_fix_confirms_it() {
     script.drive(&[(30.0, 5.0), (40.0, 5.5)]);
     assert_eq!(script.effects.confirmed.len(), 1);
     assert_eq!(script.events().len(), 1);
-    assert_eq!(script.effects.events[0].fix.recorded_at, at(30.0));
+    assert_eq!(script.geofence_events()[0].fix.recorded_at, at(30.0));
 }
 
 #[test]
@@ -180,7 +180,7 @@ fn a_fence_made_around_a_parked_vehicle_is_an_entry_at_that_instant() {
         FenceVersion { changed_at: at(100.0), effective_from: Some(at(100.0)), ..version(1, Rules::EXACT) };
     script.change(made);
     assert_eq!(script.events(), ["entry@100"]);
-    assert_eq!(script.effects.events[0].cause, Cause::GeofenceCreated);
+    assert_eq!(script.geofence_events()[0].cause, Cause::GeofenceCreated);
     // Settling again, or going on inside, changes nothing.
     script.run(|state, context, effects| settle_change(state, at(100.0), context, effects));
     script.drive(&[(110.0, 6.0)]);
@@ -199,14 +199,14 @@ fn a_fence_changed_and_deleted_around_a_parked_vehicle() {
     script.change(FenceVersion { shape: square(1.0, 1.0, 0.01), ..at_instant(2, 50.0) });
     script.change(at_instant(3, 60.0));
     script.change(FenceVersion { active: false, deleted: true, ..at_instant(4, 70.0) });
-    let causes: Vec<Cause> = script.effects.events.iter().map(|event| event.cause).collect();
+    let causes: Vec<Cause> = script.geofence_events().iter().map(|event| event.cause).collect();
     assert_eq!(script.events(), ["entry@0", "exit@50", "entry@60", "exit@70"]);
     assert_eq!(
         causes,
         [Cause::Initial, Cause::GeofenceChanged, Cause::GeofenceChanged, Cause::GeofenceDeleted]
     );
     assert!(script.state.stays.is_empty());
-    let versions: Vec<i64> = script.effects.events.iter().map(|event| event.geofence_version).collect();
+    let versions: Vec<i64> = script.geofence_events().iter().map(|event| event.geofence_version).collect();
     assert_eq!(versions, [1, 2, 3, 4]);
 }
 
@@ -226,7 +226,7 @@ fn a_fix_that_meets_a_newer_version_settles_it_first() {
     assert_eq!(script.events(), ["entry@0"]);
     script.drive(&[(60.0, 6.0)]);
     assert_eq!(script.events(), ["entry@0", "exit@50"]);
-    assert_eq!(script.effects.events[1].cause, Cause::GeofenceDeleted);
+    assert_eq!(script.geofence_events()[1].cause, Cause::GeofenceDeleted);
 }
 
 #[test]
@@ -285,13 +285,13 @@ fn a_vehicle_taken_out_of_use_ends_its_stays() {
     script.vehicle.out_of_service.push((at(500.0), Some(at(600.0))));
     script.run(catch_up);
     assert_eq!(script.events(), ["entry@0", "exit@500"]);
-    assert_eq!(script.effects.events[1].cause, Cause::VehicleDeactivated);
+    assert_eq!(script.geofence_events()[1].cause, Cause::VehicleDeactivated);
     // What it records meanwhile is kept and does not count; back in service it begins anew.
     script.drive(&[(500.0, 5.0), (599.0, 50.0), (600.0, 5.0)]);
     let kept: Vec<_> = script.standings().iter().map(|(quarantine, _)| *quarantine).collect();
     assert_eq!(kept, [None, Some(Quarantine::OutOfService), Some(Quarantine::OutOfService), None]);
     assert_eq!(script.events(), ["entry@0", "exit@500", "entry@600"]);
-    assert_eq!(script.effects.events[2].cause, Cause::Initial);
+    assert_eq!(script.geofence_events()[2].cause, Cause::Initial);
 }
 
 #[test]

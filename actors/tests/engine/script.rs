@@ -10,6 +10,8 @@ use waypost_actors::model::{
 };
 use waypost_actors::tracking::{self, Context, Effects, Quarantine, Standing, VehicleState, settle_change};
 
+use crate::ledger::geofence_events;
+
 const T0: i64 = 1_700_000_000_000_000;
 
 pub(crate) fn at(seconds: f64) -> Timestamp {
@@ -103,7 +105,12 @@ impl Script {
             let inferred = if event.inferred { "i" } else { "" };
             format!("{}@{}{inferred}", event.kind.as_str(), event.occurred_at.seconds_since(at(0.0)))
         };
-        self.effects.events.iter().map(word).collect()
+        self.geofence_events().iter().map(word).collect()
+    }
+
+    /// Every entry, exit and dwell.
+    pub(crate) fn geofence_events(&self) -> Vec<Event> {
+        geofence_events(&self.effects.records)
     }
 
     pub(crate) fn standings(&self) -> Vec<(Option<Quarantine>, Standing)> {

@@ -27,7 +27,7 @@ fn after(rules: Rules, told: &[Told]) -> Script {
 }
 
 fn kinds(script: &Script) -> Vec<EventKind> {
-    script.effects.events.iter().map(|event| event.kind).collect()
+    script.geofence_events().iter().map(|event| event.kind).collect()
 }
 
 /// Fixes of a stop, one each half minute; noise of a few metres.

@@ -4,14 +4,12 @@ mod fuel;
 
 use std::collections::BTreeMap;
 
-use waypost_actors::fuel::{FuelRecord, FuelRow};
-use waypost_actors::model::{
-    Event, EventId, EventKind, EventStatus, Fix, Merged, Origin, Timestamp, VisitId,
-};
+use waypost_actors::fuel::FuelRow;
+use waypost_actors::model::{Event, EventId, EventStatus, Fix, Merged, Origin, Timestamp, VisitId};
 use waypost_actors::ports::{Committed, Counts};
 use waypost_actors::tracking::{
-    Checkpoint, Context, Correction, Effects, Mark, PositionRow, Quarantine, Slice, Standing, StoredFix,
-    VehicleState, VisitRow, apply, by_rank, catch_up, diff,
+    Checkpoint, Context, Correction, Effects, Mark, PositionRow, Quarantine, Record, RecordKind, RecordView,
+    Slice, Standing, StoredFix, VehicleState, VisitRow, apply, by_rank, catch_up, diff,
 };
 
 /// What makes a stored fix the same fix.
@@ -25,13 +23,12 @@ pub(crate) fn key(fix: &Fix) -> Key {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     pub(crate) fixes: BTreeMap<Key, StoredFix>,
-    pub(crate) events: BTreeMap<EventId, Event>,
+    pub(crate) records: BTreeMap<EventId, Record>,
     pub(crate) visits: BTreeMap<VisitId, VisitRow>,
     pub(crate) checkpoints: BTreeMap<Timestamp, VehicleState>,
     pub(crate) mark: Option<Mark>,
     pub(crate) state: VehicleState,
     pub(crate) fuel_rows: BTreeMap<Timestamp, FuelRow>,
-    pub(crate) fuel_events: BTreeMap<EventId, FuelRecord>,
     /// What must never happen.
     pub(crate) wrong: Vec<String>,
 }
@@ -51,8 +48,9 @@ impl Ledger {
         for fix in &effects.confirmed {
             self.set_quarantine(fix, None);
         }
-        let mut told: Vec<Event> = effects.events.iter().filter_map(|event| self.first_time(event)).collect();
-        let is_told = |visit: &&VisitRow| told.iter().any(|event| event.id == visit.record());
+        let mut told: Vec<Record> =
+            effects.records.iter().filter_map(|record| self.first_time(record)).collect();
+        let is_told = |visit: &&VisitRow| told.iter().any(|record| record.id == visit.record());
         self.put_visits(&effects.visits.iter().filter(is_told).copied().collect::<Vec<_>>());
         for Checkpoint { at, state } in &effects.checkpoints {
             self.checkpoints.insert(*at, state.clone());
@@ -63,14 +61,14 @@ impl Ledger {
         if let Some(correction) = &effects.correction {
             told.extend(self.correct(correction));
         }
-        for event in &mut told {
-            event.sequence = *next_sequence;
+        for record in &mut told {
+            record.sequence = *next_sequence;
             *next_sequence += 1;
-            self.events.insert(event.id, event.clone());
+            self.records.insert(record.id, record.clone());
         }
-        let fuel_events = self.write_fuel(effects, next_sequence);
+        self.write_fuel(effects);
         self.state = state.clone();
-        Committed { counts, events: told, fuel_events, is_dirty: self.mark.is_some() }
+        Committed { counts, records: told, is_dirty: self.mark.is_some() }
     }
 
     fn write_row(&mut self, row: &PositionRow, state: &VehicleState, counts: &mut Counts) {
@@ -119,11 +117,11 @@ impl Ledger {
     }
 
     /// A record of the live path, unless it holds already.
-    fn first_time(&self, event: &Event) -> Option<Event> {
-        match self.events.get(&event.id) {
-            None => Some(event.clone()),
+    fn first_time(&self, record: &Record) -> Option<Record> {
+        match self.records.get(&record.id) {
+            None => Some(record.clone()),
             Some(stored) if stored.status == EventStatus::Active => None,
-            Some(stored) => Some(Event { revision: stored.revision + 1, ..event.clone() }),
+            Some(stored) => Some(Record { revision: stored.revision + 1, ..record.clone() }),
         }
     }
 
@@ -135,25 +133,27 @@ impl Ledger {
         }
     }
 
-    fn correct(&mut self, correction: &Correction) -> Vec<Event> {
-        let asked = |event: &&Event| correction.events.iter().any(|made| made.id == event.id);
+    fn correct(&mut self, correction: &Correction) -> Vec<Record> {
+        let asked = |record: &&Record| correction.records.iter().any(|made| made.id == record.id);
         let in_part =
-            |event: &&Event| event.status == EventStatus::Active && correction.covers(event.confirmed_at);
-        let stored: Vec<Event> =
-            self.events.values().filter(|event| asked(event) || in_part(event)).cloned().collect();
+            |record: &&Record| record.status == EventStatus::Active && correction.covers(record.confirmed_at);
+        let stored: Vec<Record> =
+            self.records.values().filter(|record| asked(record) || in_part(record)).cloned().collect();
         let difference = diff(&stored, correction);
-        for event in &difference.moved {
-            self.events.insert(event.id, event.clone());
+        for record in &difference.moved {
+            self.records.insert(record.id, record.clone());
         }
         let mut holds = self.active();
-        for event in &difference.told {
-            holds.insert(event.id, event.clone());
+        for record in &difference.told {
+            holds.insert(record.id, record.clone());
         }
-        holds.retain(|_, event| event.status == EventStatus::Active);
+        holds.retain(|_, record| record.status == EventStatus::Active);
         for id in &difference.undone {
             let Some(visit) = self.visits.remove(id) else { continue };
             let Some(entry) = holds.get(&visit.entry_event_id) else { continue };
-            let ends = |event: &&Event| event.visit_id == *id && event.kind == EventKind::Exit;
+            let ends = |record: &&Record| {
+                record.kind() == RecordKind::Exit && record.geofence().is_some_and(|of| of.visit_id == *id)
+            };
             let exit = holds.values().find(ends).map(|exit| (exit.id, exit.occurred_at));
             self.visits.insert(*id, VisitRow { entered_at: entry.occurred_at, exit, ..visit });
         }
@@ -194,9 +194,9 @@ impl Ledger {
     }
 
     /// The records that hold, by id.
-    pub(crate) fn active(&self) -> BTreeMap<EventId, Event> {
-        let active = self.events.values().filter(|event| event.status == EventStatus::Active);
-        active.map(|event| (event.id, event.clone())).collect()
+    pub(crate) fn active(&self) -> BTreeMap<EventId, Record> {
+        let active = self.records.values().filter(|record| record.status == EventStatus::Active);
+        active.map(|record| (record.id, record.clone())).collect()
     }
 
     /// The law: what holds is what in-order input makes of what is stored, with every fence version and
@@ -210,7 +210,7 @@ impl Ledger {
             apply(&mut state, fix, context, &mut effects);
         }
         catch_up(&mut state, context, &mut effects);
-        assert_eq!(plain(self.active().into_values()), plain(effects.events.iter().cloned()));
+        assert_eq!(plain(self.active().into_values()), plain(effects.records.iter().cloned()));
         assert!(self.state.agrees_with(&state), "{:?}\n{state:?}", self.state);
         let mut visits: BTreeMap<VisitId, VisitRow> = BTreeMap::new();
         visits.extend(effects.visits.iter().map(|visit| (visit.id, *visit)));
@@ -226,13 +226,18 @@ impl Ledger {
 }
 
 /// Records without what says how and when they were found.
-fn plain(events: impl Iterator<Item = Event>) -> BTreeMap<EventId, Event> {
-    let plain = |event: Event| Event {
+fn plain(records: impl Iterator<Item = Record>) -> BTreeMap<EventId, Record> {
+    let plain = |record: Record| Record {
         sequence: 0,
         revision: 0,
         origin: Origin::Live,
         detected_at: Timestamp::FIRST,
-        ..event
+        ..record
     };
-    events.map(|event| (event.id, plain(event))).collect()
+    records.map(|record| (record.id, plain(record))).collect()
+}
+
+/// The geofence events among some records, as clients see them.
+pub(crate) fn geofence_events<'a>(records: impl IntoIterator<Item = &'a Record>) -> Vec<Event> {
+    records.into_iter().filter_map(|record| RecordView::from(record).geofence()).collect()
 }

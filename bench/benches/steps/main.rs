@@ -174,7 +174,7 @@ fn engines(criterion: &mut Criterion<CpuTime>) {
                 let fix = Fix::new(at, at, Place::new(starts[number].latitude, longitude));
                 apply(&mut states[number], fix, &context, &mut effects);
                 effects.rows.clear();
-                effects.events.clear();
+                effects.records.clear();
                 effects.visits.clear();
                 effects.checkpoints.clear();
             });

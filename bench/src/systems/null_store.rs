@@ -28,12 +28,12 @@ impl NullStore {
     }
 
     fn committed(&self, write: &VehicleWrite) -> Committed {
-        let mut events = write.effects.events.clone();
-        for event in &mut events {
-            event.sequence = self.next_sequence.fetch_add(1, Ordering::Relaxed);
+        let mut records = write.effects.records.clone();
+        for record in &mut records {
+            record.sequence = self.next_sequence.fetch_add(1, Ordering::Relaxed);
         }
         let counts = Counts { stored: write.effects.rows.len() as u64, duplicates: 0 };
-        Committed { counts, events, ..Committed::default() }
+        Committed { counts, records, ..Committed::default() }
     }
 }
 

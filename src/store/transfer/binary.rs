@@ -53,6 +53,7 @@ impl Writer {
                 self.put(&[&[JSONB_VERSION], text.as_bytes()].concat());
             }
             Kind::Float => self.put(&<f64 as Decode<Sqlite>>::decode(value)?.to_be_bytes()),
+            Kind::Small => self.put(&<i16 as Decode<Sqlite>>::decode(value)?.to_be_bytes()),
             Kind::Integer => self.put(&<i64 as Decode<Sqlite>>::decode(value)?.to_be_bytes()),
             Kind::Boolean => self.put(&[u8::from(<i64 as Decode<Sqlite>>::decode(value)? != 0)]),
             Kind::Time => {

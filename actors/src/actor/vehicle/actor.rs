@@ -121,10 +121,10 @@ impl VehicleActor {
             for (index, fix) in fixes.iter().enumerate() {
                 guard.at(index);
                 tracking::apply(state, *fix, judgement, effects);
-                hold(fold.agrees(&effects.events, state), meters);
+                hold(fold.agrees(&effects.records, state), meters);
             }
             tracking::catch_up(state, judgement, effects);
-            hold(fold.agrees(&effects.events, state), meters);
+            hold(fold.agrees(&effects.records, state), meters);
         });
         drop(guard);
         self.hand_over(step, part);
@@ -333,7 +333,7 @@ impl Handler<Settle> for VehicleActor {
             let step = actor.step(|state, judgement, effects, meters| {
                 let mut fold = Fold::of(state);
                 tracking::settle_change(state, from, judgement, effects);
-                hold(fold.agrees(&effects.events, state), meters);
+                hold(fold.agrees(&effects.records, state), meters);
             });
             actor.hand_over(step, part);
             // From here on a connection that still has the address cannot begin a new stay.

@@ -9,12 +9,11 @@ use rustc_hash::FxBuildHasher;
 
 use super::hub::{PositionHub, Uncommitted};
 use super::watchers::{Commit, Watchers};
-use crate::fuel::FuelRecord;
 use crate::meters::Meters;
-use crate::model::{Event, GeofenceId, OrganizationId, VehicleId};
+use crate::model::{GeofenceId, OrganizationId, VehicleId};
 use crate::ports::{Reread, VehicleSeed};
-use crate::tracking::VehicleState;
-use crate::watch::{CommittedEvent, VehicleUpdate};
+use crate::tracking::{Record, VehicleState};
+use crate::watch::{CommittedRecord, VehicleUpdate};
 
 pub(super) struct Known {
     pub(super) organization_id: OrganizationId,
@@ -101,7 +100,7 @@ impl Occupancy {
     fn apply(
         &mut self,
         states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
-        (events, fuel_events): (Vec<Event>, Vec<FuelRecord>),
+        records: Vec<Record>,
         next_sequence: i64,
         all: bool,
     ) {
@@ -137,11 +136,9 @@ impl Occupancy {
             Some(Arc::new(update))
         };
         let vehicles: Vec<_> = updates.into_iter().filter_map(news).collect();
-        let events: Vec<_> = events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        let fuel_events: Vec<_> =
-            fuel_events.into_iter().map(|event| Arc::new(CommittedEvent::new(event))).collect();
-        let (events, fuel_events) = (&events[..], &fuel_events[..]);
-        let commit = Commit { vehicles: &vehicles, removed: None, events, fuel_events, next_sequence };
+        let records: Vec<_> =
+            records.into_iter().map(|record| Arc::new(CommittedRecord::new(record))).collect();
+        let commit = Commit { vehicles: &vehicles, removed: None, records: &records, next_sequence };
         self.watchers.tell(&commit, &hub_state);
     }
 
@@ -150,7 +147,7 @@ impl Occupancy {
         let Some(known) = self.vehicles.get(&vehicle) else { return };
         self.apply(
             [(vehicle, known.organization_id, Arc::clone(&known.state))],
-            Default::default(),
+            Vec::new(),
             self.next_sequence,
             true,
         );
@@ -176,8 +173,7 @@ pub(crate) struct CommittedVehicle {
 #[rtype(result = "()")]
 pub(crate) struct Committed {
     pub(crate) vehicles: Vec<CommittedVehicle>,
-    pub(crate) events: Vec<Event>,
-    pub(crate) fuel_events: Vec<FuelRecord>,
+    pub(crate) records: Vec<Record>,
     pub(crate) next_sequence: i64,
 }
 
@@ -186,7 +182,7 @@ impl Handler<Committed> for Occupancy {
 
     fn handle(&mut self, committed: Committed, _: &mut Context<Self>) {
         let states = committed.vehicles.into_iter().map(|v| (v.vehicle_id, v.organization_id, v.state));
-        self.apply(states, (committed.events, committed.fuel_events), committed.next_sequence, false);
+        self.apply(states, committed.records, committed.next_sequence, false);
     }
 }
 
@@ -211,7 +207,7 @@ impl Handler<Replace> for Occupancy {
             .into_iter()
             .filter_map(|(vehicle, state)| Some((vehicle, known(&vehicle)?, Arc::new(state))));
         let states: Vec<_> = untouched.chain(stored).collect();
-        self.apply(states, (reread.events, reread.fuel_events), reread.next_sequence, true);
+        self.apply(states, reread.records, reread.next_sequence, true);
     }
 }
 

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use tokio::sync::mpsc;
 
 use super::hub::HubState;
-use crate::fuel::FuelRecord;
 use crate::meters::Meters;
 use crate::model::{OrganizationId, VehicleId};
-use crate::watch::{Audience, CommittedEvent, Interest, Update, VehicleUpdate};
+use crate::watch::{Audience, CommittedRecord, Interest, Update, VehicleUpdate};
 
 struct Watcher {
     interest: Interest,
@@ -20,7 +19,7 @@ struct Watcher {
 /// Those who watch.
 pub(super) struct Watchers {
     all: Vec<Watcher>,
-    /// The number of the next event that nobody was told of.
+    /// The number of the next record that nobody was told of.
     told_up_to: Arc<AtomicI64>,
     meters: Meters,
 }
@@ -29,19 +28,18 @@ pub(super) struct Watchers {
 pub(super) struct Commit<'a> {
     pub(super) vehicles: &'a [Arc<VehicleUpdate>],
     pub(super) removed: Option<(VehicleId, OrganizationId)>,
-    pub(super) events: &'a [Arc<CommittedEvent>],
-    pub(super) fuel_events: &'a [Arc<CommittedEvent<FuelRecord>>],
+    pub(super) records: &'a [Arc<CommittedRecord>],
     pub(super) next_sequence: i64,
 }
 
 impl<'a> Commit<'a> {
-    /// One without events.
+    /// One without records.
     pub(super) const fn of(
         vehicles: &'a [Arc<VehicleUpdate>],
         removed: Option<(VehicleId, OrganizationId)>,
         next_sequence: i64,
     ) -> Self {
-        Self { vehicles, removed, events: &[], fuel_events: &[], next_sequence }
+        Self { vehicles, removed, records: &[], next_sequence }
     }
 
     /// What of it an audience may see.
@@ -51,8 +49,7 @@ impl<'a> Commit<'a> {
         Update {
             vehicles: self.vehicles.iter().filter(|v| seen(v.organization_id)).cloned().collect(),
             removed: removed.map(|(vehicle, _)| *vehicle).collect(),
-            events: self.events.iter().filter(|e| seen(e.event.organization_id)).cloned().collect(),
-            fuel_events: self.fuel_events.iter().filter(|e| seen(e.event.organization_id)).cloned().collect(),
+            records: self.records.iter().filter(|told| seen(told.record.organization_id)).cloned().collect(),
             next_sequence: self.next_sequence,
         }
     }

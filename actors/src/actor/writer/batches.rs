@@ -232,7 +232,8 @@ pub(super) fn broken_invariant(
         let what = format!("a commit of {} writes does not account for their fixes", owed.len());
         return Some((Invariant::Accounts, what));
     }
-    let mut numbers: Vec<i64> = committed.iter().flat_map(Committed::numbers).collect();
+    let records = committed.iter().flat_map(|committed| &committed.records);
+    let mut numbers: Vec<i64> = records.map(|record| record.sequence).collect();
     numbers.sort_unstable();
     let is_whole = numbers.iter().zip(next..).all(|(number, expected)| *number == expected);
     let what =

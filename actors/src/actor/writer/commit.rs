@@ -58,7 +58,7 @@ pub(super) fn commit(
 }
 
 /// Tells what is committed, so that an answer after the acknowledgement shows it. Answers the number
-/// of the next event.
+/// of the next record.
 async fn tell(
     occupancy: &Addr<Occupancy>,
     batch: Batch,
@@ -66,13 +66,12 @@ async fn tell(
     next_sequence: i64,
     is_cached: bool,
 ) -> (i64, Vec<Newest>) {
-    let next_sequence =
-        committed.iter().flat_map(Committed::numbers).max().map_or(next_sequence, |newest| newest + 1);
-    let (mut events, mut fuel_events) = (Vec::new(), Vec::new());
+    let mut records = Vec::new();
     for committed in committed {
-        events.append(&mut committed.events);
-        fuel_events.append(&mut committed.fuel_events);
+        records.append(&mut committed.records);
     }
+    let newest = records.iter().map(|record| record.sequence).max();
+    let next_sequence = newest.map_or(next_sequence, |newest| newest + 1);
     let committed = |write: VehicleWrite| CommittedVehicle {
         vehicle_id: write.vehicle_id,
         organization_id: write.organization_id,
@@ -81,6 +80,6 @@ async fn tell(
     let vehicles: Vec<CommittedVehicle> = batch.writes.into_iter().map(committed).collect();
     let newest = |v: &CommittedVehicle| (v.organization_id, v.vehicle_id, Arc::clone(&v.state));
     let newest = if is_cached { vehicles.iter().map(newest).collect() } else { Vec::new() };
-    occupancy.send(occupancy::Committed { vehicles, events, fuel_events, next_sequence }).await.ok();
+    occupancy.send(occupancy::Committed { vehicles, records, next_sequence }).await.ok();
     (next_sequence, newest)
 }

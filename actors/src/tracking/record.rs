@@ -1,0 +1,222 @@
+//! The record: one thing that happened, numbered, revised and retracted the same way whatever it is.
+//!
+//! A kind of record is a variant of [`Detail`] and whatever detects it; the log, corrections, lists and the
+//! feed know the head only.
+
+use serde::{Deserialize, Serialize};
+
+use super::context::Context;
+use crate::fuel::{FuelEventKind, FuelMotion};
+use crate::model::{
+    Analytics, Cause, DriverId, EventFix, EventId, EventKind, EventStatus, GeofenceId, OrganizationId,
+    Origin, Place, Timestamp, VehicleId, VisitId,
+};
+
+words!(
+    /// What happened.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    RecordKind {
+        /// The vehicle came into a geofence.
+        Entry = "entry",
+        /// The vehicle went out of a geofence.
+        Exit = "exit",
+        /// The vehicle stayed in a geofence as long as its rule asks.
+        Dwell = "dwell",
+        /// Fuel came in.
+        Refuel = "refuel",
+        /// Fuel went out that the engine did not burn.
+        Drain = "drain",
+    }
+);
+
+impl RecordKind {
+    /// The kinds of geofence events.
+    pub const GEOFENCE: [Self; 3] = [Self::Entry, Self::Exit, Self::Dwell];
+    /// The kinds of fuel events.
+    pub const FUEL: [Self; 2] = [Self::Refuel, Self::Drain];
+
+    /// Whether it tells of fuel, which has a right of its own.
+    #[must_use]
+    pub const fn is_fuel(self) -> bool {
+        matches!(self, Self::Refuel | Self::Drain)
+    }
+}
+
+impl From<EventKind> for RecordKind {
+    fn from(kind: EventKind) -> Self {
+        match kind {
+            EventKind::Entry => Self::Entry,
+            EventKind::Exit => Self::Exit,
+            EventKind::Dwell => Self::Dwell,
+        }
+    }
+}
+
+impl From<FuelEventKind> for RecordKind {
+    fn from(kind: FuelEventKind) -> Self {
+        match kind {
+            FuelEventKind::Refuel => Self::Refuel,
+            FuelEventKind::Drain => Self::Drain,
+        }
+    }
+}
+
+/// Something that happened to a vehicle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// A hash of what happened: a replay finds the same id again.
+    pub id: EventId,
+    /// The place in the log: given at commit, without gaps, anew with each revision. 0: not given yet.
+    pub sequence: i64,
+    /// Whether the record still holds.
+    pub status: EventStatus,
+    /// 1 at first; one more with each correction.
+    pub revision: i64,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Which vehicle.
+    pub vehicle_id: VehicleId,
+    /// The vehicle's name today.
+    pub vehicle_name: String,
+    /// Who drove at `occurred_at`, where an assignment says so.
+    pub driver_id: Option<DriverId>,
+    /// When it happened, or began.
+    pub occurred_at: Timestamp,
+    /// When it ended; `None` for what has no duration.
+    pub ended_at: Option<Timestamp>,
+    /// Where it happened or began; `None` where nobody knows.
+    pub location: Option<Place>,
+    /// The server's clock when it was found.
+    pub detected_at: Timestamp,
+    /// How the record came about.
+    pub origin: Origin,
+    /// The instant on the vehicle's timeline of the fix or change that made the record what it is. At
+    /// `occurred_at` or later.
+    pub confirmed_at: Timestamp,
+    /// What happened.
+    pub detail: Detail,
+}
+
+/// What a record tells beside its head.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Detail {
+    /// An entry, exit or dwell.
+    Geofence(Box<GeofenceDetail>),
+    /// A refuel or a drain.
+    Fuel(FuelEventKind, FuelDetail),
+}
+
+/// An entry, exit or dwell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeofenceDetail {
+    /// Which of them.
+    pub kind: EventKind,
+    /// The stay it begins, ends or belongs to.
+    pub visit_id: VisitId,
+    /// Which fence.
+    pub geofence_id: GeofenceId,
+    /// The fence's name today.
+    pub geofence_name: String,
+    /// The version of the fence that was in force.
+    pub geofence_version: i64,
+    /// It happened within so many seconds of `occurred_at`.
+    pub time_uncertainty_seconds: f64,
+    /// Why the record exists.
+    pub cause: Cause,
+    /// `true` for a passage seen by neither fix.
+    pub inferred: bool,
+    /// The first fix on the new side, as recorded.
+    pub fix: EventFix,
+    /// On exits: what the vehicle did inside.
+    pub analytics: Option<Analytics>,
+}
+
+/// A refuel or a drain. Kept in the store as it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FuelDetail {
+    /// Litres before.
+    pub level_before_liters: f64,
+    /// Litres after.
+    pub level_after_liters: f64,
+    /// Litres that came in or went out; above 0.
+    pub volume_liters: f64,
+    /// What the vehicle did.
+    pub motion: FuelMotion,
+    /// 0 to 1: how far the change is above what noise and burning explain.
+    pub confidence: f64,
+    /// The geofences that held the place when it began, by id.
+    pub geofence_ids: Vec<GeofenceId>,
+    /// The version of the calibration its levels are of.
+    pub calibration_version: i64,
+}
+
+impl Record {
+    /// A record just found, active and not numbered, confirmed when it happened.
+    pub(super) fn found(id: EventId, occurred_at: Timestamp, detail: Detail, context: &Context<'_>) -> Self {
+        let vehicle = context.vehicle;
+        Self {
+            id,
+            sequence: 0,
+            status: EventStatus::Active,
+            revision: 1,
+            organization_id: vehicle.organization_id,
+            vehicle_id: vehicle.id,
+            vehicle_name: vehicle.name.clone(),
+            driver_id: None,
+            occurred_at,
+            ended_at: None,
+            location: None,
+            detected_at: context.detected_at,
+            origin: Origin::Live,
+            confirmed_at: occurred_at,
+            detail,
+        }
+    }
+
+    /// What happened.
+    #[must_use]
+    pub fn kind(&self) -> RecordKind {
+        match &self.detail {
+            Detail::Geofence(detail) => detail.kind.into(),
+            Detail::Fuel(kind, _) => (*kind).into(),
+        }
+    }
+
+    /// The entry, exit or dwell that it is.
+    #[must_use]
+    pub fn geofence(&self) -> Option<&GeofenceDetail> {
+        match &self.detail {
+            Detail::Geofence(detail) => Some(detail),
+            Detail::Fuel(..) => None,
+        }
+    }
+
+    /// Whether it happened in a geofence.
+    #[must_use]
+    pub fn is_in(&self, is_it: impl Fn(GeofenceId) -> bool) -> bool {
+        match &self.detail {
+            Detail::Geofence(detail) => is_it(detail.geofence_id),
+            Detail::Fuel(_, detail) => detail.geofence_ids.iter().any(|fence| is_it(*fence)),
+        }
+    }
+
+    /// Whether this one, which is stored, holds and says what another one says. When and how a record was
+    /// found, its number, its driver and the names of today are no values.
+    pub(super) fn tells_the_same(&self, found: &Self) -> bool {
+        let mut as_stored = Self {
+            sequence: self.sequence,
+            revision: self.revision,
+            vehicle_name: self.vehicle_name.clone(),
+            driver_id: self.driver_id,
+            detected_at: self.detected_at,
+            origin: self.origin,
+            confirmed_at: self.confirmed_at,
+            ..found.clone()
+        };
+        if let (Detail::Geofence(found), Some(stored)) = (&mut as_stored.detail, self.geofence()) {
+            found.geofence_name.clone_from(&stored.geofence_name);
+        }
+        as_stored == *self
+    }
+}

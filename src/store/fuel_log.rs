@@ -1,0 +1,88 @@
+//! The fuel log, written in the batch's order: what vehicles reported, and what corrections put right of it.
+
+use std::collections::{HashMap, HashSet};
+
+use waypost_actors::fuel::FuelRow;
+use waypost_actors::model::{DriverId, Timestamp, VehicleId};
+use waypost_actors::ports::VehicleWrite;
+use waypost_actors::tracking::Correction;
+
+use super::driver_at::Drivers;
+use super::fuel_row::{NewFuelRow, SELECT_FUEL_ROWS, StoredFuelRow, insert_fuel_rows};
+use super::sql::{Result, Tx};
+use super::time::Time;
+
+/// Instants in one statement.
+const TOGETHER: usize = 500;
+
+/// Writes the fuel log of a batch.
+pub(super) async fn store_fuel_log(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers) -> Result<()> {
+    let is_plain = |write: &VehicleWrite| write.effects.correction.is_none();
+    for part in writes.chunk_by(|one, other| is_plain(one) && is_plain(other)) {
+        match &part[0].effects.correction {
+            Some(correction) => correct(tx, &part[0], correction, drivers).await?,
+            None => {
+                let of = |write| move |row| new_row(write, row, drivers);
+                let rows = part.iter().flat_map(|write| write.effects.fuel_rows.iter().map(of(write)));
+                insert_fuel_rows(rows).run(tx).await?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn new_row(write: &VehicleWrite, row: &FuelRow, drivers: &Drivers) -> NewFuelRow {
+    let driver = drivers.at(write.vehicle_id, row.recorded_at);
+    NewFuelRow { vehicle: write.vehicle_id, organization: write.organization_id, row: *row, driver }
+}
+
+/// The log of the part is what the evaluation found; rows that say the same stay untouched.
+async fn correct(
+    tx: &mut Tx,
+    write: &VehicleWrite,
+    correction: &Correction,
+    drivers: &Drivers,
+) -> Result<()> {
+    let stored = stored_rows(tx, write.vehicle_id, correction).await?;
+    let mut found: HashSet<Timestamp> = correction.fuel_rows.iter().map(|row| row.recorded_at).collect();
+    let changed = correction.fuel_rows.iter().filter_map(|row| {
+        let known = stored.get(&row.recorded_at);
+        let new = new_row(write, row, drivers);
+        match known {
+            Some((known, _)) if known == row => None,
+            Some((_, driver)) => Some(NewFuelRow { driver: *driver, ..new }),
+            None => Some(new),
+        }
+    });
+    insert_fuel_rows(changed).run(tx).await?;
+    // Of fixes that do not count any more, wherever they are, and what the part has and was not found.
+    let doubted = correction.quarantines.iter().filter(|(_, why)| why.is_some());
+    let mut gone: Vec<Timestamp> = doubted.map(|(fix, _)| fix.recorded_at).collect();
+    gone.retain(|at| !found.contains(at));
+    found.extend(correction.undecided);
+    gone.extend(stored.into_keys().filter(|at| !found.contains(at)));
+    for some in gone.chunks(TOGETHER) {
+        let stmt = tx.on().sql("delete from fuel_log where vehicle_id = ").push_bind(write.vehicle_id.0);
+        let stmt = stmt.push(" and recorded_at in (");
+        stmt.push_each(some, |stmt, at| stmt.push_bind(Time(*at))).push(")").run().await?;
+    }
+    Ok(())
+}
+
+type StoredRows = HashMap<Timestamp, (FuelRow, Option<DriverId>)>;
+
+async fn stored_rows(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Result<StoredRows> {
+    let mut stmt = tx.on().sql(SELECT_FUEL_ROWS).push(" where vehicle_id = ").push_bind(vehicle.0);
+    if let Some(after) = correction.after {
+        stmt = stmt.push(" and recorded_at > ").push_bind(Time(after));
+    }
+    if let Some(until) = correction.until {
+        stmt = stmt.push(" and recorded_at <= ").push_bind(Time(until));
+    }
+    let rows: Vec<StoredFuelRow> = stmt.all().await?;
+    let known = |row: &StoredFuelRow| {
+        let known = FuelRow::try_from(row)?;
+        Ok((known.recorded_at, (known, row.driver_id.map(Into::into))))
+    };
+    rows.iter().map(known).collect()
+}

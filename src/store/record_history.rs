@@ -1,0 +1,130 @@
+//! The log of records, read. The track writer writes it.
+
+use uuid::Uuid;
+use waypost_actors::model::{Cause, EventId, EventStatus, Origin};
+use waypost_actors::tracking::{Record, RecordKind};
+
+use super::filters::one_of;
+use super::record_row::{RecordRow, SELECT_RECORDS};
+use super::sql::{Db, Engine, Result, Stmt};
+use super::time::Time;
+use crate::auth::scope::OrgScope;
+use crate::domain::event::{EventFilter, EventOrder};
+use crate::domain::paging::After;
+
+/// Kinds that are few among all records, with what the index of theirs says.
+const FEW: [(&[RecordKind], &str); 2] = [
+    (&RecordKind::FUEL, " and e.kind in ('refuel', 'drain')"),
+    (&[RecordKind::Dwell], " and e.kind = 'dwell'"),
+];
+
+/// A record.
+pub async fn find(db: &Db, scope: &OrgScope, id: EventId) -> Result<Option<Record>> {
+    let row: Option<RecordRow> = db
+        .read()
+        .sql(SELECT_RECORDS)
+        .push(" where e.organization_id = ")
+        .push_bind(Uuid::from(scope.organization_id()))
+        .push(" and e.id = ")
+        .push_bind(Uuid::from(id))
+        .optional()
+        .await?;
+    row.map(Record::try_from).transpose()
+}
+
+/// At most `limit` records after a place in the list.
+pub async fn list(
+    db: &Db,
+    scope: &OrgScope,
+    filter: &EventFilter,
+    order: EventOrder,
+    after: Option<After>,
+    limit: i64,
+) -> Result<Vec<Record>> {
+    let stmt = db.lists().sql(SELECT_RECORDS).push(" where e.organization_id = ");
+    let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
+    let stmt = going_on(narrowed(stmt, filter, db.engine()), order, after);
+    let stmt = match order {
+        EventOrder::NewestFirst => stmt.push(" order by e.occurred_at desc, e.id desc"),
+        EventOrder::OldestFirst => stmt.push(" order by e.occurred_at, e.id"),
+        EventOrder::Sequence => stmt.push(" and e.shard = 0 order by e.sequence"),
+    };
+    let rows: Vec<RecordRow> = stmt.push(" limit ").push_bind(limit).all().await?;
+    rows.into_iter().map(Record::try_from).collect()
+}
+
+fn going_on(stmt: Stmt<'_>, order: EventOrder, after: Option<After>) -> Stmt<'_> {
+    match (after, order) {
+        (None, _) => stmt,
+        (Some(After::Sequence(sequence)), _) => stmt.push(" and e.sequence > ").push_bind(sequence),
+        (Some(After::Happened(at, id)), order) => {
+            let stmt = match order {
+                EventOrder::NewestFirst => stmt.push(" and (e.occurred_at, e.id) < ("),
+                _ => stmt.push(" and (e.occurred_at, e.id) > ("),
+            };
+            stmt.push_bind(Time(at)).push(", ").push_bind(id).push(")")
+        }
+    }
+}
+
+fn narrowed<'c>(stmt: Stmt<'c>, filter: &EventFilter, engine: Engine) -> Stmt<'c> {
+    let stmt = one_of(stmt, " and e.vehicle_id in (", &filter.vehicle_ids);
+    let stmt = one_of(stmt, " and e.driver_id in (", &filter.driver_ids);
+    let stmt = one_of(stmt, " and e.geofence_id in (", &filter.geofence_ids);
+    let mut stmt = of_few(by_words(stmt, filter), filter);
+    if let Some(from) = filter.from {
+        stmt = stmt.push(" and e.occurred_at >= ").push_bind(Time(from));
+    }
+    if let Some(from) = filter.ended_from {
+        stmt = stmt.push(" and e.ended_at >= ").push_bind(Time(from));
+    }
+    if let Some(to) = filter.to {
+        stmt = stmt.push(" and e.occurred_at < ").push_bind(Time(to));
+    }
+    match filter.min_duration_seconds {
+        Some(seconds) => stayed_as_long(stmt, seconds, engine),
+        None => stmt,
+    }
+}
+
+fn by_words<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
+    let kinds: Vec<_> = filter.kinds.iter().map(|kind| kind.as_str()).collect();
+    let causes: Vec<_> = filter.causes.iter().map(|cause| cause.as_str()).collect();
+    let origins: Vec<_> = filter.origins.iter().map(|origin| origin.as_str()).collect();
+    let statuses: Vec<_> = filter.statuses.iter().map(|status| status.as_str()).collect();
+    let stmt = one_of(stmt, " and e.kind in (", &kinds);
+    let stmt = one_of(stmt, " and e.cause in (", &causes);
+    let stmt = one_of(stmt, " and e.origin in (", &origins);
+    one_of(stmt, " and e.status in (", &statuses)
+}
+
+/// What few records are has an index of its own; said in the index's words, for an engine does not look into
+/// values that are bound.
+fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
+    let EventFilter { kinds, causes, origins, statuses, .. } = filter;
+    let is_of = |class: &[RecordKind]| !kinds.is_empty() && kinds.iter().all(|kind| class.contains(kind));
+    let class = FEW.iter().find(|(class, _)| is_of(class)).map(|(_, text)| *text);
+    let is_retracted = statuses[..] == [EventStatus::Retracted];
+    let is_uncommon = !causes.is_empty() && !causes.contains(&Cause::Crossing);
+    let is_late = !origins.is_empty() && !origins.contains(&Origin::Live);
+    let texts = [
+        class,
+        is_retracted.then_some(" and e.status = 'retracted'"),
+        is_uncommon.then_some(" and e.cause <> 'crossing'"),
+        is_late.then_some(" and e.origin <> 'live'"),
+        filter.inferred.map(|inferred| if inferred { " and e.inferred" } else { " and not e.inferred" }),
+    ];
+    texts.into_iter().flatten().fold(stmt, Stmt::push)
+}
+
+/// The engines tell the time between two instants differently.
+fn stayed_as_long(stmt: Stmt<'_>, seconds: f64, engine: Engine) -> Stmt<'_> {
+    let stmt = stmt.push(" and e.visit_id in (select id from visit where exited_at is not null and ");
+    let stmt = match engine {
+        Engine::Postgres => {
+            stmt.push("cast(extract(epoch from exited_at - entered_at) as double precision) >= ")
+        }
+        Engine::Sqlite => stmt.push("(exited_at - entered_at) / 1000000.0 >= "),
+    };
+    stmt.push_bind(seconds).push(")")
+}
