@@ -3,21 +3,20 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use awc::http::header::ACCEPT_ENCODING;
+use anyhow::{Context, Result, bail};
 use awc::http::{Method, StatusCode};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep};
 
+use super::http::{Answer, Http};
+
 /// Creating a fence answers once all vehicles are settled against it; a page of events is 200 records.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);
-const LARGEST_ANSWER: usize = 64 << 20;
 
 /// Signed in at a server.
 pub struct Api {
-    client: awc::Client,
-    base: String,
+    http: Http,
     email: String,
     password: String,
     token: RefCell<String>,
@@ -31,8 +30,7 @@ impl Api {
             bail!("{server}: simulate speaks plain http:// only");
         }
         let api = Self {
-            client: awc::Client::builder().timeout(ANSWER_WITHIN).finish(),
-            base: server.trim_end_matches('/').to_owned(),
+            http: Http::new(server, ANSWER_WITHIN),
             email: email.to_owned(),
             password: password.to_owned(),
             token: RefCell::default(),
@@ -42,10 +40,10 @@ impl Api {
         Ok(api)
     }
 
-    /// The same server's address for sockets.
+    /// The server's `http://…`.
     #[must_use]
-    pub fn socket_url(&self, path: &str) -> String {
-        format!("{}{path}", self.base.replacen("http", "ws", 1))
+    pub fn server(&self) -> &str {
+        self.http.server()
     }
 
     /// The access token as it is now.
@@ -57,7 +55,7 @@ impl Api {
     /// Signs in again.
     pub async fn renew(&self) -> Result<()> {
         let body = json!({ "email": self.email, "password": self.password });
-        let answer = self.once(Method::POST, "/v1/auth/login", Some(&body)).await?.accepted("sign-in")?;
+        let answer = accepted(self.ask(Method::POST, "/v1/auth/login", Some(&body)).await?, "sign-in")?;
         let answer: Value = serde_json::from_slice(&answer)?;
         let token = answer["accessToken"].as_str().context("the sign-in answers without an accessToken")?;
         token.clone_into(&mut self.token.borrow_mut());
@@ -70,11 +68,11 @@ impl Api {
         loop {
             let answer = self.signed(Method::GET, path, None::<&()>).await;
             let passing = match &answer {
-                Ok(answer) => answer.status.is_server_error(),
+                Ok(answer) => answer.status >= 500,
                 Err(_) => true,
             };
             if !passing || begun.elapsed() > self.reconnect_for {
-                return answer?.accepted(path);
+                return accepted(answer?, path);
             }
             sleep(Duration::from_millis(200)).await;
         }
@@ -83,68 +81,58 @@ impl Api {
     /// POST or PUT with a JSON body.
     pub async fn send(&self, method: Method, path: &str, body: &impl Serialize) -> Result<Value> {
         let answer = self.signed(method.clone(), path, Some(body)).await?;
-        let body = answer.accepted(&format!("{method} {path}"))?;
+        let body = accepted(answer, &format!("{method} {path}"))?;
         serde_json::from_slice(&body).with_context(|| format!("{method} {path} answers no JSON"))
     }
 
     /// DELETE.
     pub async fn remove(&self, path: &str) -> Result<()> {
-        self.signed(Method::DELETE, path, None::<&()>).await?.accepted(path).map(drop)
+        accepted(self.signed(Method::DELETE, path, None::<&()>).await?, path).map(drop)
     }
 
     /// POST as somebody else.
     pub async fn send_as(&self, token: &str, path: &str, body: &impl Serialize) -> Result<Value> {
-        let answer = self.once_as(token, Method::POST, path, Some(body)).await?;
-        serde_json::from_slice(&answer.accepted(path)?).with_context(|| format!("{path} answers no JSON"))
+        let answer = self.ask_as(token, Method::POST, path, Some(body)).await?;
+        serde_json::from_slice(&accepted(answer, path)?).with_context(|| format!("{path} answers no JSON"))
     }
 
     /// Asks; signs in again where the token has run out.
     async fn signed(&self, method: Method, path: &str, body: Option<&impl Serialize>) -> Result<Answer> {
-        let answer = self.once(method.clone(), path, body).await?;
-        if answer.status != StatusCode::UNAUTHORIZED {
+        let answer = self.ask(method.clone(), path, body).await?;
+        if answer.status != 401 {
             return Ok(answer);
         }
         self.renew().await?;
-        self.once(method, path, body).await
+        self.ask(method, path, body).await
     }
 
-    async fn once(&self, method: Method, path: &str, body: Option<&impl Serialize>) -> Result<Answer> {
-        self.once_as(&self.token(), method, path, body).await
+    /// Asks once, as who is signed in; answers whatever was said.
+    pub async fn ask(&self, method: Method, path: &str, body: Option<&impl Serialize>) -> Result<Answer> {
+        self.ask_as(&self.token(), method, path, body).await
     }
 
-    async fn once_as(
+    async fn ask_as(
         &self,
         token: &str,
         method: Method,
         path: &str,
         body: Option<&impl Serialize>,
     ) -> Result<Answer> {
-        let url = format!("{}{path}", self.base);
-        let request = self.client.request(method, &url);
-        let request = request.insert_header((ACCEPT_ENCODING, "identity")).bearer_auth(token);
-        let sent = match body {
-            Some(body) => request.send_json(body),
-            None => request.send(),
-        };
-        // The error of awc is not Sync.
-        let mut answer = sent.await.map_err(|error| anyhow!("{url}: {error}"))?;
-        let body = answer.body().limit(LARGEST_ANSWER).await.map_err(|error| anyhow!("{url}: {error}"))?;
-        Ok(Answer { status: answer.status(), body: body.to_vec() })
+        let bearer = format!("Bearer {token}");
+        let headers = [("content-type", "application/json"), ("authorization", bearer.as_str())];
+        let body = body.map(serde_json::to_vec).transpose()?.unwrap_or_default();
+        // The first request signs in, and nobody has yet.
+        let headers = if token.is_empty() { &headers[..1] } else { &headers[..] };
+        self.http.send(method, path, headers, body).await
     }
 }
 
-struct Answer {
-    status: StatusCode,
-    body: Vec<u8>,
-}
-
-impl Answer {
-    /// The body of a success; else the problem in words.
-    fn accepted(self, what: &str) -> Result<Vec<u8>> {
-        if self.status.is_success() {
-            return Ok(self.body);
-        }
-        let problem: String = String::from_utf8_lossy(&self.body).chars().take(2000).collect();
-        bail!("{what}: {} {problem}", self.status)
+/// The body of a success; else the problem in words.
+fn accepted(answer: Answer, what: &str) -> Result<Vec<u8>> {
+    if (200..300).contains(&answer.status) {
+        return Ok(answer.bytes);
     }
+    let problem: String = String::from_utf8_lossy(&answer.bytes).chars().take(2000).collect();
+    let status = StatusCode::from_u16(answer.status)?;
+    bail!("{what}: {status} {problem}")
 }

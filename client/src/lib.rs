@@ -7,13 +7,16 @@
 mod api;
 mod cpu;
 pub mod demo;
+mod http;
 mod memory;
 mod quantiles;
 pub mod simulate;
+pub mod socket;
 pub mod trace;
 
 pub use api::Api;
 pub use awc::http::Method;
 pub use cpu::CpuMeter;
+pub use http::{Answer, Http};
 pub use memory::{most_resident_bytes, resident_bytes};
 pub use quantiles::Quantiles;

@@ -1,13 +1,10 @@
 //! Who is told what on the live feed: every principal × each way to sign in × each topic × own and foreign organization.
 
-use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::{App, Org, circle, on_each_engine, text};
 use crate::matrix::{Principal, principals, world};
-use crate::sockets_end::{Socket, opened};
+use crate::sockets::{self, Socket, opened, say};
 
 /// Each topic with the scope that it takes.
 const TOPICS: [(&str, &str); 4] = [
@@ -23,20 +20,15 @@ const WAYS: [&str; 2] = ["header", "ticket"];
 async fn by_ticket(app: &App, token: &str) -> Socket {
     let caller = app.context.auth.caller(token).await.unwrap();
     let (ticket, _) = app.context.auth.tickets.issue(caller, app.context.clock.now()).unwrap();
-    let (mut socket, _) = connect_async(app.url.replace("http", "ws") + "/v1/ws/live").await.unwrap();
+    let mut socket = opened(app, "/v1/ws/live", "").await.unwrap();
     say(&mut socket, &json!({ "type": "authenticate", "ticket": ticket })).await;
     socket
-}
-
-async fn say(socket: &mut Socket, said: &Value) {
-    socket.send(Message::text(said.to_string())).await.unwrap();
 }
 
 /// The next word of some types.
 pub(crate) async fn hear(socket: &mut Socket, types: &[&str]) -> Value {
     loop {
-        let Message::Text(said) = socket.next().await.unwrap().unwrap() else { continue };
-        let said: Value = serde_json::from_str(&said).unwrap();
+        let said = sockets::hear(socket).await;
         if types.contains(&said["type"].as_str().unwrap()) {
             return said;
         }

@@ -1,37 +1,16 @@
 //! A system user reports for a whole fleet: over one socket and over HTTP, each item naming its tracker.
 
-use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::harness::{App, Org, text, with_app};
-
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-async fn connect(app: &App, path: &str, token: &str) -> Socket {
-    let url = format!("{}{path}", app.url.replace("http", "ws"));
-    let request = ClientRequestBuilder::new(url.parse().unwrap())
-        .with_header("authorization", format!("Bearer {token}"));
-    connect_async(request).await.unwrap().0
-}
-
-async fn say(socket: &mut Socket, frame: Value) {
-    socket.send(Message::text(frame.to_string())).await.unwrap();
-}
+use crate::sockets::{self, Socket, opened, say};
 
 /// The next frame, but for what trackers are told to do; a close is its code.
 async fn hear(socket: &mut Socket) -> Value {
     loop {
-        match socket.next().await.unwrap().unwrap() {
-            Message::Text(text) => match serde_json::from_str::<Value>(&text).unwrap() {
-                said if said["type"] == "config" => {}
-                said => return said,
-            },
-            Message::Close(Some(frame)) => return json!({ "closed": u16::from(frame.code) }),
-            _ => {}
+        let said = sockets::hear(socket).await;
+        if said["type"] != "config" {
+            return said;
         }
     }
 }
@@ -67,7 +46,7 @@ fn a_whole_fleet_reports_on_one_socket() {
         let ((one, _), (two, tracker)) = (bus(&app, &own, "imei-1").await, bus(&app, &own, "imei-2").await);
         let (foreign, foreign_tracker) = bus(&app, &other, "imei-9").await;
         let (_, token) = app.system_user(&own.org_admin, &["positions:ingest"]).await;
-        let mut socket = connect(&app, "/v1/ws/tracker", &token).await;
+        let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
         let items = [
             item(1, json!({ "uniqueId": "imei-1" })),
             item(2, json!({ "trackerId": tracker })),
@@ -77,7 +56,7 @@ fn a_whole_fleet_reports_on_one_socket() {
             item(6, json!({ "uniqueId": "imei-2" })),
             item(7, json!({ "uniqueId": "nonsense" })),
         ];
-        say(&mut socket, positions(&items)).await;
+        say(&mut socket, &positions(&items)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"]), (&json!(7), &json!(3)));
         let unknown = |seq| (seq, "unknownTracker".to_owned());
@@ -103,11 +82,11 @@ fn a_changed_tracker_counts_at_once_on_an_open_socket() {
         let (_, tracker) = bus(&app, &org, "imei-1").await;
         let (second, _) = bus(&app, &org, "imei-2").await;
         let (_, token) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
-        let mut socket = connect(&app, "/v1/ws/tracker", &token).await;
+        let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
         let mut seq = 0;
         let mut send = async |name: &str| {
             seq += 1;
-            say(&mut socket, positions(&[item(seq, json!({ "uniqueId": name }))])).await;
+            say(&mut socket, &positions(&[item(seq, json!({ "uniqueId": name }))])).await;
             let ack = hear(&mut socket).await;
             refused(&ack).pop().map_or_else(|| "stored".to_owned(), |(_, code)| code)
         };
@@ -138,15 +117,15 @@ fn boots_of_one_system_user_are_told_apart() {
         bus(&app, &org, "imei-1").await;
         let (_, token) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
         for (boot, last) in [("north", 3), ("south", 5)] {
-            let mut socket = connect(&app, "/v1/ws/tracker", &token).await;
-            say(&mut socket, json!({ "type": "hello", "bootId": boot })).await;
+            let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
+            say(&mut socket, &json!({ "type": "hello", "bootId": boot })).await;
             assert_eq!(hear(&mut socket).await["ackedSeq"], Value::Null);
-            say(&mut socket, positions(&[item(last, json!({ "uniqueId": "imei-1" }))])).await;
+            say(&mut socket, &positions(&[item(last, json!({ "uniqueId": "imei-1" }))])).await;
             assert_eq!(hear(&mut socket).await["seq"], last);
         }
         for (boot, last) in [("north", 3), ("south", 5)] {
-            let mut socket = connect(&app, "/v1/ws/tracker", &token).await;
-            say(&mut socket, json!({ "type": "hello", "bootId": boot })).await;
+            let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
+            say(&mut socket, &json!({ "type": "hello", "bootId": boot })).await;
             assert_eq!(hear(&mut socket).await["ackedSeq"], last);
         }
         app
@@ -191,9 +170,9 @@ fn whatever_ends_a_session_closes_its_sockets() {
             let login = json!({ "email": email, "password": crate::harness::PASSWORD });
             let session = app.post("/v1/system-users/login", "", login).await.ok(200);
             let token = text(&session["accessToken"]);
-            let mut reports = connect(&app, "/v1/ws/tracker", &token).await;
-            let mut watches = connect(&app, "/v1/ws/live", &token).await;
-            say(&mut watches, json!({ "type": "subscribe", "id": "a", "topics": ["positions"] })).await;
+            let mut reports = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
+            let mut watches = opened(&app, "/v1/ws/live", &token).await.unwrap();
+            say(&mut watches, &json!({ "type": "subscribe", "id": "a", "topics": ["positions"] })).await;
             hear(&mut watches).await;
             let path = format!("/v1/system-users/{id}");
             match how {

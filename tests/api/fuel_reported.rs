@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::feed_rights::{hear, subscribe};
 use crate::harness::{App, Org, START, on_each_engine, text, with_app};
-use crate::sockets_end::opened;
+use crate::sockets::opened;
 
 /// A vehicle with a tank and the token of its tracker.
 struct Lorry {

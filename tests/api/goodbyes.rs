@@ -9,17 +9,17 @@ use tokio_tungstenite::tungstenite::protocol::frame::{Frame, FrameHeader};
 use waypost::clock::new_id;
 
 use crate::harness::{App, with_app};
-use crate::sockets_end::{Socket, closed, opened, tracker_token};
+use crate::sockets::{Socket, opened};
+use crate::sockets_end::{closed, tracker_token};
 
 /// One socket of each kind that is signed in; where a client may sign in later, one that is not.
 async fn sockets(app: &App) -> [(&'static str, Socket); 3] {
     let org = app.org(&format!("polite-{}", new_id())).await;
     let token = tracker_token(app, &org).await;
-    let unsigned = tokio_tungstenite::connect_async(app.url.replace("http", "ws") + "/v1/ws/live").await;
     [
         ("tracker", opened(app, "/v1/ws/tracker", &token).await.unwrap()),
         ("live", opened(app, "/v1/ws/live", &org.viewer).await.unwrap()),
-        ("live, not signed in", unsigned.unwrap().0),
+        ("live, not signed in", opened(app, "/v1/ws/live", "").await.unwrap()),
     ]
 }
 

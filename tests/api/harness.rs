@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use awc::Client;
-use awc::http::Method;
 use serde_json::{Value, json};
 use sqlx::Connection;
 use tokio::sync::oneshot;
@@ -22,11 +20,14 @@ use waypost::domain::account::{AccountStatus, Role};
 use waypost::mail::{Mailbox, Transport};
 use waypost::store::account::{self, NewAccount};
 use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_client::{Answer, Http, Method};
 
 use crate::{contract, watch};
 
 /// 2026-05-01T12:00:00Z.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
+/// An answer that takes longer is none.
+pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// A password that works.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The first superAdmin's address.
@@ -47,7 +48,7 @@ pub(crate) struct App {
     /// The letters it sent.
     pub(crate) mail: Mailbox,
     now_micros: Arc<AtomicI64>,
-    client: Client,
+    http: Http,
     running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
     _directory: tempfile::TempDir,
 }
@@ -158,15 +159,16 @@ impl App {
         // Each look at the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
         let application = Application::build_with(settings, clock, transport).await.unwrap();
+        let url = format!("http://{}", application.address);
         let app = Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
-            url: format!("http://{}", application.address),
             admin_url: application.admin_address.map(|at| format!("http://{at}")).unwrap_or_default(),
             root: String::new(),
             mail: Mailbox::default(),
             now_micros,
-            client: Client::builder().disable_redirects().no_default_headers().finish(),
+            http: Http::new(&url, ANSWER_WITHIN),
+            url,
             running: RefCell::new(None),
             _directory: directory,
         };
@@ -201,20 +203,11 @@ impl App {
         body: impl Into<Vec<u8>>,
     ) -> Said {
         let method = Method::from_bytes(method_name.as_bytes()).unwrap();
-        let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
-        for (name, value) in headers {
-            request = request.insert_header((*name, *value));
-        }
         let sent = body.into();
-        let mut answer = request.send_body(sent.clone()).await.unwrap();
-        let bytes = answer.body().limit(16 << 20).await.unwrap().to_vec();
-        let pairs = answer.headers().iter();
-        let said = Said {
-            status: answer.status().as_u16(),
-            headers: pairs.map(|(n, v)| (n.to_string(), v.to_str().unwrap().to_owned())).collect(),
-            body: serde_json::from_slice(&bytes).unwrap_or_default(),
-            bytes,
-        };
+        let Answer { status, headers: told, bytes } =
+            self.http.send(method, path, headers, sent.clone()).await.unwrap();
+        let body = serde_json::from_slice(&bytes).unwrap_or_default();
+        let said = Said { status, headers: told, body, bytes };
         let content_type = headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| *value);
         watch::learn(&said.body);
         contract::check(method_name, path, content_type, &sent, &said);
@@ -228,11 +221,10 @@ impl App {
 
     /// The same, of a client that names what it accepts.
     pub(crate) async fn operator_accepts(&self, path: &str, accept: &str) -> (u16, String, String) {
-        let request = self.client.get(format!("{}{path}", self.admin_url)).insert_header(("accept", accept));
-        let mut answer = request.send().await.unwrap();
-        let body = answer.body().limit(1 << 20).await.unwrap().to_vec();
-        let kind = answer.headers().get("content-type").map(|kind| kind.to_str().unwrap().to_owned());
-        (answer.status().as_u16(), kind.unwrap_or_default(), String::from_utf8(body).unwrap())
+        let operators = Http::new(&self.admin_url, ANSWER_WITHIN);
+        let answer = operators.send(Method::GET, path, &[("accept", accept)], Vec::new()).await.unwrap();
+        let kind = answer.header("content-type").unwrap_or_default().to_owned();
+        (answer.status, kind, String::from_utf8(answer.bytes).unwrap())
     }
 
     /// One figure of the metrics, by its name with labels; every invariant must hold.

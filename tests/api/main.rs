@@ -40,6 +40,7 @@ mod post;
 mod protocol;
 mod publishing;
 mod sign_ins;
+mod sockets;
 mod sockets_end;
 mod stale_sign_up;
 mod strangers;

@@ -3,15 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::Error;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use uuid::Uuid;
 use waypost::clock::new_id;
 use waypost::domain::account::Role;
 use waypost::store::time::Time;
+use waypost_client::socket::{self, Unopened};
 
-use crate::harness::{App, PASSWORD, Said, circle, text, with_app};
+use crate::harness::{ANSWER_WITHIN, App, PASSWORD, Said, circle, text, with_app};
 
 const TABLE: &str = include_str!("matrix.txt");
 
@@ -201,18 +199,14 @@ async fn call(app: &App, line: &Line, principal: &Principal, world: &World) -> S
 
 /// The answer to the handshake of a socket.
 async fn shaken(app: &App, line: &Line, principal: &Principal) -> Said {
-    let url = format!("{}{}", app.url.replace("http", "ws"), line.path);
-    let mut request = ClientRequestBuilder::new(url.parse().unwrap());
-    if !principal.token.is_empty() {
-        request = request.with_header("authorization", format!("Bearer {}", principal.token));
-    }
-    if line.path.ends_with("/tracker") {
-        request = request.with_header("sec-websocket-protocol", "waypost.tracker.v1");
-    }
-    let (status, bytes) = match connect_async(request).await {
-        Ok((_, answer)) => (answer.status().as_u16(), Vec::new()),
-        Err(Error::Http(answer)) => (answer.status().as_u16(), answer.into_body().unwrap_or_default()),
-        Err(error) => panic!("{error}"),
+    let request = match line.path {
+        "/v1/ws/tracker" => socket::tracker(&app.url, &principal.token),
+        _ => socket::feed(&app.url, &principal.token),
+    };
+    let (status, bytes) = match socket::open(request, ANSWER_WITHIN).await {
+        Ok(_) => (101, Vec::new()),
+        Err(Unopened::Refused { status, body }) => (status.as_u16(), body.into_bytes()),
+        Err(why) => panic!("{why}"),
     };
     Said { status, headers: Vec::new(), body: serde_json::from_slice(&bytes).unwrap_or_default(), bytes }
 }

@@ -2,14 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use futures_util::{SinkExt, StreamExt};
 use serde_json::json;
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use waypost::config::AdminListen;
 
 use crate::harness::{App, circle, text, with_app};
+use crate::sockets::{hear, opened, say};
 
 /// Every metric that docs/operations.md names.
 fn promised() -> BTreeSet<String> {
@@ -127,16 +124,9 @@ fn open_sockets_are_counted_by_kind() {
     with_app(async |app| {
         let org = app.org("sockets").await;
         let (_, program) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
-        let open = async |path: &str, token: &str| {
-            let url = format!("{}{path}", app.url.replace("http", "ws"));
-            let request = ClientRequestBuilder::new(url.parse().unwrap())
-                .with_header("authorization", format!("Bearer {token}"))
-                .with_header("sec-websocket-protocol", "waypost.tracker.v1");
-            connect_async(request).await.unwrap().0
-        };
-        let mut fleet = open("/v1/ws/tracker", &program).await;
-        fleet.send(Message::text(json!({ "type": "hello" }).to_string())).await.unwrap();
-        fleet.next().await.unwrap().unwrap();
+        let mut fleet = opened(&app, "/v1/ws/tracker", &program).await.unwrap();
+        say(&mut fleet, &json!({ "type": "hello" })).await;
+        hear(&mut fleet).await;
         assert_eq!(app.metric("waypost_sockets{kind=\"fleet\"}").await, 1.0);
         assert_eq!(app.metric("waypost_sockets{kind=\"tracker\"}").await, 0.0);
         assert_eq!(app.metric("waypost_sockets{kind=\"dispatcher\"}").await, 0.0);

@@ -3,47 +3,26 @@
 use std::time::Duration;
 
 use futures_util::{SinkExt, StreamExt};
-use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use serde_json::json;
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
-use tokio_tungstenite::tungstenite::{Error, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
+use tokio_tungstenite::tungstenite::Message;
 
 use crate::harness::{App, Org, PASSWORD, text, with_app};
+use crate::sockets::{Socket, hear, opened, say};
 
 /// Well before the sessions of open sockets are looked at, each 10 s.
 const AT_ONCE: Duration = Duration::from_secs(5);
-
-pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
-
-pub(crate) async fn opened(app: &App, path: &str, token: &str) -> Result<Socket, u16> {
-    let url = format!("{}{path}", app.url.replace("http", "ws"));
-    let mut request = ClientRequestBuilder::new(url.parse().unwrap())
-        .with_header("authorization", format!("Bearer {token}"));
-    if path.ends_with("tracker") {
-        request = request.with_header("sec-websocket-protocol", "waypost.tracker.v1");
-    }
-    match connect_async(request).await {
-        Ok((socket, _)) => Ok(socket),
-        Err(Error::Http(answer)) => Err(answer.status().as_u16()),
-        Err(error) => panic!("{error}"),
-    }
-}
 
 /// The code with which a socket closes, and the word before it.
 pub(crate) async fn closed(socket: &mut Socket) -> (u16, String) {
     let mut word = String::new();
     loop {
-        match socket.next().await.unwrap().unwrap() {
-            Message::Text(said) => {
-                let said: Value = serde_json::from_str(&said).unwrap();
-                if said["type"] == "error" {
-                    word = text(&said["code"]);
-                }
-            }
-            Message::Close(Some(frame)) => return (frame.code.into(), word),
-            _ => {}
+        let said = hear(socket).await;
+        if said["type"] == "error" {
+            word = text(&said["code"]);
+        }
+        if let Some(code) = said["closed"].as_u64() {
+            return (code as u16, word);
         }
     }
 }
@@ -57,7 +36,7 @@ async fn closed_at_once(socket: &mut Socket) -> (u16, String) {
 async fn watching(app: &App, token: &str) -> Socket {
     let mut socket = opened(app, "/v1/ws/live", token).await.unwrap();
     let ask = json!({ "type": "subscribe", "id": "all", "topics": ["positions"] });
-    socket.send(Message::text(ask.to_string())).await.unwrap();
+    say(&mut socket, &ask).await;
     socket.next().await.unwrap().unwrap();
     socket
 }
@@ -77,7 +56,7 @@ fn an_inactive_organization_is_shut_out_and_comes_back_as_it_was() {
         let (_, program) = app.system_user(&org.org_admin, &["positions:read", "vehicles:read"]).await;
         let token = tracker_token(&app, &org).await;
         let mut tracker = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
-        tracker.send(Message::text(json!({ "type": "hello" }).to_string())).await.unwrap();
+        say(&mut tracker, &json!({ "type": "hello" })).await;
         tracker.next().await.unwrap().unwrap();
         let mut own = watching(&app, &org.viewer).await;
         let mut programs = watching(&app, &program).await;
@@ -123,7 +102,7 @@ fn a_deleted_organizations_sockets_end_and_its_trackers_are_refused() {
         let org = app.org("doomed").await;
         let token = tracker_token(&app, &org).await;
         let mut tracker = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
-        tracker.send(Message::text(json!({ "type": "hello" }).to_string())).await.unwrap();
+        say(&mut tracker, &json!({ "type": "hello" })).await;
         tracker.next().await.unwrap().unwrap();
         let mut own = watching(&app, &org.viewer).await;
         app.delete(&format!("/v1/organizations/organization/{}", org.id), &app.root).await.ok(204);

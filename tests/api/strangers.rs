@@ -6,23 +6,22 @@ use std::rc::Rc;
 use std::sync::LazyLock;
 use std::time::Duration;
 
+use futures_util::FutureExt;
 use futures_util::future::join_all;
-use futures_util::{FutureExt, SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio_tungstenite::connect_async;
-use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
 use waypost::domain::account::Role;
 use waypost::http::code::Code;
 use waypost::http::route::{Access, Route, SMALL_BYTES};
 use waypost::http::routes::TABLE;
 use waypost::store::open::Location;
+use waypost_client::socket;
 use waypost_test_support::{Launch, Program, eventually};
 
 use crate::bare::{Answer, DEADLINE, exchange, post, request};
 use crate::harness::{App, PASSWORD, ROOT, circle, on_each_engine, organization, text, with_app};
+use crate::sockets::{hear, say};
 
 /// What all of it together may add to the memory of a debug build. The allocator keeps freed bodies of each thread for a while; without
 /// bounds it would be gigabytes.
@@ -197,21 +196,15 @@ fn fault(abuse: &Abuse, route: &Route, answer: &Answer) -> Option<&'static str> 
 }
 
 /// Reports positions one after the other and counts their acknowledgements.
-async fn report(url: String, token: String, acknowledged: Rc<Cell<u64>>) {
-    let url = format!("{}/v1/ws/tracker", url.replace("http", "ws"));
-    let request = ClientRequestBuilder::new(url.parse().unwrap())
-        .with_header("authorization", format!("Bearer {token}"))
-        .with_header("sec-websocket-protocol", "waypost.tracker.v1");
-    let (mut socket, _) = connect_async(request).await.unwrap();
+async fn report(server: String, token: String, acknowledged: Rc<Cell<u64>>) {
+    let mut socket = socket::open(socket::tracker(&server, &token), DEADLINE).await.unwrap();
     for seq in 1_u64.. {
         let now = waypost_actors::clock::now().as_micros() / 1000;
         let item = json!({ "seq": seq, "recordedAt": now, "latitude": 30.25, "longitude": -97.75 });
         let frame = json!({ "type": "positions", "items": [item] });
-        socket.send(Message::text(frame.to_string())).await.unwrap();
+        say(&mut socket, &frame).await;
         loop {
-            let frame = socket.next().await.unwrap().unwrap();
-            let Message::Text(text) = frame else { continue };
-            let said: Value = serde_json::from_str(&text).unwrap();
+            let said = hear(&mut socket).await;
             if said["type"] == "ack" {
                 assert_eq!((&said["seq"], &said["rejected"]), (&json!(seq), &json!([])), "{said}");
                 break;

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::harness::{App, on_each_engine, text};
-use crate::sockets_end::opened;
-use crate::tracker_socket::{hear, say};
+use crate::sockets::{hear, opened, say};
 
 /// A vehicle with its tracker: the ids of both, and the tracker's token.
 async fn bus(app: &App, token: &str, unique_id: &str, tracking: Value) -> (String, String, String) {
@@ -32,7 +31,7 @@ fn a_tracker_is_told_what_its_vehicle_says_and_every_change() {
         let (vehicle, tracker, token) = bus(&app, &org.org_admin, "imei-1", config(3, 60)).await;
         let (other, ..) = bus(&app, &org.org_admin, "imei-2", config(20, 200)).await;
         let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
-        say(&mut socket, json!({ "type": "hello" })).await;
+        say(&mut socket, &json!({ "type": "hello" })).await;
         assert_eq!(hear(&mut socket).await["config"], config(3, 60));
         let path = format!("/v1/vehicles/{vehicle}");
         app.put(&path, &org.org_admin, json!({ "tracking": { "intervalSeconds": 7 } })).await.ok(200);
@@ -51,7 +50,7 @@ fn a_tracker_is_told_what_its_vehicle_says_and_every_change() {
         assert_eq!(hear(&mut socket).await["code"], "restarting");
         assert_eq!(hear(&mut socket).await["closed"], 1012);
         let mut socket = opened(&app, "/v1/ws/tracker", &token).await.unwrap();
-        say(&mut socket, json!({ "type": "hello" })).await;
+        say(&mut socket, &json!({ "type": "hello" })).await;
         assert_eq!(hear(&mut socket).await["config"], config(21, 200));
         app
     });
@@ -63,7 +62,7 @@ fn a_tracker_in_no_vehicle_is_told_the_defaults() {
         let org = app.org("loose").await;
         let made = app.post("/v1/trackers", &org.org_admin, json!({ "uniqueId": "imei-1" })).await.ok(201);
         let mut socket = opened(&app, "/v1/ws/tracker", &text(&made["token"])).await.unwrap();
-        say(&mut socket, json!({ "type": "hello" })).await;
+        say(&mut socket, &json!({ "type": "hello" })).await;
         assert_eq!(hear(&mut socket).await["config"], config(10, 300));
         app
     });
@@ -86,22 +85,22 @@ fn a_fleet_that_said_hello_is_told_each_tracker_with_its_first_item_and_after_a_
         };
         let of = |tracker: &str, unique_id: &str| json!({ "trackerId": tracker, "uniqueId": unique_id });
         // Who did not say hello hears of its items only.
-        say(&mut socket, report(1)).await;
+        say(&mut socket, &report(1)).await;
         assert_eq!(hear(&mut socket).await["type"], "ack");
-        say(&mut socket, json!({ "type": "hello" })).await;
+        say(&mut socket, &json!({ "type": "hello" })).await;
         let welcome = hear(&mut socket).await;
         assert_eq!((&welcome["type"], welcome.get("config")), (&json!("welcome"), None), "{welcome}");
-        say(&mut socket, report(3)).await;
+        say(&mut socket, &report(3)).await;
         let mut configs = [hear(&mut socket).await, hear(&mut socket).await];
         configs.sort_by_key(|config| config["uniqueId"].to_string());
         assert_eq!(configs, [told(3, 60, of(&one, "imei-1")), told(4, 60, of(&two, "imei-2"))]);
         assert_eq!(hear(&mut socket).await["type"], "ack");
         let tracking = json!({ "tracking": { "intervalSeconds": 5 } });
         app.put(&format!("/v1/vehicles/{vehicle}"), &org.org_admin, tracking).await.ok(200);
-        say(&mut socket, report(5)).await;
+        say(&mut socket, &report(5)).await;
         assert_eq!(hear(&mut socket).await, told(5, 60, of(&one, "imei-1")));
         assert_eq!(hear(&mut socket).await["type"], "ack");
-        say(&mut socket, report(7)).await;
+        say(&mut socket, &report(7)).await;
         assert_eq!(hear(&mut socket).await["type"], "ack");
         app
     });

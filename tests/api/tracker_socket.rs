@@ -1,41 +1,18 @@
 //! The tracker socket: what belongs to which boot.
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::SinkExt;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use crate::harness::{App, text, with_app};
-
-type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+use crate::sockets::{Socket, hear, opened, say};
 
 /// A vehicle's tracker, connected.
 async fn tracker(app: &App) -> Socket {
     let org = app.org("fleet").await;
     let body = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-1" } });
     let made = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
-    let url = format!("{}/v1/ws/tracker", app.url.replace("http", "ws"));
-    let request = ClientRequestBuilder::new(url.parse().unwrap())
-        .with_header("authorization", format!("Bearer {}", text(&made["tracker"]["token"])))
-        .with_header("sec-websocket-protocol", "waypost.tracker.v1");
-    connect_async(request).await.unwrap().0
-}
-
-pub(crate) async fn say(socket: &mut Socket, frame: Value) {
-    socket.send(Message::text(frame.to_string())).await.unwrap();
-}
-
-/// The next frame; a close is its code.
-pub(crate) async fn hear(socket: &mut Socket) -> Value {
-    loop {
-        match socket.next().await.unwrap().unwrap() {
-            Message::Text(text) => return serde_json::from_str(&text).unwrap(),
-            Message::Close(Some(frame)) => return json!({ "closed": u16::from(frame.code) }),
-            _ => {}
-        }
-    }
+    opened(app, "/v1/ws/tracker", &text(&made["tracker"]["token"])).await.unwrap()
 }
 
 /// Fixes with these numbers, a minute apart from an hour of 1 May 2026 on.
@@ -51,24 +28,24 @@ fn positions(seqs: std::ops::RangeInclusive<u32>, hour: u32) -> Value {
 fn numbers_belong_to_the_boot_they_were_sent_under() {
     with_app(async |app| {
         let mut socket = tracker(&app).await;
-        say(&mut socket, positions(1..=3, 10)).await;
+        say(&mut socket, &positions(1..=3, 10)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"]), (&json!(3), &json!(3)));
-        say(&mut socket, json!({ "type": "hello", "bootId": "b" })).await;
+        say(&mut socket, &json!({ "type": "hello", "bootId": "b" })).await;
         let welcome = hear(&mut socket).await;
         assert_eq!((&welcome["type"], &welcome["ackedSeq"]), (&json!("welcome"), &Value::Null));
-        say(&mut socket, positions(1..=2, 11)).await;
+        say(&mut socket, &positions(1..=2, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(2), &json!(2), &json!(0)));
         // Said again under its boot, it is known.
-        say(&mut socket, json!({ "type": "hello", "bootId": "b" })).await;
+        say(&mut socket, &json!({ "type": "hello", "bootId": "b" })).await;
         assert_eq!(hear(&mut socket).await["ackedSeq"], 2);
-        say(&mut socket, positions(1..=3, 11)).await;
+        say(&mut socket, &positions(1..=3, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(3), &json!(1), &json!(2)));
         // Another boot's name while a frame still waits would take its ack for its own.
         socket.feed(Message::text(positions(4..=6, 11).to_string())).await.unwrap();
-        say(&mut socket, json!({ "type": "hello", "bootId": "c" })).await;
+        say(&mut socket, &json!({ "type": "hello", "bootId": "c" })).await;
         assert_eq!(hear(&mut socket).await["code"], "malformedFrame");
         assert_eq!(hear(&mut socket).await["closed"], 4400);
         app
@@ -79,9 +56,9 @@ fn numbers_belong_to_the_boot_they_were_sent_under() {
 fn a_boots_name_has_an_end() {
     with_app(async |app| {
         let mut socket = tracker(&app).await;
-        say(&mut socket, json!({ "type": "hello", "bootId": "b".repeat(64) })).await;
+        say(&mut socket, &json!({ "type": "hello", "bootId": "b".repeat(64) })).await;
         assert_eq!(hear(&mut socket).await["type"], "welcome");
-        say(&mut socket, json!({ "type": "hello", "bootId": "b".repeat(65) })).await;
+        say(&mut socket, &json!({ "type": "hello", "bootId": "b".repeat(65) })).await;
         let error = hear(&mut socket).await;
         assert_eq!(error["code"], "malformedFrame");
         assert!(text(&error["detail"]).contains("bootId"));

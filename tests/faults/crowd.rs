@@ -12,18 +12,19 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 use tokio::task::LocalSet;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep};
+use tokio_tungstenite::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::Message;
-use tokio_tungstenite::{MaybeTlsStream, client_async};
+use waypost_client::Api;
+use waypost_client::socket::{feed, open_on};
 use waypost_test_support::{Engine, Program};
 
-use crate::api::Api;
 use crate::book::Book;
 use crate::figures::{figure, megabytes, quantile};
 use crate::ground::{DEADLINE, Ground, launch, on};
 use crate::seed::{dice, number, seed};
 use crate::tracker::{Manner, Tracker};
-use crate::wire::{connect, request};
+use crate::wire::connect;
 
 /// Memory of the server for a reader that hardly reads, at most.
 const SLOW_READER_BYTES: u64 = 512 * 1024;
@@ -109,14 +110,14 @@ struct Arm {
 async fn arm(ground: &mut Ground, plan: &Plan, slow: usize, seed: u64) -> Arm {
     let place = ground.copy().await;
     let mut server = Program::start(&launch(place.clone())).await;
-    let api = Api::sign_in(&server.url()).await;
+    let api = server.operator().await;
     let crowd = Crowd::gather(&api, plan.healthy, slow).await;
     let before = server.resident_bytes();
     let book = Rc::new(Book::default());
     let mut trackers = Vec::new();
     for (number, bus) in ground.fleet.buses.iter().step_by(STEP).enumerate() {
         let manner = Manner {
-            url: api.socket_url("/v1/ws/tracker"),
+            server: server.url(),
             items: 1,
             hello: false,
             pace: Duration::from_secs(2),
@@ -159,17 +160,17 @@ struct Shared {
 impl Crowd {
     async fn gather(api: &Api, healthy: usize, slow: usize) -> Self {
         let shared = Arc::new(Shared::default());
-        let (url, token) = (api.socket_url("/v1/ws/live"), api.token());
+        let (server, token) = (api.server().to_owned(), api.token());
         let of_thread = Arc::clone(&shared);
         let thread = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
             LocalSet::new().block_on(&runtime, async {
                 for number in 0..healthy + slow {
-                    let (url, token, shared) = (url.clone(), token.clone(), Arc::clone(&of_thread));
+                    let (server, token, shared) = (server.clone(), token.clone(), Arc::clone(&of_thread));
                     if number < healthy {
-                        tokio::task::spawn_local(read_all(url, token, shared));
+                        tokio::task::spawn_local(read_all(server, token, shared));
                     } else {
-                        tokio::task::spawn_local(hardly_read(url, token, shared, number as u64));
+                        tokio::task::spawn_local(hardly_read(server, token, shared, number as u64));
                     }
                 }
                 while !of_thread.is_over.load(Ordering::Acquire) {
@@ -195,8 +196,8 @@ fn subscribe() -> Message {
     Message::text(json!({ "type": "subscribe", "id": "all", "topics": topics }).to_string())
 }
 
-async fn read_all(url: String, token: String, shared: Arc<Shared>) {
-    let mut socket = connect(&url, &token, None).await.expect("a dispatcher may watch");
+async fn read_all(server: String, token: String, shared: Arc<Shared>) {
+    let mut socket = connect(feed(&server, &token)).await.expect("a dispatcher may watch");
     socket.send(subscribe()).await.unwrap();
     let mut is_counted = false;
     while let Some(Ok(message)) = socket.next().await {
@@ -209,16 +210,15 @@ async fn read_all(url: String, token: String, shared: Arc<Shared>) {
 }
 
 /// Reads a kilobyte a second, and comes back when it is closed.
-async fn hardly_read(url: String, token: String, shared: Arc<Shared>, number: u64) {
+async fn hardly_read(server: String, token: String, shared: Arc<Shared>, number: u64) {
     let mut dice = dice(3, number);
     let mut is_counted = false;
     loop {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4096).unwrap();
-        let address = url.trim_start_matches("ws://").split('/').next().unwrap().parse().unwrap();
+        let address = server.trim_start_matches("http://").parse().unwrap();
         let Ok(stream) = socket.connect(address).await else { return };
-        let handshake = client_async(request(&url, &token, None), MaybeTlsStream::Plain(stream));
-        if let Ok(Ok((mut socket, _))) = timeout(DEADLINE, handshake).await
+        if let Ok(mut socket) = open_on(stream, feed(&server, &token), DEADLINE).await
             && socket.send(subscribe()).await.is_ok()
         {
             if !is_counted {

@@ -3,12 +3,11 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::SinkExt;
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use waypost_client::Api;
+use waypost_client::socket::{feed, say};
 
-use crate::api::Api;
 use crate::book::Book;
 use crate::ledger::Told;
 use crate::wire::{connect, next};
@@ -33,7 +32,7 @@ pub(crate) async fn watch(api: Rc<Api>, organization: String, book: Rc<Book>) {
 
 /// One connection; answers how it ended.
 async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value) -> String {
-    let mut socket = match connect(&api.socket_url("/v1/ws/live"), &api.token(), None).await {
+    let mut socket = match connect(feed(api.server(), &api.token())).await {
         Ok(socket) => socket,
         Err(why) => return why,
     };
@@ -43,7 +42,7 @@ async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value)
     if resumes {
         subscribe["cursor"] = cursor.clone();
     }
-    if socket.send(Message::text(subscribe.to_string())).await.is_err() {
+    if say(&mut socket, subscribe.to_string()).await.is_err() {
         return "broken".to_owned();
     }
     loop {

@@ -9,14 +9,13 @@ use rand::rngs::StdRng;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
 use waypost::store::open::Location;
-use waypost_test_support::{Launch, Program, eventually};
+use waypost_client::Api;
+use waypost_test_support::{Launch, Program, Proxy, eventually};
 
-use crate::api::Api;
 use crate::book::{Book, Counts};
 use crate::dispatcher;
 use crate::ground::{Bus, DEADLINE, Ground, launch};
 use crate::ledger::{Undisturbed, Violation, at_any_moment, in_the_end};
-use crate::proxy::Proxy;
 use crate::seed::dice;
 use crate::shelf::{self, Shelf};
 use crate::tracker::{Manner, Tracker};
@@ -97,7 +96,7 @@ impl Drill {
     async fn launched(ground: &Ground, mut launch: Launch, seed: u64, load: Load) -> Self {
         launch.settings.extend(load.settings.iter().cloned());
         let server = Program::start(&launch).await;
-        let api = Rc::new(Api::sign_in(&server.url()).await);
+        let api = Rc::new(server.operator().await);
         let book = Rc::new(Book::default());
         let organization = ground.fleet.organization.clone();
         let watching = dispatcher::watch(Rc::clone(&api), organization, Rc::clone(&book));
@@ -123,15 +122,14 @@ impl Drill {
     }
 
     fn send_trackers(&mut self) {
-        let direct = self.api.socket_url("/v1/ws/tracker");
-        let url = match &self.load.through {
-            Some(proxy) => format!("ws://{proxy}/v1/ws/tracker"),
-            None => direct,
+        let server = match &self.load.through {
+            Some(proxy) => format!("http://{proxy}"),
+            None => self.api.server().to_owned(),
         };
         for (number, bus) in self.buses.iter().enumerate() {
             let mut dice = dice(self.seed, 1 + number as u64);
             let manner = Manner {
-                url: url.clone(),
+                server: server.clone(),
                 items: dice.random_range(1..=self.load.items),
                 hello: dice.random(),
                 pace: self.load.pace,

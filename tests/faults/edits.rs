@@ -6,16 +6,16 @@ use std::f64::consts::TAU;
 use std::rc::Rc;
 use std::time::Duration;
 
-use awc::http::Method;
 use futures_util::{SinkExt, StreamExt};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, timeout};
 use tokio_tungstenite::tungstenite::Message;
 use waypost_actors::clock;
+use waypost_client::Method;
+use waypost_client::socket::tracker;
 use waypost_test_support::{Engine, Program};
 
-use crate::api::Api;
 use crate::figures::{figure, megabytes};
 use crate::ground::{DEADLINE, Ground, bus, launch, on};
 use crate::seed::number;
@@ -53,17 +53,18 @@ async fn run(ground: &mut Ground) {
     let long = Duration::from_secs(number("WAYPOST_TEST_EDIT_SECONDS", 540) as u64);
     let place = ground.copy().await;
     let mut server = Program::start(&launch(place.clone())).await;
-    let api = Rc::new(Api::sign_in(&server.url()).await);
+    let api = Rc::new(server.operator().await);
     let organization = ground.fleet.organization.clone();
     let mut fences = Vec::new();
     for number in 0..FENCES {
         let body = json!({ "organizationId": organization, "name": format!("edited {number}"), "shape": shape(number, 400.0) });
-        fences.push(api.post("/v1/geofences", &body).await["id"].as_str().unwrap().to_owned());
+        let made = api.send(Method::POST, "/v1/geofences", &body).await.unwrap();
+        fences.push(made["id"].as_str().unwrap().to_owned());
     }
     let mut load = JoinSet::new();
     for number in 0..BUSES {
         let bus = bus(&api, &organization, &format!("edited-{number}"), Vec::new()).await;
-        load.spawn_local(report(api.socket_url("/v1/ws/tracker"), bus.token, number));
+        load.spawn_local(report(server.url(), bus.token, number));
     }
     let answers = Answers::default();
     let (mut edits, mut looks) = (interval(EDIT_EVERY), interval(Duration::from_secs(5)));
@@ -77,7 +78,8 @@ async fn run(ground: &mut Ground) {
                 let body = json!({ "shape": shape(count % FENCES, 300.0 + (count % 7) as f64 * 40.0) });
                 load.spawn_local(async move {
                     let asked = Instant::now();
-                    let (status, _) = api.ask(Method::PUT, &path, Some(&body)).await.unwrap_or((0, Value::Null));
+                    let answer = api.ask(Method::PUT, &path, Some(&body)).await;
+                    let status = answer.map_or(0, |answer| answer.status);
                     answers.borrow_mut().push((status, asked.elapsed()));
                 });
             }
@@ -129,10 +131,10 @@ fn shape(number: usize, radius_meters: f64) -> Value {
 }
 
 /// Goes round and reports once a second, for as long as it is let.
-async fn report(url: String, token: String, bus: usize) {
+async fn report(server: String, token: String, bus: usize) {
     let (mut seq, mut second) = (0_i64, interval(Duration::from_secs(1)));
     loop {
-        let Ok(socket) = connect(&url, &token, Some("waypost.tracker.v1")).await else { continue };
+        let Ok(socket) = connect(tracker(&server, &token)).await else { continue };
         let (mut out, mut heard) = socket.split();
         loop {
             second.tick().await;

@@ -15,9 +15,9 @@ use tokio::time::timeout;
 use uuid::Uuid;
 use waypost::store::open::Location;
 use waypost_client::trace::{self, Point, fences};
+use waypost_client::{Api, Method};
 use waypost_test_support::{Engine, Launch, PrivatePostgres, Program, scratch};
 
-use crate::api::Api;
 use crate::ledger::Undisturbed;
 
 /// No wait of a run is longer, unless it says so.
@@ -122,7 +122,7 @@ impl Ground {
     /// Makes an empty store one from which runs start.
     pub(crate) async fn prepare_at(&self, place: &Location) -> Rc<Fleet> {
         let mut program = Program::start(&launch(place.clone())).await;
-        let fleet = prepare(&Api::sign_in(&program.url()).await).await;
+        let fleet = prepare(&program.operator().await).await;
         program.stop().await;
         Rc::new(fleet)
     }
@@ -218,14 +218,17 @@ fn tracks() -> BTreeMap<String, Vec<Point>> {
 /// Makes the organization, its buses and the fences of the bundle.
 async fn prepare(api: &Api) -> Fleet {
     let made = api
-        .post(
+        .send(
+            Method::POST,
             "/v1/organizations",
             &json!({ "name": "Austin", "contactEmail": "austin@example.org",
             "admin": { "email": "admin@example.org", "firstName": "A", "lastName": "B" } }),
         )
-        .await;
+        .await
+        .unwrap();
     let organization = text(&made["id"]);
-    api.put(&format!("/v1/organizations/activate/{organization}"), &json!({})).await;
+    let path = format!("/v1/organizations/activate/{organization}");
+    api.send(Method::PUT, &path, &json!({})).await.unwrap();
     let mut shapes = fences::polygons(&bundled("fences.geojson.gz")).unwrap();
     shapes.extend(fences::circles(&bundled("circles.json")).unwrap());
     let fences = shapes.iter().map(|fence| {
@@ -233,7 +236,7 @@ async fn prepare(api: &Api) -> Fleet {
         let dwell = fence.id.len().is_multiple_of(4).then_some(120);
         let body = json!({ "organizationId": organization, "name": fence.id, "shape": fence.shape,
             "effectiveFrom": null, "rules": { "dwellAfterSeconds": dwell } });
-        async move { api.post("/v1/geofences", &body).await }
+        async move { api.send(Method::POST, "/v1/geofences", &body).await.unwrap() }
     });
     let _made: Vec<Value> = stream::iter(fences).buffer_unordered(4).collect().await;
     let mut buses = Vec::new();
@@ -247,7 +250,7 @@ async fn prepare(api: &Api) -> Fleet {
 pub(crate) async fn bus(api: &Api, organization: &str, name: &str, points: Vec<Point>) -> Bus {
     let body = json!({ "organizationId": organization, "name": name, "category": "bus",
         "tracker": { "uniqueId": format!("tracker-{name}") } });
-    let made = api.post("/v1/vehicles", &body).await;
+    let made = api.send(Method::POST, "/v1/vehicles", &body).await.unwrap();
     Bus { vehicle: text(&made["id"]).parse().unwrap(), token: text(&made["tracker"]["token"]), points }
 }
 

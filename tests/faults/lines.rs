@@ -9,11 +9,11 @@ use tokio_tungstenite::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
-use waypost_test_support::{Engine, eventually};
+use waypost_client::socket::tracker;
+use waypost_test_support::{Engine, Proxy, eventually};
 
 use crate::drill::{Drill, Load};
 use crate::ground::{Bus, DEADLINE, on};
-use crate::proxy::Proxy;
 use crate::seed::seed;
 use crate::wire::{connect, next};
 
@@ -23,9 +23,9 @@ use crate::wire::{connect, next};
 fn lines_that_swallow_everything() {
     let seed = seed();
     on(Engine::Sqlite, async |ground| {
-        let proxy = Proxy::start().await;
+        let proxy = Proxy::start(0, "").await;
         let mut load = Load::every(8).with("WAYPOST_TRACKER_PING_INTERVAL", "1s");
-        (load.through, load.patience) = (Some(proxy.address()), Duration::from_secs(2));
+        (load.through, load.patience) = (Some(proxy.address().to_owned()), Duration::from_secs(2));
         let mut drill = Drill::through(ground, seed, load, &proxy).await;
         for moment in drill.moments(2) {
             drill.answered(moment).await;
@@ -58,8 +58,7 @@ fn frames_cut_in_half() {
 
 /// Sends the beginning of a frame and hangs up.
 async fn cut_off(drill: &Drill, bus: &Bus, bytes: usize) {
-    let url = drill.api.socket_url("/v1/ws/tracker");
-    let socket = connect(&url, &bus.token, Some("waypost.tracker.v1")).await.unwrap();
+    let socket = connect(tracker(drill.api.server(), &bus.token)).await.unwrap();
     let MaybeTlsStream::Plain(mut stream) = socket.into_inner() else { unreachable!("tests speak ws://") };
     // A masked text frame of 1,000 bytes, masked with zeros.
     let mut frame = vec![0x81, 0xfe, 0x03, 0xe8, 0, 0, 0, 0];
@@ -70,8 +69,7 @@ async fn cut_off(drill: &Drill, bus: &Bus, bytes: usize) {
 
 /// Sends the beginning of a message and then another one; answers how the server ends it.
 async fn interrupted(drill: &Drill, bus: &Bus) -> String {
-    let url = drill.api.socket_url("/v1/ws/tracker");
-    let connected = || connect(&url, &bus.token, Some("waypost.tracker.v1"));
+    let connected = || connect(tracker(drill.api.server(), &bus.token));
     let mut socket = eventually(DEADLINE, connected).await;
     let half = Frame::message(&b"{\"type\":\"posi"[..], OpCode::Data(Data::Text), false);
     socket.send(Message::Frame(half)).await.unwrap();

@@ -7,7 +7,6 @@
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 
-mod api;
 mod backup;
 mod book;
 mod cache;
@@ -23,7 +22,6 @@ mod ground;
 mod kills;
 mod ledger;
 mod lines;
-mod proxy;
 mod seed;
 mod shelf;
 mod stop;

@@ -9,10 +9,10 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use waypost::store::open::{Location, Options, open};
 use waypost_actors::model::{Place, Timestamp};
+use waypost_client::Api;
 use waypost_client::trace::Point;
 use waypost_test_support::{Engine, Program, eventually};
 
-use crate::api::Api;
 use crate::book::Book;
 use crate::figures::figure;
 use crate::ground::{Bus, DEADLINE, Ground, bus, launch, on};
@@ -44,13 +44,13 @@ async fn run(ground: &mut Ground, count: usize) {
     let place = ground.copy().await;
     let launch = launch(place.clone());
     let mut server = Program::start(&launch).await;
-    let api = Api::sign_in(&server.url()).await;
+    let api = server.operator().await;
     let buses = buses(&api, &ground.fleet.organization, count).await;
     let book = Rc::new(Book::default());
     let mut trackers = JoinSet::new();
     for (number, bus) in buses.into_iter().enumerate() {
         let manner = Manner {
-            url: api.socket_url("/v1/ws/tracker"),
+            server: server.url(),
             items: 1,
             hello: number % 2 == 0,
             // So that nobody is through before the restart, and coming back is the load.

@@ -5,18 +5,17 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::SinkExt;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use waypost_client::socket::{self, Socket};
 use waypost_client::trace::Point;
 
 use crate::book::Book;
 use crate::ground::Bus;
 use crate::ledger::FixKey;
-use crate::wire::{Socket, connect, next};
+use crate::wire::{connect, next};
 
 /// Frames that may wait for their ack.
 const WINDOW: usize = 8;
@@ -26,8 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(15);
 /// How a tracker goes about it.
 #[derive(Clone)]
 pub(crate) struct Manner {
-    /// `ws://…/v1/ws/tracker`
-    pub(crate) url: String,
+    /// The server's `http://…`, or that of what leads to it.
+    pub(crate) server: String,
     /// Fixes in a frame, at most.
     pub(crate) items: usize,
     /// Whether it declares its boot.
@@ -83,7 +82,7 @@ impl Tracker {
     }
 
     async fn session(&mut self) -> Result<(), String> {
-        let mut socket = connect(&self.manner.url, &self.bus.token, Some("waypost.tracker.v1")).await?;
+        let mut socket = connect(socket::tracker(&self.manner.server, &self.bus.token)).await?;
         self.book.count(|counts| counts.connections += 1);
         if self.manner.hello {
             say(&mut socket, json!({ "type": "hello", "bootId": self.boot }).to_string()).await?;
@@ -187,7 +186,7 @@ fn key(bus: &Bus, point: &Point) -> FixKey {
 }
 
 async fn say(socket: &mut Socket, text: String) -> Result<(), String> {
-    let sent = timeout(PATIENCE, socket.send(Message::text(text))).await;
+    let sent = timeout(PATIENCE, socket::say(socket, text)).await;
     sent.map_err(|_| "not taken".to_owned())?.map_err(|_| "broken".to_owned())
 }
 

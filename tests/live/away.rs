@@ -7,9 +7,9 @@ use tokio::time::timeout;
 use waypost::app::{Application, Ended};
 use waypost::clock::Clock;
 use waypost::config::{Secret, Settings};
-use waypost_test_support::{Engine, TestStore, eventually, for_each_engine, port_for_restarts, run};
+use waypost_test_support::{Engine, Proxy, TestStore, eventually, for_each_engine, port_for_restarts, run};
 
-use crate::proxy::{Proxy, url_by};
+use crate::proxy::{url_by, way_to};
 use crate::server::{DEADLINE, Server, settings};
 use crate::wire::{Wire, items};
 
@@ -129,7 +129,7 @@ fn postgres<F: Future<Output = ()>>(test: impl FnOnce(TestStore) -> F) {
 /// A server on PostgreSQL, and its way there.
 async fn behind_a_way(store: &TestStore) -> (Proxy, Server) {
     let database = port_for_restarts();
-    let way = Proxy::open(store, database).await;
+    let way = way_to(store, database).await;
     let url = Secret::new(url_by(store, database));
     (way, Server::start_with(store, |settings| settings.database_url = Some(url)).await)
 }
@@ -148,7 +148,7 @@ fn a_store_that_is_not_there_yet_is_waited_for() {
         let why = format!("{why}, {}", told.await);
         assert!(!why.contains("@"), "no password is told: {why}");
         says_that_it_waits(coming.port).await;
-        let _way = Proxy::open(&store, database).await;
+        let _way = way_to(&store, database).await;
         coming.ready().await;
         coming.stop().await;
     });

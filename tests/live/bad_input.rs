@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+use waypost_client::socket::tracker;
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::server::{Bus, Fleet, Server, stored_positions};
@@ -251,9 +252,8 @@ async fn unknown_revoked_and_disabled_trackers_are_refused(store: TestStore) {
     set_status(&fleet, &bus, "active").await;
     still_works(&server, &renewed).await;
     // Clients that cannot set headers.
-    let offered = format!("waypost.tracker.v1, bearer.{}", renewed.token);
-    let headers = [("sec-websocket-protocol", offered.as_str())];
-    let mut wire = Wire::open(&server.socket_url("/v1/ws/tracker"), &headers).await.unwrap();
+    let offered = tracker(&server.url, "").with_sub_protocol(format!("bearer.{}", renewed.token));
+    let mut wire = Wire::open(offered).await.unwrap();
     wire.say(&json!({ "type": "hello" })).await;
     wire.hear("welcome").await;
     server.stop().await;

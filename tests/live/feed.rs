@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use waypost::domain::account::Role;
+use waypost_client::socket::feed;
 use waypost_test_support::{TestStore, for_each_engine};
 
 use crate::server::{INSIDE, OUTSIDE, Server, text};
@@ -99,7 +100,7 @@ async fn a_subscription_is_told_everything(store: TestStore) {
 }
 
 async fn unsigned(server: &Server) -> Wire {
-    Wire::open(&server.socket_url("/v1/ws/live"), &[]).await.unwrap()
+    Wire::feed(server, "").await
 }
 
 async fn a_browser_signs_in_by_ticket(store: TestStore) {
@@ -128,8 +129,7 @@ async fn a_browser_signs_in_by_ticket(store: TestStore) {
     let mut wire = unsigned(&server).await;
     wire.send(Message::binary(vec![1])).await.unwrap();
     assert_eq!(wire.closed().await.code, 4400);
-    let bearer = [("authorization", "Bearer nonsense")];
-    let refused = Wire::open(&server.socket_url("/v1/ws/live"), &bearer).await.err().unwrap();
+    let refused = Wire::open(feed(&server.url, "nonsense")).await.err().unwrap();
     assert_eq!((refused.status, &refused.body["code"]), (401, &json!("unauthenticated")));
     server.stop().await;
 }
@@ -156,8 +156,7 @@ async fn pages_of_other_sites_are_refused(store: TestStore) {
         settings.public_url = Some("https://waypost.example.org/".to_owned());
     })
     .await;
-    let open =
-        async |origin: &str| Wire::open(&server.socket_url("/v1/ws/live"), &[("origin", origin)]).await;
+    let open = async |origin: &str| Wire::open(feed(&server.url, "").with_header("origin", origin)).await;
     for origin in [server.url.as_str(), "https://console.example.org", "https://waypost.example.org"] {
         assert!(open(origin).await.is_ok(), "{origin}");
     }

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use awc::http::Method;
-use awc::{Client, Connector};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -21,6 +19,7 @@ use waypost::store::account::{self, NewAccount};
 use waypost::store::open::Location;
 use waypost::store::sql::Db;
 use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_client::{Http, Method};
 use waypost_test_support::{Launch, PASSWORD, ROOT, TestStore, eventually};
 
 use crate::wire::crossings;
@@ -39,7 +38,7 @@ pub(crate) struct Server {
     /// The superAdmin's access token.
     pub(crate) root: String,
     ahead_micros: Arc<AtomicI64>,
-    client: Client,
+    http: Http,
     running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<Ended>)>>,
 }
 
@@ -113,17 +112,13 @@ impl Server {
 
     async fn start_by(settings: Settings, clock: Clock, ahead_micros: Arc<AtomicI64>) -> Self {
         let application = Application::build(settings, clock).await.unwrap();
+        let url = format!("http://{}", application.address);
         let server = Self {
             context: application.context.clone(),
-            url: format!("http://{}", application.address),
             root: String::new(),
             ahead_micros,
-            client: Client::builder()
-                .timeout(DEADLINE)
-                .no_default_headers()
-                // Shorter than the server's, so that a test that was held up uses none the server has closed.
-                .connector(Connector::new().conn_keep_alive(Duration::from_secs(2)))
-                .finish(),
+            http: Http::new(&url, DEADLINE),
+            url,
             running: RefCell::new(None),
         };
         let (stop, asked) = oneshot::channel();
@@ -169,11 +164,6 @@ impl Server {
         self.ahead_micros.fetch_add(seconds * 1_000_000, Ordering::Relaxed);
     }
 
-    /// `ws://…` for a path.
-    pub(crate) fn socket_url(&self, path: &str) -> String {
-        format!("{}{path}", self.url.replacen("http", "ws", 1))
-    }
-
     pub(crate) async fn send(&self, method: &str, path: &str, token: &str, body: impl Into<Vec<u8>>) -> Said {
         self.send_as("application/json", method, path, token, body.into()).await
     }
@@ -187,16 +177,12 @@ impl Server {
         token: &str,
         body: Vec<u8>,
     ) -> Said {
+        let bearer = format!("Bearer {token}");
+        let headers = [("content-type", kind), ("authorization", bearer.as_str())];
+        let headers = if token.is_empty() { &headers[..1] } else { &headers[..] };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let mut request = self.client.request(method, format!("{}{path}", self.url)).no_decompress();
-        request = request.insert_header(("content-type", kind));
-        if !token.is_empty() {
-            request = request.bearer_auth(token);
-        }
-        let mut answer = request.send_body(body).await.unwrap();
-        let bytes = answer.body().limit(64 << 20).await.unwrap();
-        let body = serde_json::from_slice(&bytes).unwrap_or_default();
-        Said { status: answer.status().as_u16(), body, bytes: bytes.to_vec() }
+        let answer = self.http.send(method, path, headers, body).await.unwrap();
+        Said { status: answer.status, body: answer.json(), bytes: answer.bytes }
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> Said {

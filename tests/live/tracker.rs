@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection, SqliteConnection};
 use tokio_tungstenite::tungstenite::Message;
 use waypost::store::open::Location;
+use waypost_client::socket;
 use waypost_test_support::{Program, TestStore, eventually, for_each_engine};
 
 use crate::server::{DEADLINE, Server, launch, stored_positions};
@@ -299,7 +300,7 @@ async fn a_stopping_server_acknowledges_what_it_took(store: TestStore) {
     let fleet = server.fleet("org").await;
     let bus = fleet.bus("one").await;
     let mut feed = Wire::feed(&server, &fleet.dispatcher).await;
-    let mut waiting = Wire::open(&server.socket_url("/v1/ws/live"), &[]).await.unwrap();
+    let mut waiting = Wire::feed(&server, "").await;
     let mut wire = Wire::bus(&server, &bus).await;
     let stuck = Stuck::hold(&store).await;
     wire.report(items(1, 10, START)).await;
@@ -331,10 +332,7 @@ async fn sigterm_ends_the_program_and_nothing_acknowledged_is_missing(store: Tes
     let bus = server.fleet("org").await.bus("one").await;
     server.stop().await;
     let mut program = Program::start(&launch(&store)).await;
-    let bearer = format!("Bearer {}", bus.token);
-    let headers = [("authorization", bearer.as_str())];
-    let url = format!("{}/v1/ws/tracker", program.url().replacen("http", "ws", 1));
-    let mut wire = Wire::open(&url, &headers).await.unwrap();
+    let mut wire = Wire::open(socket::tracker(&program.url(), &bus.token)).await.unwrap();
     wire.report(items(1, 100, START)).await;
     assert_eq!(wire.hear("ack").await["seq"], 100);
     program.signal("TERM");

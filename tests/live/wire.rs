@@ -7,17 +7,17 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt;
 use tokio::net::{TcpSocket, TcpStream};
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
+use tokio_tungstenite::MaybeTlsStream;
 use tokio_tungstenite::tungstenite::protocol::frame::Frame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, client_async, connect_async};
+use waypost_client::socket::{self, Request, Socket, Unopened};
 
 use crate::server::{Bus, DEADLINE, INSIDE, OUTSIDE, Server};
 
 /// An open socket.
 pub(crate) struct Wire {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: Socket,
 }
 
 /// Why a handshake was refused.
@@ -38,30 +38,25 @@ pub(crate) struct Closed {
 }
 
 impl Wire {
-    /// Opens a socket with these headers.
-    pub(crate) async fn open(url: &str, headers: &[(&str, &str)]) -> Result<Self, Refused> {
-        let mut request = ClientRequestBuilder::new(url.parse().unwrap());
-        for (name, value) in headers {
-            request = request.with_header(*name, *value);
-        }
-        match timeout(DEADLINE, connect_async(request)).await.expect("the server answers") {
-            Ok((socket, _)) => Ok(Self { socket }),
-            Err(tungstenite::Error::Http(answer)) => {
-                let body = answer.body().as_deref().unwrap_or_default();
-                Err(Refused {
-                    status: answer.status().as_u16(),
-                    body: serde_json::from_slice(body).unwrap_or_default(),
-                })
-            }
-            Err(error) => panic!("no handshake: {error}"),
+    /// Opens a socket.
+    pub(crate) async fn open(request: Request) -> Result<Self, Refused> {
+        Self::opened(socket::open(request, DEADLINE).await)
+    }
+
+    fn opened(socket: Result<Socket, Unopened>) -> Result<Self, Refused> {
+        match socket {
+            Ok(socket) => Ok(Self { socket }),
+            Err(Unopened::Refused { status, body }) => Err(Refused {
+                status: status.as_u16(),
+                body: serde_json::from_str(&body).unwrap_or_default(),
+            }),
+            Err(why) => panic!("no handshake: {why}"),
         }
     }
 
     /// A tracker's socket.
     pub(crate) async fn tracker(server: &Server, token: &str) -> Result<Self, Refused> {
-        let bearer = format!("Bearer {token}");
-        let headers = [("authorization", bearer.as_str()), ("sec-websocket-protocol", "waypost.tracker.v1")];
-        Self::open(&server.socket_url("/v1/ws/tracker"), &headers).await
+        Self::open(socket::tracker(&server.url, token)).await
     }
 
     /// A bus's socket.
@@ -71,21 +66,16 @@ impl Wire {
 
     /// A dispatcher's socket.
     pub(crate) async fn feed(server: &Server, token: &str) -> Self {
-        let bearer = format!("Bearer {token}");
-        let headers = [("authorization", bearer.as_str())];
-        Self::open(&server.socket_url("/v1/ws/live"), &headers).await.expect("a dispatcher may watch")
+        Self::open(socket::feed(&server.url, token)).await.expect("a dispatcher may watch")
     }
 
     /// A dispatcher's socket that has little room for what it does not read.
     pub(crate) async fn narrow_feed(server: &Server, token: &str) -> Self {
-        let socket = TcpSocket::new_v4().unwrap();
-        socket.set_recv_buffer_size(4096).unwrap();
-        let address = server.url.trim_start_matches("http://").parse().unwrap();
-        let stream = socket.connect(address).await.unwrap();
-        let request = ClientRequestBuilder::new(server.socket_url("/v1/ws/live").parse().unwrap())
-            .with_header("authorization", format!("Bearer {token}"));
-        let (socket, _) = client_async(request, MaybeTlsStream::Plain(stream)).await.unwrap();
-        Self { socket }
+        let small = TcpSocket::new_v4().unwrap();
+        small.set_recv_buffer_size(4096).unwrap();
+        let stream = small.connect(server.url.trim_start_matches("http://").parse().unwrap()).await.unwrap();
+        let request = socket::feed(&server.url, token);
+        Self::opened(socket::open_on(stream, request, DEADLINE).await).expect("a dispatcher may watch")
     }
 
     /// Sends a message.

@@ -13,7 +13,7 @@ use waypost::store::track::Track;
 use waypost_test_support::{Engine, PrivatePostgres, TestStore, eventually, for_each_engine, run};
 
 use crate::away::Coming;
-use crate::proxy::{Proxy, url_by};
+use crate::proxy::{url_by, way_to};
 use crate::server::{Bus, DEADLINE, INSIDE, Server, settings, stored_positions};
 use crate::tracker::{Stuck, end_connections};
 use crate::wire::items;
@@ -71,7 +71,7 @@ fn fence(name: &str) -> serde_json::Value {
 fn lines_that_go_silent_in_a_commit_cost_seconds() {
     run(Engine::Postgres, async |store| {
         let port = waypost_test_support::port_for_restarts();
-        let way = Proxy::open(&store, port).await;
+        let way = way_to(&store, port).await;
         let by = Secret::new(url_by(&store, port));
         let server = Server::start_with(&store, |settings| settings.database_url = Some(by)).await;
         let fleet = server.fleet("org").await;
@@ -88,7 +88,7 @@ fn lines_that_go_silent_in_a_commit_cost_seconds() {
                 ask::<i64>(url(&store), waiting).await > 0
             })
             .await;
-            way.silence();
+            way.swallow();
             stuck.release().await;
             Instant::now()
         };

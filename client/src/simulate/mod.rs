@@ -233,8 +233,8 @@ impl Run<'_> {
     ) -> Result<(Replay, Option<InsideReport>)> {
         let vehicles: Vec<u32> = source.tracks.iter().map(|track| names.number(&track.vehicle)).collect();
         let stage = Rc::new(Stage::new(vehicles.len(), pauses(options, fixes)));
-        let url = self.api.socket_url("/v1/ws/tracker");
-        let assignments = replay::assignments(options, source.tracks, &self.fleet.tokens, &url);
+        let server = self.api.server();
+        let assignments = replay::assignments(options, source.tracks, &self.fleet.tokens, server);
         let mut report = options.check_inside.map(|_| InsideReport::default());
         let play = replay::play(options, assignments, &stage);
         let Some(inside) = &mut report else { return Ok((play.await, None)) };

@@ -26,7 +26,7 @@ pub(super) fn assignments(
     options: &Options,
     tracks: Vec<Track>,
     tokens: &[String],
-    url: &str,
+    server: &str,
 ) -> Vec<Assignment> {
     let items = usize::from(options.items);
     let fixes: Vec<_> = tracks.iter().map(|track| &track.fixes).collect();
@@ -38,7 +38,7 @@ pub(super) fn assignments(
             remaining: track.fixes.len(),
             points: track.fixes.into_points(),
             dues,
-            url: url.to_owned(),
+            server: server.to_owned(),
             token: token.clone(),
             boot_id: options.hello.then(|| Uuid::new_v4().to_string()),
             items,

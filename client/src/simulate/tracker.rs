@@ -3,28 +3,21 @@
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::{SinkExt, StreamExt};
 use rand::RngExt;
-use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::client::ClientRequestBuilder;
-use tokio_tungstenite::tungstenite::protocol::{CloseFrame, WebSocketConfig};
-use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async_with_config};
+use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use super::outbox::{Outbox, ServerMessage};
 use super::stage::{Stage, micros};
+use crate::socket::{self, Ended, Socket, Unopened, hear, say};
 use crate::trace::Point;
 use waypost_actors::model::Timestamp;
 
-const SUBPROTOCOL: &str = "waypost.tracker.v1";
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// How long a handshake, a welcome or a close may take.
+pub(super) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// A server that does not answer for this long, at least, counts as lost.
 const SILENCE_AT_LEAST: Duration = Duration::from_secs(10);
-
-/// A client's socket.
-pub(super) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Why a connection ended before its work was done.
 #[derive(Debug)]
@@ -33,6 +26,29 @@ pub(super) enum End {
     Lost(String),
     /// Trying again would not help.
     Refused(String),
+}
+
+impl From<Unopened> for End {
+    fn from(why: Unopened) -> Self {
+        match &why {
+            Unopened::Refused { status, .. } if !status.is_server_error() && status.as_u16() != 429 => {
+                Self::Refused(why.to_string())
+            }
+            _ => Self::Lost(why.to_string()),
+        }
+    }
+}
+
+impl From<Ended> for End {
+    /// 4400 to 4499 say what is wrong with this client; 4408 and 4429 pass, and so does all else.
+    fn from(how: Ended) -> Self {
+        match how {
+            Ended::Closed { code: 4400..=4407 | 4409..=4428 | 4430..=4499, .. } => {
+                Self::Refused(how.to_string())
+            }
+            _ => Self::Lost(how.to_string()),
+        }
+    }
 }
 
 /// What a tracker needs to know.
@@ -45,8 +61,8 @@ pub(super) struct Assignment {
     pub remaining: usize,
     /// When its frames are due, seconds into frame time; empty: as soon as credit allows.
     pub dues: Vec<f64>,
-    /// `ws://…/v1/ws/tracker`.
-    pub url: String,
+    /// The server's `http://…`.
+    pub server: String,
     /// Its credential.
     pub token: String,
     /// What it says in a hello, if it says one.
@@ -144,13 +160,13 @@ impl Tracker {
             let next_due =
                 if *pauses.borrow_and_update() { None } else { self.send_due(&mut socket, start).await? };
             if self.finished() {
-                let _ = timeout(CONNECT_WITHIN, socket.close(None)).await;
+                let _ = timeout(ANSWER_WITHIN, socket.close(None)).await;
                 return Ok(());
             }
             let silence = self.assignment.reconnect_for.max(SILENCE_AT_LEAST);
             tokio::select! {
                 biased;
-                message = socket.next() => self.take(message, &mut socket).await?,
+                text = hear(&mut socket) => self.take(&text?, &mut socket).await?,
                 () = sleep_until(next_due.unwrap_or_else(Instant::now)), if next_due.is_some() => {}
                 changed = pauses.changed() => changed.map_err(|gone| End::Refused(gone.to_string()))?,
                 () = sleep_until(self.last_progress + silence), if self.outbox.waiting() > 0 => {
@@ -162,22 +178,20 @@ impl Tracker {
 
     async fn connect(&self) -> Result<Socket, End> {
         let _turn = self.handshakes.acquire().await.map_err(|gone| End::Refused(gone.to_string()))?;
-        connect(&self.assignment.url, &self.assignment.token, Some(SUBPROTOCOL)).await
+        let request = socket::tracker(&self.assignment.server, &self.assignment.token);
+        Ok(socket::open(request, ANSWER_WITHIN).await?)
     }
 
     async fn greet(&mut self, socket: &mut Socket) -> Result<(), End> {
         let Some(boot_id) = &self.assignment.boot_id else { return Ok(()) };
         let hello = serde_json::json!({ "type": "hello", "bootId": boot_id, "firmware": "simulate" });
-        send(socket, Message::text(hello.to_string())).await?;
+        say(socket, hello.to_string()).await?;
         loop {
-            let message = timeout(CONNECT_WITHIN, socket.next()).await;
-            let message = message.map_err(|_| End::Lost("no welcome".to_owned()))?;
-            if let Message::Text(text) = open(message)? {
-                let welcome = parse(&text)?;
-                self.progress(&welcome);
-                if welcome.kind == "welcome" {
-                    return Ok(());
-                }
+            let text = timeout(ANSWER_WITHIN, hear(socket)).await;
+            let welcome = parse(&text.map_err(|_| End::Lost("no welcome".to_owned()))??)?;
+            self.progress(&welcome);
+            if welcome.kind == "welcome" {
+                return Ok(());
             }
         }
     }
@@ -185,7 +199,7 @@ impl Tracker {
     async fn resend(&self, socket: &mut Socket) -> Result<(), End> {
         for text in self.outbox.unacknowledged() {
             self.stage.counts().frames_resent += 1;
-            send(socket, Message::Text(text)).await?;
+            say(socket, text).await?;
         }
         Ok(())
     }
@@ -209,12 +223,12 @@ impl Tracker {
                 self.buffer.iter().map(|point| point.recorded_at).max(),
                 now - due,
             );
-            send(socket, Message::Text(text)).await?;
+            say(socket, text).await?;
         }
         Ok(None)
     }
 
-    fn next_frame(&mut self, due: Instant) -> tungstenite::Utf8Bytes {
+    fn next_frame(&mut self, due: Instant) -> Utf8Bytes {
         if self.outbox.waiting() == 0 {
             self.last_progress = Instant::now();
         }
@@ -228,9 +242,8 @@ impl Tracker {
         self.outbox.frame(&self.buffer, due)
     }
 
-    async fn take(&mut self, message: Incoming, socket: &mut Socket) -> Result<(), End> {
-        let Message::Text(text) = open(message)? else { return Ok(()) };
-        let message = parse(&text)?;
+    async fn take(&mut self, text: &str, socket: &mut Socket) -> Result<(), End> {
+        let message = parse(text)?;
         match message.kind.as_str() {
             "ack" | "welcome" => self.progress(&message),
             "retry" => {
@@ -277,54 +290,6 @@ fn stamp(points: &mut [Point]) {
     for (point, millis) in points.iter_mut().rev().zip((0..=now).rev()) {
         point.recorded_at = Timestamp::from_micros(millis * 1000);
     }
-}
-
-type Incoming = Option<Result<Message, tungstenite::Error>>;
-
-/// Opens a socket with small buffers and a bearer credential.
-pub(super) async fn connect(url: &str, token: &str, subprotocol: Option<&str>) -> Result<Socket, End> {
-    let uri = url.parse().map_err(|wrong| End::Refused(format!("{url}: {wrong}")))?;
-    let mut request = ClientRequestBuilder::new(uri).with_header("Authorization", format!("Bearer {token}"));
-    if let Some(subprotocol) = subprotocol {
-        request = request.with_sub_protocol(subprotocol);
-    }
-    let config = WebSocketConfig::default().read_buffer_size(4096).write_buffer_size(0);
-    match timeout(CONNECT_WITHIN, connect_async_with_config(request, Some(config), true)).await {
-        Ok(Ok((socket, _))) => Ok(socket),
-        Ok(Err(tungstenite::Error::Http(answer))) => {
-            let status = answer.status();
-            let text = answer.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
-            let reason = format!("{status} {text}");
-            let passing = status.is_server_error() || status.as_u16() == 429;
-            Err(if passing { End::Lost(reason) } else { End::Refused(reason) })
-        }
-        Ok(Err(error)) => Err(End::Lost(error.to_string())),
-        Err(_) => Err(End::Lost("no answer to the handshake".to_owned())),
-    }
-}
-
-/// Sends one message and flushes it.
-pub(super) async fn send(socket: &mut Socket, message: Message) -> Result<(), End> {
-    socket.send(message).await.map_err(|error| End::Lost(error.to_string()))
-}
-
-/// What came in, or why nothing more will.
-pub(super) fn open(message: Incoming) -> Result<Message, End> {
-    match message {
-        Some(Ok(Message::Close(frame))) => Err(closed(frame.as_ref())),
-        Some(Ok(message)) => Ok(message),
-        Some(Err(error)) => Err(End::Lost(error.to_string())),
-        None => Err(End::Lost("the connection is gone".to_owned())),
-    }
-}
-
-/// 4400 to 4499 say what is wrong with this client; 4408 and 4429 pass, and so does all else.
-fn closed(frame: Option<&CloseFrame>) -> End {
-    let Some(frame) = frame else { return End::Lost("closed without a code".to_owned()) };
-    let code = u16::from(frame.code);
-    let reason = format!("closed with {code} {}", frame.reason.as_str());
-    let ours = (4400..4500).contains(&code) && !matches!(code, 4408 | 4429);
-    if ours { End::Refused(reason) } else { End::Lost(reason) }
 }
 
 fn parse(text: &str) -> Result<ServerMessage, End> {

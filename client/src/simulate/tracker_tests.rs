@@ -99,7 +99,7 @@ async fn play(scripts: Vec<Script>, change: impl FnOnce(&mut Assignment)) -> Out
         points: Box::new((1..=50).map(point)),
         remaining: 50,
         dues: Vec::new(),
-        url: format!("ws://{address}/v1/ws/tracker"),
+        server: format!("http://{address}"),
         token: "secret".to_owned(),
         boot_id: None,
         items: 5,

@@ -5,19 +5,18 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::Message;
 use uuid::Uuid;
 
 use super::records::Events;
-use super::tracker::{End, connect, open, send};
+use super::tracker::{ANSWER_WITHIN as HANDSHAKE_WITHIN, End};
 use crate::Api;
+use crate::socket::{self, hear, say};
 
 /// Without news for this long, nothing more is expected of a log or a feed.
 pub(super) const QUIET: Duration = Duration::from_secs(20);
@@ -238,7 +237,7 @@ async fn session(
     changed: &Notify,
     cut: Option<Duration>,
 ) -> Result<(), End> {
-    let mut socket = connect(&api.socket_url("/v1/ws/live"), &api.token(), None).await?;
+    let mut socket = socket::open(socket::feed(api.server(), &api.token()), HANDSHAKE_WITHIN).await?;
     let mut subscribe = json!({
         "type": "subscribe",
         "id": SUBSCRIPTION,
@@ -248,17 +247,15 @@ async fn session(
     if let Some(cursor) = seen.borrow().cursor.clone() {
         subscribe["cursor"] = cursor.into();
     }
-    send(&mut socket, Message::text(subscribe.to_string())).await?;
+    say(&mut socket, subscribe.to_string()).await?;
     let cut_at = cut.map(|after| Instant::now() + after);
     loop {
-        let message = tokio::select! {
-            message = socket.next() => open(message)?,
+        let text = tokio::select! {
+            text = hear(&mut socket) => text?,
             () = sleep_until(cut_at.unwrap_or_else(Instant::now)), if cut_at.is_some() => return Ok(()),
         };
-        if let Message::Text(text) = message {
-            take(&text, &mut seen.borrow_mut())?;
-            changed.notify_one();
-        }
+        take(&text, &mut seen.borrow_mut())?;
+        changed.notify_one();
     }
 }
 

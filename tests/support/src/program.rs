@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use waypost::store::open::Location;
-use waypost_client::{most_resident_bytes, resident_bytes};
+use waypost_client::{Api, most_resident_bytes, resident_bytes};
 
 use crate::eventually;
 use crate::service::{random_hex, send};
@@ -113,6 +113,12 @@ impl Program {
     /// Waits until it says that it is ready.
     pub async fn ready(&self) {
         eventually(DEADLINE, || self.is_ready()).await;
+    }
+
+    /// Signed in as the first superAdmin, once the server lets it.
+    pub async fn operator(&self) -> Api {
+        let url = self.url();
+        eventually(DEADLINE, || Api::sign_in(&url, ROOT, PASSWORD, DEADLINE)).await
     }
 
     /// Whether it says so now.

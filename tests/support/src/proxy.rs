@@ -1,0 +1,113 @@
+//! A line between a client and a server that a test can hold up or cut silently.
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+/// Passes on what comes to its address, until told otherwise.
+#[derive(Debug)]
+pub struct Proxy {
+    address: String,
+    state: watch::Sender<State>,
+    accepting: JoinHandle<()>,
+}
+
+#[derive(Clone, Debug, Default)]
+struct State {
+    /// `host:port` of the server, once it is known.
+    server: String,
+    /// What is sent waits.
+    hangs: bool,
+    /// Lines made before this one bring nothing through any more, not even their end.
+    sound_from: usize,
+    made: usize,
+}
+
+impl Proxy {
+    /// Listens on a port of loopback, 0 for any. `server`: as for [`Self::lead_to`], or nothing yet.
+    ///
+    /// # Panics
+    /// The port is taken.
+    pub async fn start(port: u16, server: &str) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("the port is free");
+        let address = listener.local_addr().expect("it is bound").to_string();
+        let state = watch::Sender::new(State { server: bare(server), ..State::default() });
+        let lines = state.clone();
+        let accepting = tokio::task::spawn_local(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let mut number = 0;
+                lines.send_modify(|state| {
+                    number = state.made;
+                    state.made += 1;
+                });
+                tokio::task::spawn_local(connect(client, number, lines.subscribe()));
+            }
+        });
+        Self { address, state, accepting }
+    }
+
+    /// `host:port` for clients.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Where lines lead that are made from now on: `host:port`, or a server's `http://…`.
+    pub fn lead_to(&self, server: &str) {
+        self.state.send_modify(|state| state.server = bare(server));
+    }
+
+    /// Whether what is sent waits, on all lines, until it no longer does.
+    pub fn hang(&self, hangs: bool) {
+        self.state.send_modify(|state| state.hangs = hangs);
+    }
+
+    /// From now on the open lines stay open and bring nothing through, either way. New ones do.
+    pub fn swallow(&self) {
+        self.state.send_modify(|state| state.sound_from = state.made);
+    }
+}
+
+fn bare(server: &str) -> String {
+    server.trim_start_matches("http://").to_owned()
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn connect(client: TcpStream, number: usize, state: watch::Receiver<State>) {
+    let server = state.borrow().server.clone();
+    let Ok(server) = TcpStream::connect(server).await else { return };
+    let ((from_client, to_client), (from_server, to_server)) = (client.into_split(), server.into_split());
+    let there = tokio::task::spawn_local(pass(from_client, to_server, number, state.clone()));
+    pass(from_server, to_client, number, state).await;
+    there.await.ok(); // it ends with its connection
+}
+
+/// Passes bytes on. A line that swallows goes on reading, so that nobody notices.
+async fn pass(
+    mut from: OwnedReadHalf,
+    mut to: OwnedWriteHalf,
+    number: usize,
+    mut state: watch::Receiver<State>,
+) {
+    let mut bytes = vec![0; 16 * 1024];
+    loop {
+        let count = from.read(&mut bytes).await.unwrap_or(0);
+        let Ok(sound_from) = state.wait_for(|state| !state.hangs).await.map(|state| state.sound_from) else {
+            return;
+        };
+        match (number >= sound_from, count) {
+            (false, 0) => std::future::pending::<()>().await,
+            (false, _) => {}
+            (true, 0) => return,
+            (true, count) if to.write_all(&bytes[..count]).await.is_err() => return,
+            (true, _) => {}
+        }
+    }
+}
