@@ -1,6 +1,5 @@
 //! The real server in this process, on a port of its own and a data directory of its own.
 
-use std::cell::RefCell;
 use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -8,21 +7,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sqlx::Connection;
-use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 use uuid::Uuid;
 use waypost::app::Application;
 use waypost::auth::FirstStart;
 use waypost::clock::{Clock, new_id};
 use waypost::config::{Secret, Settings};
 use waypost::context::Context;
-use waypost::domain::account::{AccountStatus, Role};
+use waypost::domain::account::Role;
 use waypost::mail::{Mailbox, Transport};
-use waypost::store::account::{self, NewAccount};
-use waypost_actors::model::{OrganizationId, Timestamp};
-use waypost_client::{Answer, Http, Method};
+use waypost_actors::model::Timestamp;
+use waypost_client::{Http, Method};
+use waypost_test_support::{Running, new_account};
 
 use crate::{contract, watch};
+
+pub(crate) use waypost_test_support::{Said, text};
 
 /// 2026-05-01T12:00:00Z.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
@@ -49,7 +48,7 @@ pub(crate) struct App {
     pub(crate) mail: Mailbox,
     now_micros: Arc<AtomicI64>,
     http: Http,
-    running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<()>)>>,
+    running: Running,
     _directory: tempfile::TempDir,
 }
 
@@ -59,51 +58,6 @@ pub(crate) struct Org {
     pub(crate) org_admin: String,
     pub(crate) dispatcher: String,
     pub(crate) viewer: String,
-}
-
-/// What the server said.
-#[derive(Debug, Clone)]
-pub(crate) struct Said {
-    pub(crate) status: u16,
-    pub(crate) headers: Vec<(String, String)>,
-    pub(crate) body: Value,
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl Said {
-    pub(crate) fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
-    }
-
-    /// The part of the ETag that `If-Match` looks at: of the resource without its derived members.
-    pub(crate) fn resource_tag(&self) -> Option<&str> {
-        self.header("etag")?.trim_matches('"').split('.').next()
-    }
-
-    /// The body, after checking the status.
-    #[track_caller]
-    pub(crate) fn ok(&self, status: u16) -> Value {
-        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
-        self.body.clone()
-    }
-
-    /// Checks that this is a problem with a code, whole and well-formed.
-    #[track_caller]
-    pub(crate) fn problem(&self, status: u16, code: &str) -> Value {
-        assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
-        assert_eq!(self.body["code"], code, "{}", self.body);
-        assert_eq!(self.header("content-type"), Some("application/problem+json"));
-        assert_eq!(self.body["status"], status);
-        assert_eq!(self.body["type"], format!("/problems/{code}"));
-        assert_eq!(self.body["requestId"].as_str(), self.header("x-request-id"));
-        self.body.clone()
-    }
-
-    /// The pointers of a problem's errors.
-    pub(crate) fn pointers(&self) -> Vec<&str> {
-        let errors = self.body["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
-        errors.iter().filter_map(|error| error["pointer"].as_str()).collect()
-    }
 }
 
 impl App {
@@ -160,7 +114,7 @@ impl App {
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
         let application = Application::build_with(settings, clock, transport).await.unwrap();
         let url = format!("http://{}", application.address);
-        let app = Self {
+        Self {
             context: application.context.clone(),
             first_start: application.first_start.clone(),
             admin_url: application.admin_address.map(|at| format!("http://{at}")).unwrap_or_default(),
@@ -169,25 +123,13 @@ impl App {
             now_micros,
             http: Http::new(&url, ANSWER_WITHIN),
             url,
-            running: RefCell::new(None),
             _directory: directory,
-        };
-        let (stop, asked) = oneshot::channel();
-        let running = actix_rt::spawn(async move {
-            let asked = async {
-                asked.await.ok();
-            };
-            application.run(asked).await.unwrap();
-        });
-        app.running.replace(Some((stop, running)));
-        app
+            running: Running::start(application),
+        }
     }
 
     pub(crate) async fn stop(self) {
-        if let Some((stop, running)) = self.running.take() {
-            stop.send(()).ok();
-            running.await.unwrap();
-        }
+        self.running.ask_to_stop().await.unwrap();
         watch::nothing_was_told();
     }
 
@@ -204,10 +146,7 @@ impl App {
     ) -> Said {
         let method = Method::from_bytes(method_name.as_bytes()).unwrap();
         let sent = body.into();
-        let Answer { status, headers: told, bytes } =
-            self.http.send(method, path, headers, sent.clone()).await.unwrap();
-        let body = serde_json::from_slice(&bytes).unwrap_or_default();
-        let said = Said { status, headers: told, body, bytes };
+        let said = Said::from(self.http.send(method, path, headers, sent.clone()).await.unwrap());
         let content_type = headers.iter().find(|(name, _)| *name == "content-type").map(|(_, value)| *value);
         watch::learn(&said.body);
         contract::check(method_name, path, content_type, &sent, &said);
@@ -285,20 +224,7 @@ impl App {
 
     /// An active account without a password.
     pub(crate) async fn account(&self, role: Role, organization: Option<&str>) -> Uuid {
-        let id = new_id();
-        let account = NewAccount {
-            id,
-            organization_id: organization.map(|id| OrganizationId(id.parse().unwrap())),
-            email: format!("{id}@example.org"),
-            first_name: "Some".into(),
-            last_name: "Body".into(),
-            role,
-            status: AccountStatus::Active,
-            password_hash: None,
-            created_at: self.context.clock.now().into(),
-        };
-        account::insert(self.context.db.write(), &account).await.unwrap();
-        id
+        new_account(&self.context, role, organization).await
     }
 
     /// The link of the so-many-th letter to an address, as the path of its page.
@@ -355,12 +281,6 @@ pub(crate) fn on_each_engine<F: Future<Output = App>>(test: impl Fn(App) -> F) {
         let app = App::start(Some(url.trim_end_matches('/').to_owned())).await;
         test(app).await.stop().await;
     });
-}
-
-/// The text of a member.
-#[track_caller]
-pub(crate) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
 }
 
 /// The body of a new organization.

@@ -1,26 +1,27 @@
 //! The real server in this process, on a port of its own and a test's store, and what tests ask of it
 //! over HTTP. Knows no sockets.
 
-use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use waypost::app::{Application, Ended};
 use waypost::clock::{Clock, new_id};
 use waypost::config::{Secret, Settings};
 use waypost::context::Context;
-use waypost::domain::account::{AccountStatus, Role};
-use waypost::store::account::{self, NewAccount};
+use waypost::domain::account::Role;
 use waypost::store::open::Location;
 use waypost::store::sql::Db;
-use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::model::Timestamp;
 use waypost_client::{Http, Method};
-use waypost_test_support::{Launch, PASSWORD, ROOT, TestStore, eventually};
+use waypost_test_support::{
+    Launch, PASSWORD, ROOT, Running, Said, TestStore, eventually, new_account, sign_in,
+};
+
+pub(crate) use waypost_test_support::text;
 
 use crate::wire::crossings;
 
@@ -39,31 +40,7 @@ pub(crate) struct Server {
     pub(crate) root: String,
     ahead_micros: Arc<AtomicI64>,
     http: Http,
-    running: RefCell<Option<(oneshot::Sender<()>, JoinHandle<Ended>)>>,
-}
-
-/// What the server said.
-pub(crate) struct Said {
-    pub(crate) status: u16,
-    pub(crate) body: Value,
-    /// As it came.
-    pub(crate) bytes: Vec<u8>,
-}
-
-impl Said {
-    /// The body, after checking the status.
-    #[track_caller]
-    pub(crate) fn ok(self, status: u16) -> Value {
-        assert_eq!(self.status, status, "{}", self.body);
-        self.body
-    }
-
-    /// The problem's body, after checking status and code.
-    #[track_caller]
-    pub(crate) fn problem(self, status: u16, code: &str) -> Value {
-        assert_eq!((self.status, &self.body["code"]), (status, &json!(code)), "{}", self.body);
-        self.body
-    }
+    running: Running,
 }
 
 /// The settings that put a server on a test's store.
@@ -113,23 +90,14 @@ impl Server {
     async fn start_by(settings: Settings, clock: Clock, ahead_micros: Arc<AtomicI64>) -> Self {
         let application = Application::build(settings, clock).await.unwrap();
         let url = format!("http://{}", application.address);
-        let server = Self {
+        Self {
             context: application.context.clone(),
             root: String::new(),
             ahead_micros,
             http: Http::new(&url, DEADLINE),
             url,
-            running: RefCell::new(None),
-        };
-        let (stop, asked) = oneshot::channel();
-        let running = actix_rt::spawn(async move {
-            let asked = async {
-                asked.await.ok();
-            };
-            application.run(asked).await.unwrap()
-        });
-        server.running.replace(Some((stop, running)));
-        server
+            running: Running::start(application),
+        }
     }
 
     /// An access token and a refresh token.
@@ -141,9 +109,7 @@ impl Server {
 
     /// Asks the server to stop, and does not wait.
     pub(crate) fn ask_to_stop(&self) -> JoinHandle<Ended> {
-        let (stop, running) = self.running.take().expect("asked once");
-        stop.send(()).ok();
-        running
+        self.running.ask_to_stop()
     }
 
     /// Stops the server; it must end in time.
@@ -155,8 +121,7 @@ impl Server {
 
     /// Waits until the server ends by itself; answers why.
     pub(crate) async fn ended(self) -> Ended {
-        let (_stop, running) = self.running.take().expect("it runs");
-        timeout(DEADLINE, running).await.expect("the server ends").unwrap()
+        timeout(DEADLINE, self.running.ended()).await.expect("the server ends")
     }
 
     /// Moves the server's clock.
@@ -181,8 +146,7 @@ impl Server {
         let headers = [("content-type", kind), ("authorization", bearer.as_str())];
         let headers = if token.is_empty() { &headers[..1] } else { &headers[..] };
         let method = Method::from_bytes(method.as_bytes()).unwrap();
-        let answer = self.http.send(method, path, headers, body).await.unwrap();
-        Said { status: answer.status, body: answer.json(), bytes: answer.bytes }
+        self.http.send(method, path, headers, body).await.unwrap().into()
     }
 
     pub(crate) async fn get(&self, path: &str, token: &str) -> Said {
@@ -213,22 +177,8 @@ impl Server {
 
     /// A new account of a role, signed in: its access and refresh tokens.
     pub(crate) async fn sign_in(&self, organization: &str, role: Role) -> (String, String) {
-        let id = new_id();
-        let account = NewAccount {
-            id,
-            organization_id: Some(OrganizationId(organization.parse().unwrap())),
-            email: format!("{id}@example.org"),
-            first_name: "Some".into(),
-            last_name: "Body".into(),
-            role,
-            status: AccountStatus::Active,
-            password_hash: None,
-            created_at: self.context.clock.now().into(),
-        };
-        account::insert(self.context.db.write(), &account).await.unwrap();
-        let link = self.context.auth.sign_in_link(id).await.unwrap();
-        let said = self.post(&format!("/v1/auth/sign-in-link/{link}"), "", json!(null)).await.ok(200);
-        (text(&said["accessToken"]), text(&said["refreshToken"]))
+        let account = new_account(&self.context, role, Some(organization)).await;
+        sign_in(&self.context, &self.http, account).await
     }
 }
 
@@ -328,10 +278,4 @@ pub(crate) async fn until_clean(db: &Db) {
 /// How many positions a store holds.
 pub(crate) async fn stored_positions(store: &TestStore) -> i64 {
     store.db.read().sql("select count(*) from position").scalar().await.unwrap()
-}
-
-/// The text of a member.
-#[track_caller]
-pub(crate) fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_else(|| panic!("a text, not {value}")).to_owned()
 }

@@ -15,20 +15,24 @@
 //! installed, their tests say so and pass; `WAYPOST_TEST_REQUIRE=postgresql,redis` makes that a failure.
 
 mod eventually;
+mod in_process;
 mod postgres;
 mod program;
 mod programs;
 mod proxy;
 mod redis;
 mod report;
+mod said;
 mod service;
 mod store;
 
 pub use eventually::{Attempt, eventually};
+pub use in_process::{Running, new_account, sign_in};
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
 pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};
 pub use proxy::Proxy;
 pub use redis::{PrivateRedis, redis};
+pub use said::{Said, text};
 pub use service::scratch;
 pub use store::{TestStore, run};
 pub use waypost::store::sql::Engine;
