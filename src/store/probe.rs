@@ -11,19 +11,19 @@ const EPOCH: &str = "select epoch from writer where name = 'main'";
 
 /// The connection, and what it looks for.
 pub struct Probe {
-    way: Way,
+    connection: Connection,
     db: Db,
     epoch: i64,
     promises: Promises,
     was_read_only: bool,
 }
 
-enum Way {
+enum Connection {
     Postgres(Line),
     Sqlite(Db),
 }
 
-impl Way {
+impl Connection {
     fn of(options: &Options) -> Result<Self, OpenError> {
         Ok(match &options.location {
             Location::Postgres(url) => Self::Postgres(Line::new(postgres(url, options)?)),
@@ -67,13 +67,19 @@ impl Probe {
     /// A probe for the server of this epoch, of a store that was opened with these options; connects when it looks,
     /// and notes which promises the database does not keep.
     pub fn new(options: &Options, db: &Db, epoch: i64, promises: Promises) -> Result<Self, OpenError> {
-        Ok(Self { way: Way::of(options)?, db: db.clone(), epoch, promises, was_read_only: false })
+        Ok(Self {
+            connection: Connection::of(options)?,
+            db: db.clone(),
+            epoch,
+            promises,
+            was_read_only: false,
+        })
     }
 
     /// Looks; and counts what waits, if it is to.
     pub async fn look(&mut self, counts: bool) -> Result<Option<Kept>, Trouble> {
-        let (sight, kept) = match &self.way {
-            Way::Postgres(line) => {
+        let (sight, kept) = match &self.connection {
+            Connection::Postgres(line) => {
                 let mut session = line.take("select 1").await?;
                 let sight = sql::look(&mut session).await?;
                 let kept = match counts {
@@ -89,7 +95,7 @@ impl Probe {
                 }
                 (sight, kept)
             }
-            Way::Sqlite(db) => {
+            Connection::Sqlite(db) => {
                 let epoch: Option<(i64,)> = db.read().sql(EPOCH).optional().await?;
                 let kept = match counts {
                     true => {

@@ -37,14 +37,14 @@ impl Spot {
     }
 }
 
-/// A straight piece of an edge or of a way, in units.
+/// A straight piece of an edge, or between two places, in units.
 #[derive(Clone, Copy)]
-pub(super) struct Way {
+pub(super) struct Segment {
     south: Point,
     north: Point,
 }
 
-impl Way {
+impl Segment {
     /// Between two points of the plane, in degrees.
     pub(super) fn between(a: Point, b: Point) -> Self {
         let (a, b) = (in_units(a), in_units(b));
@@ -59,8 +59,8 @@ impl Way {
             let moved = |p: Point| Point { x: p.x + turns * world, y: p.y };
             Self { south: moved(self.south), north: moved(self.north) }
         };
-        [0.0, -1.0, 1.0].map(turn).into_iter().filter(move |way| {
-            let (west, east) = way.west_east();
+        [0.0, -1.0, 1.0].map(turn).into_iter().filter(move |segment| {
+            let (west, east) = segment.west_east();
             east >= -ROUNDING_UNITS && west <= world + ROUNDING_UNITS
         })
     }
@@ -125,10 +125,10 @@ impl Block {
         }
     }
 
-    /// The cells that a way touches, and perhaps some beside it.
-    pub(super) fn touched(&self, way: &Way) -> Mask {
-        let Some((rows, columns)) = self.span(way) else { return 0 };
-        let (near, south, north) = (self.near(), self.local(way.south), self.local(way.north));
+    /// The cells that a segment touches, and perhaps some beside it.
+    pub(super) fn touched(&self, segment: &Segment) -> Mask {
+        let Some((rows, columns)) = self.span(segment) else { return 0 };
+        let (near, south, north) = (self.near(), self.local(segment.south), self.local(segment.north));
         if rows.0 == rows.1 || columns.0 == columns.1 || north.y - south.y <= near {
             return rectangle(rows, columns);
         }
@@ -145,14 +145,15 @@ impl Block {
     pub(super) fn touched_by(&self, boxes: &[GeoBox]) -> Mask {
         let corner = |x: f64, y: f64| Point { x, y };
         let diagonal =
-            |area: &GeoBox| Way::between(corner(area.west, area.south), corner(area.east, area.north));
-        let spans = boxes.iter().flat_map(|area| diagonal(area).turned()).filter_map(|way| self.span(&way));
+            |area: &GeoBox| Segment::between(corner(area.west, area.south), corner(area.east, area.north));
+        let spans =
+            boxes.iter().flat_map(|area| diagonal(area).turned()).filter_map(|segment| self.span(&segment));
         spans.fold(0, |all, (rows, columns)| all | rectangle(rows, columns))
     }
 
-    /// The rows and the columns of the box of a way: the first and the last of each.
-    fn span(&self, way: &Way) -> Option<((u32, u32), (u32, u32))> {
-        let (near, south, north) = (self.near(), self.local(way.south), self.local(way.north));
+    /// The rows and the columns of the box of a segment: the first and the last of each.
+    fn span(&self, segment: &Segment) -> Option<((u32, u32), (u32, u32))> {
+        let (near, south, north) = (self.near(), self.local(segment.south), self.local(segment.north));
         let (west, east) = (south.x.min(north.x), south.x.max(north.x));
         range(south.y - near, north.y + near).zip(range(west - near, east + near))
     }
@@ -210,7 +211,7 @@ const fn rectangle(rows: (u32, u32), columns: (u32, u32)) -> Mask {
     in_all_rows & (ALL << (rows.0 * SIDE)) & (ALL >> ((SIDE - 1 - rows.1) * SIDE))
 }
 
-/// Where the way is at a height, or at its nearer end.
+/// Where the segment is at a height, or at its nearer end.
 fn x_at(south: Point, north: Point, y: f64) -> f64 {
     let share = ((y - south.y) / (north.y - south.y)).clamp(0.0, 1.0);
     if share < 1.0 { south.x + share * (north.x - south.x) } else { north.x }

@@ -26,7 +26,7 @@ struct Probe {
 
 /// What is straight in longitude and latitude.
 #[derive(Clone, Copy)]
-struct Way {
+struct Segment {
     from: Place,
     to: Place,
 }
@@ -88,7 +88,7 @@ impl CircleShape {
     /// Where the way meets the circle, in no order: shares of the way, good to 0.1 mm. Chords
     /// shorter than a metre (or a 4096th of the way) may go unseen.
     pub(super) fn cuts(&self, from: Place, to: Place, cuts: &mut Vec<f64>) {
-        let way = Way { from, to };
+        let way = Segment { from, to };
         let length = way.length_bound(0.0, 1.0);
         let radius = self.circle.radius_meters;
         let rough = haversine_meters(self.circle.center, from) + haversine_meters(self.circle.center, to);
@@ -100,14 +100,14 @@ impl CircleShape {
         }
     }
 
-    fn probe(&self, way: &Way, share: f64) -> Probe {
+    fn probe(&self, way: &Segment, share: f64) -> Probe {
         let meters = geodesic_meters(self.circle.center, interpolate(way.from, way.to, share));
         Probe { share, excess: meters - self.circle.radius_meters }
     }
 
     /// Halves a piece of the way until it cannot meet the circle or meets it once. On a piece of
     /// length L the distance from the centre changes by L at most.
-    fn search(&self, way: &Way, a: Probe, b: Probe, graze: f64, cuts: &mut Vec<f64>) {
+    fn search(&self, way: &Segment, a: Probe, b: Probe, graze: f64, cuts: &mut Vec<f64>) {
         let length = way.length_bound(a.share, b.share);
         if (a.excess > 0.0) == (b.excess > 0.0) {
             if a.excess.abs() + b.excess.abs() > length || length < graze {
@@ -125,7 +125,7 @@ impl CircleShape {
 
     /// The share between two probes on either side at which the way meets the circle, by the
     /// Illinois form of regula falsi.
-    fn root(&self, way: &Way, mut a: Probe, mut b: Probe, length: f64) -> f64 {
+    fn root(&self, way: &Segment, mut a: Probe, mut b: Probe, length: f64) -> f64 {
         const ENOUGH_METERS: f64 = 1e-4;
         let meters_per_share = length / (b.share - a.share);
         let mut kept = 0;
@@ -150,7 +150,7 @@ impl CircleShape {
     }
 }
 
-impl Way {
+impl Segment {
     fn east(&self) -> f64 {
         eastward_degrees(self.from.longitude, self.to.longitude)
     }

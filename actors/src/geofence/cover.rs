@@ -7,8 +7,8 @@
 
 use std::sync::Arc;
 
-use super::cells::{Block, Mask, Spot, Way, cells};
-use super::sketch::{Drawing, Masks, Sketch, cell_bits};
+use super::cell_rasterizer::{CellRasterizer, Masks, RasterizedCells, cell_bits};
+use super::cells::{Block, Mask, Segment, Spot, cells};
 use super::timeline::FenceTimeline;
 
 /// The cells of a block, and what lies in them.
@@ -34,26 +34,27 @@ impl Cover {
     /// Adds fences that are not in it.
     pub(super) fn insert(&mut self, fences: &[Arc<FenceTimeline>]) {
         for some in fences.chunks(Self::TOGETHER) {
-            let sketches: Vec<Sketch<'_>> = some.iter().map(Sketch::of).collect();
-            self.insert_in(&Block::WORLD, &sketches);
+            let rasterizers: Vec<CellRasterizer<'_>> = some.iter().map(CellRasterizer::of).collect();
+            self.insert_in(&Block::WORLD, &rasterizers);
         }
     }
 
-    fn insert_in(&mut self, block: &Block, sketches: &[Sketch<'_>]) {
-        let drawings: Vec<Drawing<'_, '_>> = sketches.iter().map(|sketch| sketch.draw(block)).collect();
-        let new = drawings.iter().filter(|drawing| drawing.masks.inside | drawing.masks.maybe != 0);
+    fn insert_in(&mut self, block: &Block, rasterizers: &[CellRasterizer<'_>]) {
+        let rasterized: Vec<RasterizedCells<'_, '_>> =
+            rasterizers.iter().map(|rasterizer| rasterizer.rasterize(block)).collect();
+        let new = rasterized.iter().filter(|raster| raster.masks.inside | raster.masks.maybe != 0);
         let new: Vec<Holding> =
-            new.map(|drawing| Holding { fence: Arc::clone(drawing.fence()), masks: drawing.masks }).collect();
+            new.map(|raster| Holding { fence: Arc::clone(raster.fence()), masks: raster.masks }).collect();
         if !new.is_empty() {
             self.holdings = self.holdings.iter().cloned().chain(new).collect();
         }
-        let divided = drawings.iter().fold(0, |all, drawing| all | drawing.unsettled);
+        let divided = rasterized.iter().fold(0, |all, raster| all | raster.unsettled);
         self.divide(divided);
         if divided != 0 {
             let blocks = Arc::make_mut(&mut self.blocks);
             for cell in cells(divided) {
-                let unsettled = drawings.iter().filter(|drawing| drawing.unsettled & (1 << cell) != 0);
-                let closer: Vec<Sketch<'_>> = unsettled.map(|drawing| drawing.within(cell)).collect();
+                let unsettled = rasterized.iter().filter(|raster| raster.unsettled & (1 << cell) != 0);
+                let closer: Vec<CellRasterizer<'_>> = unsettled.map(|raster| raster.within(cell)).collect();
                 blocks[position(self.divided, cell)].insert_in(&block.within(cell), &closer);
             }
             // A closer look may find nothing there.
@@ -126,17 +127,17 @@ impl Cover {
         }
     }
 
-    /// Lists every fence whose edge a way may meet, some of them more than once.
-    pub(super) fn list_met<'a>(&'a self, way: &Way, into: &mut Vec<&'a Arc<FenceTimeline>>) {
-        self.list_met_in(&Block::WORLD, way, into);
+    /// Lists every fence whose edge a segment may meet, some of them more than once.
+    pub(super) fn list_met<'a>(&'a self, segment: &Segment, into: &mut Vec<&'a Arc<FenceTimeline>>) {
+        self.list_met_in(&Block::WORLD, segment, into);
     }
 
-    fn list_met_in<'a>(&'a self, block: &Block, way: &Way, into: &mut Vec<&'a Arc<FenceTimeline>>) {
-        let touched = block.touched(way);
+    fn list_met_in<'a>(&'a self, block: &Block, segment: &Segment, into: &mut Vec<&'a Arc<FenceTimeline>>) {
+        let touched = block.touched(segment);
         let met = self.holdings.iter().filter(|held| held.masks.maybe & touched != 0);
         into.extend(met.map(|held| &held.fence));
         for cell in cells(self.divided & touched) {
-            self.blocks[position(self.divided, cell)].list_met_in(&block.within(cell), way, into);
+            self.blocks[position(self.divided, cell)].list_met_in(&block.within(cell), segment, into);
         }
     }
 

@@ -10,20 +10,20 @@
 
 mod area;
 mod boxes;
+mod cell_rasterizer;
 mod cells;
 mod circle;
 mod cover;
+mod edge_bitmap;
 mod edges;
 mod normalise;
+mod paged_map;
 mod place;
 mod plane;
 mod polygon;
-mod raster;
-mod roll;
 mod runs;
 mod set;
 mod shape;
-mod sketch;
 mod timeline;
 mod validate;
 

@@ -2,10 +2,10 @@
 
 use super::area::ring_square_meters;
 use super::boxes::GeoBox;
+use super::edge_bitmap::{Cell, EdgeBitmap};
 use super::edges::{EdgeIndex, Position};
 use super::place::meters_per_degree;
 use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};
-use super::raster::{Cell, Raster};
 use super::runs::Span;
 use crate::model::{Place, Polygon};
 
@@ -17,7 +17,7 @@ pub(super) struct PolygonShape {
     /// Where the plane begins, in degrees east.
     west: f64,
     edges: EdgeIndex,
-    raster: Raster,
+    bitmap: EdgeBitmap,
     square_meters: f64,
 }
 
@@ -34,8 +34,8 @@ impl PolygonShape {
             rings.extend(laid[part].rings.iter().map(|ring| ring.points_turned(turns)));
         }
         let edges = EdgeIndex::build(&rings);
-        let raster = Raster::draw(&rings, &edges);
-        Self { west, edges, raster, square_meters }
+        let bitmap = EdgeBitmap::draw(&rings, &edges);
+        Self { west, edges, bitmap, square_meters }
     }
 
     pub(super) fn square_meters(&self) -> f64 {
@@ -43,7 +43,7 @@ impl PolygonShape {
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
-        self.edges.heap_bytes() + self.raster.heap_bytes()
+        self.edges.heap_bytes() + self.bitmap.heap_bytes()
     }
 
     pub(super) fn boxes(&self) -> Vec<GeoBox> {
@@ -65,7 +65,7 @@ impl PolygonShape {
             0
         };
         let p = point(place, turns);
-        match self.raster.at(p) {
+        match self.bitmap.at(p) {
             Cell::Inside => true,
             Cell::Outside => false,
             Cell::Met => self.edges.locate(p) != Position::Outside,
@@ -90,7 +90,7 @@ impl PolygonShape {
             }
             let corner = |sign: f64| Point { x: p.x + sign * reach_x, y: p.y + sign * reach_y };
             let area = Span::of(corner(-1.0), corner(1.0));
-            if !self.raster.may_enter(&area) {
+            if !self.bitmap.may_enter(&area) {
                 return false;
             }
             let local = |v: Point| ((v.x - p.x) * east, (v.y - p.y) * north);
@@ -110,7 +110,7 @@ impl PolygonShape {
         let (mut plain, mut met) = (true, 0);
         for turns in -1..=1 {
             let (p, q) = (point(from, turns), point(to, turns + to_turns));
-            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x || !self.raster.may_meet(p, q) {
+            if p.x.max(q.x) < low.x || p.x.min(q.x) > high.x || !self.bitmap.may_meet(p, q) {
                 continue;
             }
             let before = cuts.len();

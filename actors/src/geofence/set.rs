@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::cells::{Spot, Way};
+use super::cells::{Segment, Spot};
 use super::cover::Cover;
+use super::paged_map::PagedMap;
 use super::place::eastward_degrees;
 use super::plane::Point;
-use super::roll::Roll;
 use super::timeline::{FenceTimeline, PreparedVersion};
 use crate::model::{GeofenceId, Place, Timestamp};
 
@@ -16,7 +16,7 @@ use crate::model::{GeofenceId, Place, Timestamp};
 /// Snapshots share what an edit did not touch, so one costs a few kilobytes more than the one before it.
 #[derive(Clone, Default)]
 pub struct FenceSet {
-    roll: Roll,
+    fences: PagedMap,
     cover: Cover,
     /// How many fences infer passages.
     inferring: usize,
@@ -54,20 +54,20 @@ impl FenceSet {
     /// Indexes fences. Of several with one id the last one counts.
     #[must_use]
     pub fn new(mut fences: Vec<Arc<FenceTimeline>>) -> Self {
-        let mut roll = Roll::for_len(fences.len());
+        let mut by_id = PagedMap::for_len(fences.len());
         for fence in &fences {
-            roll.insert(Arc::clone(fence));
+            by_id.insert(Arc::clone(fence));
         }
-        let mut seen = HashSet::with_capacity(roll.len());
+        let mut seen = HashSet::with_capacity(fences.len());
         fences.retain(|fence| {
-            roll.get(fence.id).is_some_and(|last| Arc::ptr_eq(last, fence)) && seen.insert(fence.id)
+            by_id.get(fence.id).is_some_and(|last| Arc::ptr_eq(last, fence)) && seen.insert(fence.id)
         });
         let mut cover = Cover::default();
         cover.insert(&fences);
         Self {
             inferring: fences.iter().filter(|fence| fence.infers_passages()).count(),
             last_effective_from: fences.iter().filter_map(|fence| fence.last_effective_from()).max(),
-            roll,
+            fences: by_id,
             cover,
         }
     }
@@ -77,7 +77,7 @@ impl FenceSet {
     #[must_use]
     pub fn with(&self, fence: Arc<FenceTimeline>) -> Self {
         let mut next = self.clone();
-        let before = next.roll.insert(Arc::clone(&fence));
+        let before = next.fences.insert(Arc::clone(&fence));
         if let Some(before) = &before {
             next.cover.remove(before);
             next.inferring -= usize::from(before.infers_passages());
@@ -96,18 +96,18 @@ impl FenceSet {
     /// The fence of an id, if it is in the set.
     #[must_use]
     pub fn get(&self, id: GeofenceId) -> Option<&Arc<FenceTimeline>> {
-        self.roll.get(id)
+        self.fences.get(id)
     }
 
     /// Every fence once, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<FenceTimeline>> {
-        self.roll.iter()
+        self.fences.iter()
     }
 
     /// How many fences there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.roll.len()
+        self.fences.len()
     }
 
     /// Whether there are none.
@@ -145,10 +145,10 @@ impl FenceSet {
         each: impl FnMut(&'a Arc<FenceTimeline>),
     ) {
         let end = from.longitude + eastward_degrees(from.longitude, to.longitude);
-        let way =
-            Way::between(Point { x: from.longitude, y: from.latitude }, Point { x: end, y: to.latitude });
+        let segment =
+            Segment::between(Point { x: from.longitude, y: from.latitude }, Point { x: end, y: to.latitude });
         let mut met = Vec::new();
-        way.turned().for_each(|way| self.cover.list_met(&way, &mut met));
+        segment.turned().for_each(|segment| self.cover.list_met(&segment, &mut met));
         if met.len() > 1 {
             met.sort_unstable_by_key(|fence| fence.id);
             met.dedup_by_key(|fence| fence.id);

@@ -75,11 +75,14 @@ impl Trail {
     /// The way to the next fix. `max_speed_kmh`: what the vehicle can do; a higher speed is none.
     pub(super) fn leg(&self, before: &Fix, fix: &Fix, max_speed_kmh: Option<f64>) -> Leg {
         let seconds = fix.recorded_at.seconds_since(before.recorded_at);
-        let way = Way::between(&Waymark::from(before), fix);
+        let way = Displacement::between(&Waymark::from(before), fix);
         let reported = plausible_speed(fix, max_speed_kmh);
         let is_moving = match reported {
             Some(kmh) => kmh >= MOVING_KMH || way.is_moving(),
-            None => self.waymark_for(before, fix).map_or(way, |mark| Way::between(&mark, fix)).is_moving(),
+            None => self
+                .waymark_for(before, fix)
+                .map_or(way, |mark| Displacement::between(&mark, fix))
+                .is_moving(),
         };
         let counts = is_moving || way.is_beyond_noise;
         let ground_kmh = if counts { way.kmh() } else { 0.0 };
@@ -121,13 +124,13 @@ impl Trail {
 
 /// From a mark to a fix.
 #[derive(Clone, Copy)]
-struct Way {
+struct Displacement {
     meters: f64,
     seconds: f64,
     is_beyond_noise: bool,
 }
 
-impl Way {
+impl Displacement {
     fn between(mark: &Waymark, fix: &Fix) -> Self {
         let meters = leg_meters(mark.place, fix.place);
         let accuracies = mark.accuracy_meters.unwrap_or(0.0) + fix.accuracy_meters.unwrap_or(0.0);

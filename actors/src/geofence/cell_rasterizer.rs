@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::boxes::GeoBox;
-use super::cells::{Block, Mask, Way, cells, joined};
+use super::cells::{Block, Mask, Segment, cells, joined};
 use super::circle::CircleShape;
 use super::polygon::PolygonShape;
 use super::shape::Form;
@@ -25,7 +25,7 @@ impl Masks {
 }
 
 /// A fence, as far as it matters within one block.
-pub(super) struct Sketch<'a> {
+pub(super) struct CellRasterizer<'a> {
     fence: &'a Arc<FenceTimeline>,
     /// How wide its least cells are.
     cell_bits: u32,
@@ -40,29 +40,29 @@ enum Piece<'a> {
     /// The whole block is in it.
     Whole,
     /// With the edges that come into the block.
-    Polygon(&'a PolygonShape, Vec<Way>),
+    Polygon(&'a PolygonShape, Vec<Segment>),
     Circle(&'a CircleShape, &'a [GeoBox]),
     /// All that is known is that it is in one of the boxes.
     Boxed(&'a [GeoBox]),
 }
 
 /// A fence drawn into the cells of one block.
-pub(super) struct Drawing<'s, 'a> {
-    sketch: &'s Sketch<'a>,
-    pieces: Vec<Drawn>,
+pub(super) struct RasterizedCells<'s, 'a> {
+    rasterizer: &'s CellRasterizer<'a>,
+    pieces: Vec<RasterizedPiece>,
     /// What the fence is to the cells that need no closer look.
     pub(super) masks: Masks,
     /// Cells to look closer at.
     pub(super) unsettled: Mask,
 }
 
-struct Drawn {
+struct RasterizedPiece {
     masks: Masks,
     /// What each edge of a polygon touches.
     edges: Vec<Mask>,
 }
 
-impl<'a> Sketch<'a> {
+impl<'a> CellRasterizer<'a> {
     /// A fence that was given more shapes than this is known by their boxes alone: each edit of a fence
     /// would be dearer than the one before.
     const MOST_SHAPES: usize = 8;
@@ -78,29 +78,34 @@ impl<'a> Sketch<'a> {
         Self { fence, cell_bits: cell_bits(fence), pieces, has_more: false }
     }
 
-    /// Draws the fence into the cells of the block that this is the sketch of.
-    pub(super) fn draw(&self, block: &Block) -> Drawing<'_, 'a> {
-        let pieces: Vec<Drawn> = self.pieces.iter().map(|piece| piece.draw(block)).collect();
+    /// Draws the fence into the cells of the block that this was made for.
+    pub(super) fn rasterize(&self, block: &Block) -> RasterizedCells<'_, 'a> {
+        let pieces: Vec<RasterizedPiece> = self.pieces.iter().map(|piece| piece.rasterize(block)).collect();
         let in_all = pieces.iter().fold(Mask::MAX, |all, piece| all & piece.masks.inside);
         let inside = if self.has_more { 0 } else { in_all };
         let somewhere = pieces.iter().fold(0, |any, piece| any | piece.masks.inside | piece.masks.maybe);
         let edge = somewhere & !inside;
         let unsettled = if block.cell_bits() > self.cell_bits { edge } else { 0 };
-        Drawing { sketch: self, pieces, masks: Masks { inside, maybe: edge & !unsettled }, unsettled }
+        RasterizedCells {
+            rasterizer: self,
+            pieces,
+            masks: Masks { inside, maybe: edge & !unsettled },
+            unsettled,
+        }
     }
 }
 
-impl<'a> Drawing<'_, 'a> {
+impl<'a> RasterizedCells<'_, 'a> {
     pub(super) const fn fence(&self) -> &'a Arc<FenceTimeline> {
-        self.sketch.fence
+        self.rasterizer.fence
     }
 
     /// The same fence, as far as it matters within one cell.
-    pub(super) fn within(&self, cell: u32) -> Sketch<'a> {
-        let pieces = self.sketch.pieces.iter().zip(&self.pieces);
+    pub(super) fn within(&self, cell: u32) -> CellRasterizer<'a> {
+        let pieces = self.rasterizer.pieces.iter().zip(&self.pieces);
         let pieces: Vec<Piece<'a>> = pieces.filter_map(|(piece, drawn)| piece.within(drawn, cell)).collect();
-        let has_more = self.sketch.has_more || pieces.len() < self.pieces.len();
-        Sketch { pieces, has_more, ..*self.sketch }
+        let has_more = self.rasterizer.has_more || pieces.len() < self.pieces.len();
+        CellRasterizer { pieces, has_more, ..*self.rasterizer }
     }
 }
 
@@ -109,27 +114,27 @@ impl<'a> Piece<'a> {
         match shape.form() {
             Form::Circle(circle) => Self::Circle(circle, shape.box_list()),
             Form::Polygon(polygon) => {
-                let edges = polygon.edges().flat_map(|(a, b)| Way::between(a, b).turned());
+                let edges = polygon.edges().flat_map(|(a, b)| Segment::between(a, b).turned());
                 Self::Polygon(polygon, edges.collect())
             }
         }
     }
 
-    fn draw(&self, block: &Block) -> Drawn {
-        let plain = |masks| Drawn { masks, edges: Vec::new() };
+    fn rasterize(&self, block: &Block) -> RasterizedPiece {
+        let plain = |masks| RasterizedPiece { masks, edges: Vec::new() };
         match self {
             Self::Whole => plain(Masks { inside: Mask::MAX, maybe: 0 }),
             Self::Polygon(polygon, edges) => {
                 let edges: Vec<Mask> = edges.iter().map(|edge| block.touched(edge)).collect();
                 let maybe = edges.iter().fold(0, |all, edge| all | edge);
-                Drawn { masks: Masks { inside: filled(polygon, block, !maybe), maybe }, edges }
+                RasterizedPiece { masks: Masks { inside: filled(polygon, block, !maybe), maybe }, edges }
             }
             Self::Circle(circle, boxes) => plain(around(circle, block, block.touched_by(boxes))),
             Self::Boxed(boxes) => plain(Masks { maybe: block.touched_by(boxes), ..Masks::NOWHERE }),
         }
     }
 
-    fn within(&self, drawn: &Drawn, cell: u32) -> Option<Self> {
+    fn within(&self, drawn: &RasterizedPiece, cell: u32) -> Option<Self> {
         let holds = |mask: Mask| mask & (1 << cell) != 0;
         if holds(drawn.masks.inside) {
             return Some(Self::Whole);

@@ -8,7 +8,7 @@ use crate::model::GeofenceId;
 
 /// Never changes under its readers: an edit copies the one page it touches.
 #[derive(Clone)]
-pub(super) struct Roll {
+pub(super) struct PagedMap {
     /// A power of two of them.
     pages: Arc<[Arc<Page>]>,
     len: usize,
@@ -16,13 +16,13 @@ pub(super) struct Roll {
 
 type Page = HashMap<GeofenceId, Arc<FenceTimeline>>;
 
-impl Default for Roll {
+impl Default for PagedMap {
     fn default() -> Self {
         Self::with_pages(1)
     }
 }
 
-impl Roll {
+impl PagedMap {
     /// Fences on a page, on average, when there come to be twice as many pages.
     const PAGE_LENGTH: usize = 256;
 

@@ -22,7 +22,7 @@ pub(super) enum Cell {
 }
 
 /// Square in cells, however long its sides are in degrees.
-pub(super) struct Raster {
+pub(super) struct EdgeBitmap {
     low: Point,
     high: Point,
     /// Cells per degree.
@@ -33,7 +33,7 @@ pub(super) struct Raster {
     cells: Vec<Cell>,
 }
 
-impl Raster {
+impl EdgeBitmap {
     /// A byte per vertex of outlines within these bounds; beyond, more cells would cost more than edges.
     const SIDES: std::ops::RangeInclusive<f64> = 4.0..=128.0;
 
@@ -44,19 +44,19 @@ impl Raster {
         let (low, high) = (edges.low, edges.high);
         let scale = |low: f64, high: f64| side as f64 / (high - low).max(ROUNDING_DEGREES);
         let scale = Point { x: scale(low.x, high.x), y: scale(low.y, high.y) };
-        let mut raster = Self { low, high, scale, side, cells: Vec::new() };
+        let mut bitmap = Self { low, high, scale, side, cells: Vec::new() };
         let mut cells = vec![Cell::Outside; side * side];
         for ring in rings {
             for (&a, &b) in ring.iter().zip(ring.iter().cycle().skip(1)) {
-                raster.along(a, b, |range| {
+                bitmap.along(a, b, |range| {
                     cells[range].fill(Cell::Met);
                     true
                 });
             }
         }
-        raster.cells = cells;
-        raster.fill(edges);
-        raster
+        bitmap.cells = cells;
+        bitmap.fill(edges);
+        bitmap
     }
 
     /// What no edge meets is what its neighbour to the west is, or its middle.
