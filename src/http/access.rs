@@ -1,5 +1,7 @@
 //! Who is let through to a route that asks for an access token, or takes one.
 
+use std::sync::Arc;
+
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header;
@@ -11,6 +13,7 @@ use super::problem::Problem;
 use super::request::{Shared, bearer};
 use super::route::{Access, Route};
 use super::{idempotency, limit};
+use crate::connections::Peer;
 use crate::rate_limit::Class;
 
 /// What the tokens of trackers begin with.
@@ -63,6 +66,9 @@ pub(super) async fn signed_in(
     });
     match permitted {
         Ok(caller) => {
+            if let Some(peer) = request.request().conn_data::<Arc<Peer>>() {
+                peer.know();
+            }
             let id = caller.id;
             request.extensions_mut().insert(caller);
             idempotency::handle(&context, id.as_bytes(), request, next).await

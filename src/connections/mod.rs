@@ -1,7 +1,8 @@
 //! Connections of the server's listener: how many there may be at once, and for how long and how many of one address may
 //! keep the server waiting.
 //!
-//! A connection keeps the server waiting while none of its requests is being handled, or while one's body is awaited.
+//! A connection keeps the server waiting while none of its requests is being handled, or while one's body is awaited. One
+//! that said who it is and waits for its next request is not counted by its address: many trackers have that of their carrier.
 //! Knows nothing of what is asked; sockets leave it with the HTTP server, and count among all connections only.
 
 use std::collections::{BTreeMap, HashMap};
@@ -51,8 +52,11 @@ struct Shared {
 #[derive(Debug, Default)]
 struct Waiting {
     last: u64,
-    by_address: HashMap<IpAddr, BTreeMap<u64, Arc<Peer>>>,
+    by_address: HashMap<Group, BTreeMap<u64, Arc<Peer>>>,
 }
+
+/// An address, and whether those of it are known and between two requests.
+type Group = (IpAddr, bool);
 
 /// What is known of a connection's other side, shared with the requests that come on it.
 #[derive(Debug)]
@@ -62,6 +66,10 @@ pub struct Peer {
     /// Its place among those that wait; 0 when it does not.
     place: AtomicU64,
     is_handled: AtomicBool,
+    /// Whether a request of it is being handled, its body awaited or not.
+    is_in_request: AtomicBool,
+    /// Whether a request of it came with a credential in force.
+    is_known: AtomicBool,
     moved_at: AtomicU64,
     is_closed: AtomicBool,
     waker: AtomicWaker,
@@ -132,6 +140,8 @@ impl Connections {
             connections: Arc::clone(&self.0),
             place: AtomicU64::new(0),
             is_handled: AtomicBool::new(false),
+            is_in_request: AtomicBool::new(false),
+            is_known: AtomicBool::new(false),
             moved_at: AtomicU64::new(now()),
             is_closed: AtomicBool::new(false),
             waker: AtomicWaker::new(),
@@ -163,15 +173,17 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a peer keeps the server waiting; of too many of its address the one that does so longest is closed.
+    /// Notes that a peer keeps the server waiting; of too many strangers of its address the one that does so longest is
+    /// closed.
     fn wait(&self, peer: &Arc<Peer>) {
         let mut waiting = self.waiting();
         waiting.last += 1;
         let place = waiting.last;
         peer.place.store(place, Ordering::Relaxed);
-        let of_address = waiting.by_address.entry(peer.address).or_default();
+        let is_known = peer.is_known.load(Ordering::Relaxed) && !peer.is_in_request.load(Ordering::Relaxed);
+        let of_address = waiting.by_address.entry((peer.address, is_known)).or_default();
         of_address.insert(place, Arc::clone(peer));
-        let one_too_many = self.per_address.is_some_and(|most| of_address.len() > most);
+        let one_too_many = !is_known && self.per_address.is_some_and(|most| of_address.len() > most);
         let closed = one_too_many.then(|| of_address.pop_first()).flatten();
         drop(waiting);
         if let Some((_, peer)) = closed {
@@ -186,10 +198,12 @@ impl Shared {
             return;
         }
         let mut waiting = self.waiting();
-        if let Some(of_address) = waiting.by_address.get_mut(&peer.address) {
-            of_address.remove(&place);
-            if of_address.is_empty() {
-                waiting.by_address.remove(&peer.address);
+        for group in [(peer.address, false), (peer.address, true)] {
+            if let Some(of_address) = waiting.by_address.get_mut(&group) {
+                of_address.remove(&place);
+                if of_address.is_empty() {
+                    waiting.by_address.remove(&group);
+                }
             }
         }
     }
@@ -216,6 +230,7 @@ impl Peer {
     /// The server handles a request, until this is dropped.
     #[must_use]
     pub fn handled(self: &Arc<Self>) -> Handled {
+        self.is_in_request.store(true, Ordering::Relaxed);
         self.set_handled(true)
     }
 
@@ -223,6 +238,11 @@ impl Peer {
     #[must_use]
     pub fn awaited(self: &Arc<Self>) -> Handled {
         self.set_handled(false)
+    }
+
+    /// The request that is being handled came with a credential in force.
+    pub fn know(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
     }
 
     /// Something came that was awaited, or went out.
@@ -251,6 +271,8 @@ impl Drop for Handled {
         self.peer.is_handled.store(self.was_handled, Ordering::Relaxed);
         if self.was_handled {
             self.peer.connections.go_on(&self.peer);
+        } else {
+            self.peer.is_in_request.store(false, Ordering::Relaxed);
         }
     }
 }
@@ -343,58 +365,4 @@ impl AsyncWrite for Connection {
 }
 
 #[cfg(test)]
-mod tests {
-    use futures_util::FutureExt;
-    use tokio::io::AsyncReadExt;
-    use tokio::net::TcpListener;
-
-    use super::*;
-
-    /// A connection that was let in, and its client.
-    async fn connected(connections: &Connections, listener: &TcpListener) -> (Option<Connection>, TcpStream) {
-        let (client, accepted) =
-            tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
-        let admitted = connections.admit(accepted.unwrap().0).ok();
-        (admitted.map(|(connection, ..)| connection), client.unwrap())
-    }
-
-    /// What a look at a connection finds: nothing yet, or why it is over.
-    fn looked_at(connection: &mut Connection) -> Option<ErrorKind> {
-        connection.read_u8().now_or_never().map(|read| read.unwrap_err().kind())
-    }
-
-    #[test]
-    fn beyond_what_the_process_may_have_who_keeps_it_waiting_makes_room() {
-        actix_rt::System::new().block_on(async {
-            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-            let connections = Connections::limited(None, 10, || 13);
-            let (mut held, mut clients) = (Vec::new(), Vec::new());
-            for _ in 0..3 {
-                let (connection, client) = connected(&connections, &listener).await;
-                let mut connection = connection.unwrap();
-                assert_eq!(looked_at(&mut connection), None);
-                held.push(connection);
-                clients.push(client);
-            }
-            let first = held[0].peer().handled();
-            let (fourth, _client) = connected(&connections, &listener).await;
-            assert!(fourth.is_some());
-            let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
-            assert_eq!(seen, [None, Some(ErrorKind::ConnectionAborted), None]);
-            // Nobody keeps the server waiting any more: there is no room.
-            let all: Vec<Handled> = held.iter().map(|connection| connection.peer().handled()).collect();
-            assert!(connected(&connections, &listener).await.0.is_none());
-            drop((first, all));
-            held.clear();
-            assert!(connected(&connections, &listener).await.0.is_some());
-        });
-    }
-
-    #[test]
-    fn an_address_is_counted_with_its_network() {
-        let counted = |text: &str| network(text.parse().unwrap()).to_string();
-        assert_eq!(counted("192.0.2.7"), "192.0.2.7");
-        assert_eq!(counted("::ffff:192.0.2.7"), "192.0.2.7");
-        assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
-    }
-}
+mod tests;

@@ -1,0 +1,84 @@
+//! Whom the listener keeps, and whom it closes for others.
+
+use futures_util::FutureExt;
+use tokio::io::AsyncReadExt;
+use tokio::net::TcpListener;
+
+use super::*;
+
+/// A connection that was let in, and its client.
+async fn connected(connections: &Connections, listener: &TcpListener) -> (Option<Connection>, TcpStream) {
+    let (client, accepted) =
+        tokio::join!(TcpStream::connect(listener.local_addr().unwrap()), listener.accept());
+    let admitted = connections.admit(accepted.unwrap().0).ok();
+    (admitted.map(|(connection, ..)| connection), client.unwrap())
+}
+
+/// What a look at a connection finds: nothing yet, or why it is over.
+fn looked_at(connection: &mut Connection) -> Option<ErrorKind> {
+    connection.read_u8().now_or_never().map(|read| read.unwrap_err().kind())
+}
+
+#[test]
+fn beyond_what_the_process_may_have_who_keeps_it_waiting_makes_room() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connections = Connections::limited(None, 10, || 13);
+        let (mut held, mut clients) = (Vec::new(), Vec::new());
+        for _ in 0..3 {
+            let (connection, client) = connected(&connections, &listener).await;
+            let mut connection = connection.unwrap();
+            assert_eq!(looked_at(&mut connection), None);
+            held.push(connection);
+            clients.push(client);
+        }
+        let first = held[0].peer().handled();
+        let (fourth, _client) = connected(&connections, &listener).await;
+        assert!(fourth.is_some());
+        let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
+        assert_eq!(seen, [None, Some(ErrorKind::ConnectionAborted), None]);
+        // Nobody keeps the server waiting any more: there is no room.
+        let all: Vec<Handled> = held.iter().map(|connection| connection.peer().handled()).collect();
+        assert!(connected(&connections, &listener).await.0.is_none());
+        drop((first, all));
+        held.clear();
+        assert!(connected(&connections, &listener).await.0.is_some());
+    });
+}
+
+#[test]
+fn of_one_address_strangers_are_counted_and_who_is_known_only_within_a_request() {
+    actix_rt::System::new().block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let connections = Connections::limited(Some(1), 10, || 1_000);
+        let (mut held, mut clients) = (Vec::new(), Vec::new());
+        for is_known in [true, true, false] {
+            let (connection, client) = connected(&connections, &listener).await;
+            let mut connection = connection.unwrap();
+            let request = connection.peer().handled();
+            if is_known {
+                connection.peer().know();
+            }
+            drop(request);
+            assert_eq!(looked_at(&mut connection), None);
+            held.push(connection);
+            clients.push(client);
+        }
+        let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
+        assert_eq!(seen, [None, None, None], "one stranger may wait, and whoever is known");
+        let peer = held[0].peer();
+        let _request = peer.handled();
+        let _body = peer.awaited();
+        let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
+        assert_eq!(seen[0], None, "the body of who is known counts as the newest");
+        assert_eq!(looked_at(&mut held[2]), Some(ErrorKind::ConnectionAborted));
+    });
+}
+
+#[test]
+fn an_address_is_counted_with_its_network() {
+    let counted = |text: &str| network(text.parse().unwrap()).to_string();
+    assert_eq!(counted("192.0.2.7"), "192.0.2.7");
+    assert_eq!(counted("::ffff:192.0.2.7"), "192.0.2.7");
+    assert_eq!(counted("2001:db8:1:2:3:4:5:6"), "2001:db8:1:2::");
+}
