@@ -139,7 +139,8 @@ pub trait TrackStore: Send + Sync + 'static {
     /// - `records` get the next numbers in the batch's order. One whose id is stored and active is neither
     ///   numbered nor written nor answered, nor is the row of `visits` that was made with it: a correction
     ///   may know better than the live path when it happened. One that is stored as retracted is active again, with this
-    ///   write's values, one revision on and a new number.
+    ///   write's values, one revision on and a new number; so is the end of one that is stored as going on
+    ///   ([`Record::supersedes`]).
     /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle
     ///   with `confirmed_at` in its part and the stored records, whatever their status and instant, with
     ///   an id among its records. What it tells is written and numbered anew; `moved` only gets its

@@ -115,7 +115,7 @@ fn vehicle(number: u32) -> Vehicle {
         id: VehicleId(uuid::Uuid::from_u128(u128::from(number))),
         organization_id: OrganizationId(uuid::Uuid::nil()),
         name: format!("v{number}"),
-        limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
+        limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None, overspeed_kmh: None },
         out_of_service: Vec::new(),
         calibrations: Vec::new(),
     }

@@ -198,6 +198,7 @@ impl Vehicle {
             limits: VehicleLimits {
                 max_speed_kmh: self.said.tracking.max_speed_kmh,
                 max_accuracy_meters: self.said.tracking.max_accuracy_meters,
+                overspeed_kmh: self.said.tracking.overspeed_kmh,
             },
         }
     }

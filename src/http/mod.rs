@@ -17,6 +17,7 @@ pub mod credentials;
 pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
+pub mod events;
 mod fallback;
 pub mod fuel;
 mod fuel_lines;

@@ -14,7 +14,7 @@ use super::fallback::Paths;
 use super::openapi::{self, Description};
 use super::route::{Access, GEOFENCE_BYTES, IMPORT_BYTES, Route, SMALL_BYTES};
 use super::{
-    assignments, audit, auth, background, dispatcher, drivers, fuel, fuel_periods, geofence_events,
+    assignments, audit, auth, background, dispatcher, drivers, events, fuel, fuel_periods, geofence_events,
     geofence_import, geofences, health, limit, links, organizations, pages, position_history, positions,
     sockets, system_users, trackers, users, vehicles, visits,
 };
@@ -137,6 +137,8 @@ routes! {
         May(ReadFuel) "GET" "/v1/fuel/consumption" fuel_periods::fuel_consumption;
         May(ReadFuel) "GET" "/v1/fuel/raw-data"    fuel_periods::fuel_raw_data;
         May(ReadFuel) "GET" "/v1/fuel/{id}"        fuel::find_fuel;
+
+        May(ReadEvents) "GET" "/v1/events" events::list_events;
 
         May(ReadEvents) "GET" "/v1/geofence-events"                     geofence_events::list_events;
         May(ReadEvents) "GET" "/v1/geofence-events/vehicle/{vehicleId}" geofence_events::list_events_of_vehicle;

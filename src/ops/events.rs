@@ -1,14 +1,44 @@
-//! The log of records, whatever they tell, from a place in it on.
+//! The log of records, whatever they tell.
 
-use waypost_actors::tracking::Record;
+use waypost_actors::model::OrganizationId;
+use waypost_actors::tracking::{Record, RecordKind, RecordView};
 
 use super::error::OpError;
 use super::listing::Listing;
-use crate::auth::OrgScope;
+use crate::auth::{Action, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::{After, Slice, SliceRequest};
 use crate::store::record_history;
+
+/// What happened, of the kinds asked for and that the caller may read, from a place in the log on.
+pub async fn list_events(
+    context: &Context,
+    caller: &Caller,
+    named: Option<OrganizationId>,
+    filter: EventFilter,
+    order: EventOrder,
+    request: &SliceRequest,
+) -> Result<Slice<RecordView>, OpError> {
+    let mut scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
+    let sees = caller.sees();
+    let mut kinds = filter.kinds;
+    if kinds.iter().any(|kind| kind.is_fuel()) {
+        scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
+    } else if kinds.is_empty() && !sees.fuel {
+        kinds = RecordKind::WORDS.iter().map(|(_, kind)| *kind).filter(|kind| !kind.is_fuel()).collect();
+    }
+    let filter = EventFilter { kinds, ..filter };
+    let purpose = format!("events {} {}", order.as_str(), if sees.fuel { "all" } else { "withoutFuel" });
+    let found = records_in(context, &scope, &purpose, &filter, order, request).await?;
+    Ok(found.filter_map(|record| {
+        let mut view = RecordView::from(&record);
+        if let RecordView::Geofence(event) = &mut view {
+            sees.narrow(&mut event.analytics);
+        }
+        Some(view)
+    }))
+}
 
 /// A slice of an organization's records. `purpose`: what its cursors are good for.
 pub(super) async fn records_in(

@@ -12,7 +12,7 @@ pub mod driver_lock;
 pub mod drivers;
 pub mod error;
 pub mod etag;
-mod events;
+pub mod events;
 pub mod fuel;
 pub mod fuel_chart;
 pub mod fuel_consumption;

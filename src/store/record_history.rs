@@ -13,9 +13,10 @@ use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::After;
 
 /// Kinds that are few among all records, with what the index of theirs says.
-const FEW: [(&[RecordKind], &str); 2] = [
+const FEW: [(&[RecordKind], &str); 3] = [
     (&RecordKind::FUEL, " and e.kind in ('refuel', 'drain')"),
     (&[RecordKind::Dwell], " and e.kind = 'dwell'"),
+    (&[RecordKind::Overspeed], " and e.kind = 'overspeed'"),
 ];
 
 /// A record.

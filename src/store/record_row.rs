@@ -9,7 +9,7 @@ use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::fuel::FuelEventKind;
 use waypost_actors::model::{Cause, EventFix, EventKind, EventStatus, Origin, Place};
-use waypost_actors::tracking::{Detail, GeofenceDetail, Record, RecordKind};
+use waypost_actors::tracking::{Detail, GeofenceDetail, OverspeedDetail, Record, RecordKind};
 
 use super::rows::{Column, Insert};
 use super::time::Time;
@@ -118,6 +118,7 @@ impl RecordRow {
             RecordKind::Dwell => self.geofence(EventKind::Dwell),
             RecordKind::Refuel => Ok(Detail::Fuel(FuelEventKind::Refuel, required("detail", self.json()?)?)),
             RecordKind::Drain => Ok(Detail::Fuel(FuelEventKind::Drain, required("detail", self.json()?)?)),
+            RecordKind::Overspeed => self.overspeed(),
         }
     }
 
@@ -135,6 +136,14 @@ impl RecordRow {
             analytics: self.json()?,
             geofence_name: required("geofence_name", self.geofence_name.take())?,
         })))
+    }
+
+    fn overspeed(&mut self) -> Result<Detail, sqlx::Error> {
+        Ok(Detail::Overspeed(OverspeedDetail {
+            geofence_id: self.geofence_id.map(Into::into),
+            geofence_name: self.geofence_name.take(),
+            ..required("detail", self.json()?)?
+        }))
     }
 
     fn fix(&self) -> Result<EventFix, sqlx::Error> {
@@ -158,6 +167,7 @@ fn detail(record: &Record) -> Option<String> {
     let text = match &record.detail {
         Detail::Geofence(detail) => serde_json::to_string(detail.analytics.as_ref()?),
         Detail::Fuel(_, detail) => serde_json::to_string(detail),
+        Detail::Overspeed(detail) => serde_json::to_string(detail),
     };
     Some(text.expect("numbers by names that are texts"))
 }
@@ -197,7 +207,7 @@ pub(super) fn insert_records<'a>(records: &'a [&'a Record], conflict: &'static s
             column!(MaybeFloat, r => r.location.map(|place| place.latitude)),
             column!(MaybeFloat, r => r.location.map(|place| place.longitude)),
             column!(MaybeUuid, of d => d.visit_id.0),
-            column!(MaybeUuid, of d => d.geofence_id.0),
+            column!(MaybeUuid, r => r.geofence_id().map(|id| id.0)),
             column!(MaybeInt, of d => d.geofence_version),
             column!(MaybeFloat, of d => d.time_uncertainty_seconds),
             column!(MaybeText, of d => d.cause.as_str()),

@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use uuid::Uuid;
-use waypost_actors::model::{EventId, EventStatus, VehicleId};
+use waypost_actors::model::{EventId, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Correction, Record, VisitRow, diff};
 
@@ -57,7 +57,9 @@ async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &m
     }
     number(records.iter_mut().map(|(_, record)| record), next);
     let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
-    let written = insert_records(&all, "on conflict (id) do nothing").run(tx).await?;
+    // The end of something is of a record that is there.
+    let is_new = !all.iter().any(|record| record.is_end());
+    let written = if is_new { insert_new(&all).run(tx).await? } else { 0 };
     if written < all.len() as u64 {
         *next = first;
         records = again(tx, records, drivers, next).await?;
@@ -71,6 +73,10 @@ async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &m
     let mut told = vec![Vec::new(); writes.len()];
     records.into_iter().for_each(|(index, record)| told[index].push(record));
     Ok(told)
+}
+
+fn insert_new<'a>(records: &'a [&'a Record]) -> Insert<'a> {
+    insert_records(records, "on conflict (id) do nothing")
 }
 
 fn visits_of(writes: &[VehicleWrite], is_told: impl Fn(&VisitRow) -> bool) -> Insert<'static> {
@@ -92,11 +98,11 @@ fn number<'a>(records: impl Iterator<Item = &'a mut Record>, next: &mut i64) {
     }
 }
 
-/// Some of the records were there before, which is rare: writes the others, and those that had been
-/// taken back, with numbers that leave no gap.
+/// Some of the records were there before, which is rare: writes the others, and those that supersede what is there,
+/// with numbers that leave no gap.
 async fn again(
     tx: &mut Tx,
-    mut records: Vec<(usize, Record)>,
+    records: Vec<(usize, Record)>,
     drivers: &Drivers,
     next: &mut i64,
 ) -> Result<Vec<(usize, Record)>> {
@@ -105,17 +111,37 @@ async fn again(
     let ids: Vec<EventId> = records.iter().map(|(_, record)| record.id).collect();
     let stored: HashMap<EventId, Record> =
         with_ids(tx, &ids).await?.into_iter().map(|record| (record.id, record)).collect();
-    let mut seen = HashSet::new();
-    records.retain_mut(|(_, record)| {
-        let known = stored.get(&record.id);
-        record.revision = known.map_or(record.revision, |known| known.revision + 1);
-        record.driver_id = drivers.of(record, known);
-        known.is_none_or(|known| known.status == EventStatus::Retracted) && seen.insert(record.id)
-    });
-    number(records.iter_mut().map(|(_, record)| record), next);
-    let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
+    let mut told = superseding(records, &stored);
+    for (_, record) in &mut told {
+        record.driver_id = drivers.of(record, stored.get(&record.id));
+    }
+    number(told.iter_mut().map(|(_, record)| record), next);
+    let all: Vec<&Record> = told.iter().map(|(_, record)| record).collect();
     insert_records(&all, IN_ITS_PLACE).run(tx).await?;
-    Ok(records)
+    Ok(told)
+}
+
+/// What of some records, in order, is told beside what is stored: each id once, the last that supersedes the others.
+fn superseding(records: Vec<(usize, Record)>, stored: &HashMap<EventId, Record>) -> Vec<(usize, Record)> {
+    let mut told: Vec<(usize, Record)> = Vec::with_capacity(records.len());
+    let mut places: HashMap<EventId, usize> = HashMap::new();
+    for (index, record) in records {
+        let place = places.get(&record.id).copied();
+        let known = place.map(|place| &told[place].1).or_else(|| stored.get(&record.id));
+        if known.is_some_and(|known| !record.supersedes(known)) {
+            continue;
+        }
+        let revision = stored.get(&record.id).map_or(1, |stored| stored.revision + 1);
+        let record = Record { revision, ..record };
+        match place {
+            Some(place) => told[place] = (index, record),
+            None => {
+                places.insert(record.id, told.len());
+                told.push((index, record));
+            }
+        }
+    }
+    told
 }
 
 /// Puts right what a new evaluation of a part of one vehicle's timeline found otherwise.

@@ -38,7 +38,14 @@ fn noon(seconds: i64) -> Timestamp {
 }
 
 /// Puts a refuel of 40 litres, or a drain, into the store.
-async fn tank_event(app: &App, org: &Org, vehicle: &str, number: i64, kind: &'static str, seconds: i64) {
+pub(crate) async fn tank_event(
+    app: &App,
+    org: &Org,
+    vehicle: &str,
+    number: i64,
+    kind: &'static str,
+    seconds: i64,
+) {
     let insert = "insert into records (id, sequence, kind, status, revision, organization_id, vehicle_id, occurred_at, \
         ended_at, detail, detected_at, origin, confirmed_at) \
         values ($1, $2, $3, $4, 1, $5, $6, $7, $8, $9, $8, 'live', $8)";

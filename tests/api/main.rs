@@ -14,6 +14,7 @@ mod description;
 mod driver_lock;
 mod driver_tenancy;
 mod drivers;
+mod events;
 mod feed_rights;
 mod fleet;
 mod fuel;

@@ -255,11 +255,11 @@ test("what was asked of one fleet is not shown with another, however late it com
 
   let answer;
   const isAnswered = new Promise((resolve) => { answer = resolve; });
-  await page.route((url) => url.pathname === "/v1/geofence-events" && url.searchParams.get("organizationId") === eastern.organization.id, async (route) => {
+  await page.route((url) => url.pathname === "/v1/events" && url.searchParams.get("organizationId") === eastern.organization.id, async (route) => {
     await isAnswered;
     await route.continue();
   });
-  const isAsked = page.waitForRequest((request) => request.url().includes(`geofence-events?organizationId=${eastern.organization.id}`));
+  const isAsked = page.waitForRequest((request) => request.url().includes(`/v1/events?organizationId=${eastern.organization.id}`));
   await choose("Eastern");
   await isAsked;
   await choose("Western");

@@ -21,7 +21,7 @@ use crate::visits::{Figures, figures};
 
 /// What a vehicle is given by default.
 const DEFAULT_LIMITS: VehicleLimits =
-    VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) };
+    VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0), overspeed_kmh: None };
 
 fn assert_as_expected(data: &Data, replay: &Replay) {
     let found = replay.lines();

@@ -14,7 +14,8 @@ use crate::data::{Data, Line};
 
 const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
 /// No fix is too inaccurate or too fast.
-pub(crate) const NO_LIMITS: VehicleLimits = VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None };
+pub(crate) const NO_LIMITS: VehicleLimits =
+    VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None, overspeed_kmh: None };
 
 /// What the engine made of it.
 pub(crate) struct Replay {

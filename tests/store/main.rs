@@ -8,6 +8,7 @@ mod fleet;
 mod fuel;
 mod merging;
 mod opening;
+mod overspeed;
 mod poison;
 mod retention;
 mod schema;

@@ -78,7 +78,7 @@ export const strings = {
   events: {
     title: "Events",
     empty: "Nothing has happened yet",
-    emptyNext: "An entry in or exit from a fence, a refuel or a loss of fuel shows here at once.",
+    emptyNext: "An entry in or exit from a fence, a vehicle too fast, a refuel or a loss of fuel shows here at once.",
     allMuted: "Everything that happened is muted",
     words: { entry: "entered", exit: "left", dwell: "stayed in", refuel: "refuelled", drain: "lost" },
     maybe: { refuel: "may have refuelled", drain: "may have lost" },
@@ -94,6 +94,9 @@ export const strings = {
     muted: "Muted",
     unmute: (fence: string) => `Unmute ${fence}`,
     stay: (time: string) => `for ${time}`,
+    overspeed: "drove",
+    insteadOf: (limit: string, fence?: string | null) => (fence ? `in ${fence}, where ${limit} is allowed` : `where ${limit} is allowed`),
+    goesOn: "still too fast",
   },
   map: {
     loading: "Loading the map …",
@@ -136,6 +139,7 @@ export const strings = {
     visits: "Visits today",
     noVisits: "No visit to a fence today",
     stillInside: "still inside",
+    overspeeds: "Too fast today",
     replay: "Replay the day",
     curl: "As curl",
     copy: "Copy",

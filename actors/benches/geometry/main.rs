@@ -132,7 +132,11 @@ fn report(name: &str, set: &FenceSet, places: &[Place]) {
         id: VehicleId(Uuid::from_u128(1)),
         organization_id: OrganizationId(Uuid::from_u128(1)),
         name: "V".into(),
-        limits: VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) },
+        limits: VehicleLimits {
+            max_speed_kmh: Some(250.0),
+            max_accuracy_meters: Some(200.0),
+            overspeed_kmh: None,
+        },
         out_of_service: Vec::new(),
         calibrations: vec![],
     };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::time::Timestamp;
 
 /// A point on WGS 84, in degrees.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct Place {
     /// Degrees north, -90 to 90.

@@ -15,7 +15,7 @@ pub struct Vehicle {
     pub organization_id: OrganizationId,
     /// Its name today.
     pub name: String,
-    /// What makes one of its fixes implausible.
+    /// What makes one of its fixes implausible, and what is too fast.
     pub limits: VehicleLimits,
     /// When it was out of service (deleted, inactive or decommissioned): from an instant on, and until
     /// before another one, or still. By instant, without overlaps.
@@ -66,7 +66,7 @@ impl Vehicle {
     }
 }
 
-/// What makes a fix implausible. `None` = off.
+/// What makes a fix implausible, and what is too fast. `None` = off.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct VehicleLimits {
@@ -74,10 +74,13 @@ pub struct VehicleLimits {
     pub max_speed_kmh: Option<f64>,
     /// A fix less accurate than this is stored but not evaluated. Metres.
     pub max_accuracy_meters: Option<f64>,
+    /// Over this it is too fast, wherever it is. km/h.
+    #[serde(default)]
+    pub overspeed_kmh: Option<f64>,
 }
 
 impl Default for VehicleLimits {
     fn default() -> Self {
-        Self { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) }
+        Self { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0), overspeed_kmh: None }
     }
 }

@@ -157,6 +157,6 @@ fn seconds(micros: i64) -> f64 {
 }
 
 /// Finer digits of metres and km/h would be noise, and cost room in every event.
-fn to_millionths(value: f64) -> f64 {
+pub(super) fn to_millionths(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::effects::{Effects, Mark};
 use super::identity::Anchor;
+use super::overspeed;
 use super::standstill::{self, Stance};
 use super::state::{Candidate, Crossing, Phase, Stay, VehicleState};
 use super::step::{Step, holds};
@@ -105,6 +106,7 @@ fn go_out(state: &mut VehicleState, at: Timestamp, context: &Context<'_>, effect
         let mut step = Step { fence, version, stance: Stance::FREE, context, effects };
         step.record_exit(stay, &stay.tally, anchor, &at_change(&last, at), Cause::VehicleDeactivated, false);
     }
+    overspeed::end(state, at, context, effects);
     made_at(at, first, effects);
     state.suspect = None;
     state.out_since = Some(at);

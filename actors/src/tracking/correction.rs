@@ -6,9 +6,11 @@ use std::collections::HashMap;
 use super::change::{advance, catch_up};
 use super::context::Context;
 use super::effects::{Checkpoint, Correction, Effects, Mark, Quarantine};
+use super::overspeed::open_record;
+use super::record::Record;
 use super::state::VehicleState;
 use super::timeline::{apply, by_rank};
-use crate::model::{Fix, Timestamp};
+use crate::model::{EventId, Fix, Timestamp};
 
 /// A stored fix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,6 +128,22 @@ pub fn checkpoint_at(
     Checkpoint { at, state }
 }
 
+/// Of several records of one id the last, in the place of the first.
+fn newest_of_each(records: impl Iterator<Item = Record>) -> Vec<Record> {
+    let mut places: HashMap<EventId, usize> = HashMap::new();
+    let mut newest: Vec<Record> = Vec::new();
+    for record in records {
+        match places.get(&record.id) {
+            Some(place) => newest[*place] = record,
+            None => {
+                places.insert(record.id, newest.len());
+                newest.push(record);
+            }
+        }
+    }
+    newest
+}
+
 /// Fixes in the order of the timeline; of several reports of one fix a single one.
 fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
     let place = |fix: &Fix| (fix.place.latitude, fix.place.longitude);
@@ -239,13 +257,16 @@ impl<'a> Evaluation<'a> {
     fn end(self, until: Option<Timestamp>, dirty: Option<Mark>, present: Option<VehicleState>) -> Corrected {
         let quarantines = self.quarantines();
         let undecided = self.state.suspect.as_ref().map(|suspect| suspect.recorded_at);
+        let goes_on = open_record(&self.state, self.context);
         let Self { slice, context, effects, .. } = self;
+        // Made in the part or before it; it would be taken for gone where it was held to have ended in the part.
+        let records = newest_of_each(effects.records.into_iter().chain(goes_on));
         let correction = Correction {
             after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
             until,
             origin: slice.mark.origin,
             detected_at: context.detected_at,
-            records: effects.records,
+            records,
             visits: effects.visits,
             fuel_rows: effects.fuel_rows,
             undecided,

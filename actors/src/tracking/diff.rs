@@ -35,6 +35,8 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
     for record in &correction.records {
         match known.get(&record.id) {
             None => difference.told.push(found_by(correction, record, 1, EventStatus::Active)),
+            // What follows the part stands, or is judged next: so does the end that is stored of it.
+            Some(stored) if record.is_open() && has_ended_behind(stored, correction) => {}
             Some(stored) if !stored.tells_the_same(record) => {
                 let revision = stored.revision + 1;
                 difference.told.push(found_by(correction, record, revision, EventStatus::Active));
@@ -67,6 +69,12 @@ fn retractions(stored: &[Record], correction: &Correction) -> Vec<Record> {
     let retracted =
         |record: &Record| found_by(correction, record, record.revision + 1, EventStatus::Retracted);
     gone.into_iter().map(retracted).collect()
+}
+
+/// Whether what is stored holds, and ended after the part.
+fn has_ended_behind(stored: &Record, correction: &Correction) -> bool {
+    let is_behind = correction.until.is_some_and(|until| stored.confirmed_at > until);
+    stored.status == EventStatus::Active && stored.ended_at.is_some() && is_behind
 }
 
 /// A record as a correction found it.

@@ -122,8 +122,8 @@ pub struct Correction {
     pub origin: Origin,
     /// The server's clock at the evaluation.
     pub detected_at: Timestamp,
-    /// Every record made in the part, in order. What the store holds of it (active records of the
-    /// vehicle with `confirmed_at` in the part) and is not here is retracted.
+    /// Every record made in the part, in order, each id once, and what goes on since before it. What the store holds of
+    /// it (active records of the vehicle with `confirmed_at` in the part) and is not here is retracted.
     pub records: Vec<Record>,
     /// Stays begun or ended in it, in order.
     pub visits: Vec<VisitRow>,
@@ -155,7 +155,8 @@ pub struct Effects {
     pub rows: Vec<PositionRow>,
     /// Quarantined fixes that a later one confirmed: their quarantine is lifted.
     pub confirmed: Vec<Fix>,
-    /// Records, unnumbered: the store gives `sequence` in the transaction.
+    /// Records, unnumbered: the store gives `sequence` in the transaction. The end of what goes on comes behind its
+    /// beginning, under the same id.
     pub records: Vec<Record>,
     /// Stays begun or ended.
     pub visits: Vec<VisitRow>,

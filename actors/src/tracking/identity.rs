@@ -34,6 +34,11 @@ pub(super) fn visit_id(vehicle: VehicleId, fence: GeofenceId, anchor: Anchor) ->
     VisitId(derive(vehicle, fence, "visit", anchor))
 }
 
+/// The id of the episode over a limit that began with this fix.
+pub(super) fn overspeed_id(vehicle: VehicleId, since: Timestamp) -> EventId {
+    EventId(derive(vehicle, GeofenceId(Uuid::nil()), "overspeed", Anchor::Fix(since)))
+}
+
 fn derive(vehicle: VehicleId, fence: GeofenceId, what: &str, anchor: Anchor) -> Uuid {
     let mut hash = Sha256::new();
     hash.update(vehicle.0.as_bytes());

@@ -12,6 +12,7 @@ use super::effects::Effects;
 use super::fuel;
 use super::identity::{Anchor, event_id};
 use super::motion::Leg;
+use super::overspeed;
 use super::passage::{Followed, infer_passages, is_plausible};
 use super::record::{Record, RecordKind};
 use super::standstill::{self, Stance};
@@ -49,6 +50,7 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     enter(state, &around, way.as_ref(), &fix, (stance, first_record), (context, effects));
     state.stays.sort_unstable_by_key(|stay| stay.geofence_id);
     fuel::take(state, way.as_ref(), &fix, context, effects);
+    overspeed::follow(state, way.as_ref(), &fix, context, effects);
     state.trail.follow(way.as_ref(), &fix, max_speed_kmh);
     state.last = Some(fix);
     state.newest_entry = fix.recorded_at;
@@ -68,7 +70,7 @@ pub(super) fn in_order(records: &mut [Record]) {
         RecordKind::Exit => 0,
         RecordKind::Entry => 1,
         RecordKind::Dwell => 2,
-        RecordKind::Refuel | RecordKind::Drain => 4,
+        RecordKind::Refuel | RecordKind::Drain | RecordKind::Overspeed => 4,
     };
     let fence = |record: &Record| record.geofence().map(|detail| detail.geofence_id);
     records.sort_by_key(|record| (record.occurred_at, rank(record), fence(record)));

@@ -19,7 +19,7 @@ const LOOK_BACK_SECONDS: f64 = 30.0;
 /// The marks to compare with are the last fixes of stretches of the clock so long. Microseconds.
 const STRETCH_MICROS: i64 = 30_000_000;
 /// Over a longer silence nobody knows whether a vehicle moved. Seconds.
-const MAX_SILENCE_SECONDS: f64 = 600.0;
+pub(super) const MAX_SILENCE_SECONDS: f64 = 600.0;
 
 /// A fix to compare later ones with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

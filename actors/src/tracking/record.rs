@@ -26,6 +26,8 @@ words!(
         Refuel = "refuel",
         /// Fuel went out that the engine did not burn.
         Drain = "drain",
+        /// The vehicle went faster than it may.
+        Overspeed = "overspeed",
     }
 );
 
@@ -82,7 +84,7 @@ pub struct Record {
     pub driver_id: Option<DriverId>,
     /// When it happened, or began.
     pub occurred_at: Timestamp,
-    /// When it ended; `None` for what has no duration.
+    /// When it ended; `None` for what has no duration, and for what goes on.
     pub ended_at: Option<Timestamp>,
     /// Where it happened or began; `None` where nobody knows.
     pub location: Option<Place>,
@@ -104,6 +106,8 @@ pub enum Detail {
     Geofence(Box<GeofenceDetail>),
     /// A refuel or a drain.
     Fuel(FuelEventKind, FuelDetail),
+    /// A time over a limit of speed.
+    Overspeed(OverspeedDetail),
 }
 
 /// An entry, exit or dwell.
@@ -151,6 +155,27 @@ pub struct FuelDetail {
     pub calibration_version: i64,
 }
 
+/// A time over a limit of speed. What of it goes on is as it was when it began to count. Kept in the store as it is,
+/// without whose limit it is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OverspeedDetail {
+    /// The fence whose limit it is; `None`: the vehicle's own.
+    #[serde(skip)]
+    pub geofence_id: Option<GeofenceId>,
+    /// The fence's name today.
+    #[serde(skip)]
+    pub geofence_name: Option<String>,
+    /// The limit, km/h.
+    pub limit_kmh: f64,
+    /// The highest speed, km/h.
+    pub max_speed_kmh: f64,
+    /// The way, parked jitter not counted. Metres.
+    pub distance_meters: f64,
+    /// Up to its end, or up to where it began to count. Seconds.
+    pub duration_seconds: f64,
+}
+
 impl Record {
     /// A record just found, active and not numbered, confirmed when it happened.
     pub(super) fn found(id: EventId, occurred_at: Timestamp, detail: Detail, context: &Context<'_>) -> Self {
@@ -180,6 +205,7 @@ impl Record {
         match &self.detail {
             Detail::Geofence(detail) => detail.kind.into(),
             Detail::Fuel(kind, _) => (*kind).into(),
+            Detail::Overspeed(_) => RecordKind::Overspeed,
         }
     }
 
@@ -188,7 +214,7 @@ impl Record {
     pub fn geofence(&self) -> Option<&GeofenceDetail> {
         match &self.detail {
             Detail::Geofence(detail) => Some(detail),
-            Detail::Fuel(..) => None,
+            Detail::Fuel(..) | Detail::Overspeed(_) => None,
         }
     }
 
@@ -198,7 +224,37 @@ impl Record {
         match &self.detail {
             Detail::Geofence(detail) => is_it(detail.geofence_id),
             Detail::Fuel(_, detail) => detail.geofence_ids.iter().any(|fence| is_it(*fence)),
+            Detail::Overspeed(detail) => detail.geofence_id.is_some_and(is_it),
         }
+    }
+
+    /// The fence that it names: the one crossed, or the one whose limit it is.
+    #[must_use]
+    pub fn geofence_id(&self) -> Option<GeofenceId> {
+        match &self.detail {
+            Detail::Geofence(detail) => Some(detail.geofence_id),
+            Detail::Overspeed(detail) => detail.geofence_id,
+            Detail::Fuel(..) => None,
+        }
+    }
+
+    /// Whether it goes on, by what it says.
+    #[must_use]
+    pub const fn is_open(&self) -> bool {
+        matches!(self.detail, Detail::Overspeed(_)) && self.ended_at.is_none()
+    }
+
+    /// Whether it may be the end of what is recorded already.
+    #[must_use]
+    pub const fn is_end(&self) -> bool {
+        matches!(self.detail, Detail::Overspeed(_)) && self.ended_at.is_some()
+    }
+
+    /// Whether the live path writes it in place of what is stored under its id: that was taken back, or goes on and
+    /// this is its end. Otherwise what is stored stands, for a correction may know better.
+    #[must_use]
+    pub fn supersedes(&self, stored: &Self) -> bool {
+        stored.status == EventStatus::Retracted || (self.is_end() && stored.is_open())
     }
 
     /// Whether this one, which is stored, holds and says what another one says. When and how a record was
@@ -214,8 +270,16 @@ impl Record {
             confirmed_at: self.confirmed_at,
             ..found.clone()
         };
-        if let (Detail::Geofence(found), Some(stored)) = (&mut as_stored.detail, self.geofence()) {
-            found.geofence_name.clone_from(&stored.geofence_name);
+        match (&mut as_stored.detail, &self.detail) {
+            (Detail::Geofence(found), Detail::Geofence(stored)) => {
+                found.geofence_name.clone_from(&stored.geofence_name);
+            }
+            (Detail::Overspeed(found), Detail::Overspeed(stored))
+                if found.geofence_id == stored.geofence_id =>
+            {
+                found.geofence_name.clone_from(&stored.geofence_name);
+            }
+            _ => {}
         }
         as_stored == *self
     }

@@ -2,9 +2,11 @@
 
 use serde::Serialize;
 
-use super::record::{Detail, FuelDetail, GeofenceDetail, Record};
+use super::record::{Detail, FuelDetail, GeofenceDetail, OverspeedDetail, Record};
 use crate::fuel::{FuelEvent, FuelEventKind, FuelRecord};
-use crate::model::{Event, Place};
+use crate::model::{
+    DriverId, Event, EventId, EventStatus, GeofenceId, OrganizationId, Origin, Place, Timestamp, VehicleId,
+};
 
 /// A record of any kind. Its `type` tells the forms apart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,6 +17,71 @@ pub enum RecordView {
     Geofence(Event),
     /// A refuel or a drain.
     Fuel(FuelRecord),
+    /// A time over a limit of speed.
+    Overspeed(OverspeedEvent),
+}
+
+words!(
+    /// The one type of what goes over a limit.
+    #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+    OverspeedKind {
+        /// The vehicle went faster than it may.
+        Overspeed = "overspeed",
+    }
+);
+
+/// A vehicle that went faster than it may for 10 s or longer. While it goes on it has no end, and is as it was when it
+/// began to count; its end is a revision.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct OverspeedEvent {
+    /// A hash of vehicle and `startedAt`, shaped as a UUIDv8.
+    pub id: EventId,
+    /// The place in the log, one order with geofence and fuel events; anew with each revision.
+    pub sequence: i64,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: OverspeedKind,
+    /// Whether the record still holds.
+    pub status: EventStatus,
+    /// 1 at first; one more with its end and with each correction.
+    pub revision: i64,
+    /// Whose.
+    pub organization_id: OrganizationId,
+    /// Which vehicle.
+    pub vehicle_id: VehicleId,
+    /// The vehicle's name.
+    pub vehicle_name: String,
+    /// The fence whose `speedLimitKmh` it is; absent where it is the vehicle's `overspeedKmh`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geofence_id: Option<GeofenceId>,
+    /// The fence's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub geofence_name: Option<String>,
+    /// Who drove at `startedAt`, where an assignment says so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub driver_id: Option<DriverId>,
+    /// The first fix over the limit. Also what the id hangs on.
+    pub started_at: Timestamp,
+    /// The first fix that was no faster than 3 km/h below the limit, or another limit's, or the last one before a silence of more than
+    /// ten minutes; absent while it goes on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// The lowest limit there was, km/h.
+    pub limit_kmh: f64,
+    /// The highest speed, km/h.
+    pub max_speed_kmh: f64,
+    /// The way from start to end, metres.
+    pub distance_meters: f64,
+    /// From start to end; of one that goes on, up to where it began to count.
+    pub duration_seconds: f64,
+    /// Where it began.
+    pub location: Place,
+    /// The server's clock when it was found.
+    pub detected_at: Timestamp,
+    /// How the record came about.
+    pub origin: Origin,
 }
 
 impl RecordView {
@@ -23,7 +90,7 @@ impl RecordView {
     pub fn geofence(self) -> Option<Event> {
         match self {
             Self::Geofence(event) => Some(event),
-            Self::Fuel(_) => None,
+            Self::Fuel(_) | Self::Overspeed(_) => None,
         }
     }
 
@@ -32,7 +99,7 @@ impl RecordView {
     pub fn fuel(self) -> Option<FuelRecord> {
         match self {
             Self::Fuel(record) => Some(record),
-            Self::Geofence(_) => None,
+            Self::Geofence(_) | Self::Overspeed(_) => None,
         }
     }
 }
@@ -42,6 +109,7 @@ impl From<&Record> for RecordView {
         match &record.detail {
             Detail::Geofence(detail) => Self::Geofence(event(record, detail)),
             Detail::Fuel(kind, detail) => Self::Fuel(fuel_record(record, *kind, detail)),
+            Detail::Overspeed(detail) => Self::Overspeed(overspeed_event(record, detail)),
         }
     }
 }
@@ -98,6 +166,31 @@ fn fuel_record(record: &Record, kind: FuelEventKind, detail: &FuelDetail) -> Fue
         driver_id: record.driver_id,
         geofence_ids: detail.geofence_ids.clone(),
         calibration_version: detail.calibration_version,
+        detected_at: record.detected_at,
+        origin: record.origin,
+    }
+}
+
+fn overspeed_event(record: &Record, detail: &OverspeedDetail) -> OverspeedEvent {
+    OverspeedEvent {
+        id: record.id,
+        sequence: record.sequence,
+        kind: OverspeedKind::Overspeed,
+        status: record.status,
+        revision: record.revision,
+        organization_id: record.organization_id,
+        vehicle_id: record.vehicle_id,
+        vehicle_name: record.vehicle_name.clone(),
+        geofence_id: detail.geofence_id,
+        geofence_name: detail.geofence_name.clone(),
+        driver_id: record.driver_id,
+        started_at: record.occurred_at,
+        ended_at: record.ended_at,
+        limit_kmh: detail.limit_kmh,
+        max_speed_kmh: detail.max_speed_kmh,
+        distance_meters: detail.distance_meters,
+        duration_seconds: detail.duration_seconds,
+        location: record.location.unwrap_or_default(),
         detected_at: record.detected_at,
         origin: record.origin,
     }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::analytics::{Piece, Tally};
 use super::motion::Trail;
+use super::overspeed::Overspeed;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
 use crate::geofence::FenceTimeline;
@@ -178,6 +179,9 @@ pub struct VehicleState {
     /// Its fuel, once it reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<Box<Gauge>>,
+    /// While it goes faster than it may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub overspeed: Option<Box<Overspeed>>,
 }
 
 impl Default for VehicleState {
@@ -196,6 +200,7 @@ impl Default for VehicleState {
             corrected_to: Timestamp::MIN,
             unsaved: 0,
             fuel: None,
+            overspeed: None,
         }
     }
 }

@@ -10,6 +10,7 @@ use super::effects::{Checkpoint, Effects, PositionRow, Quarantine, Standing};
 use super::fuel;
 use super::judge::{in_order, judge};
 use super::motion::{Trail, implied_speed_kmh};
+use super::overspeed;
 use super::state::VehicleState;
 use super::state::Waypoint;
 use crate::geofence::haversine_meters;
@@ -117,9 +118,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         store(state, fix, Some(Quarantine::Speed), false, effects);
         state.suspect = Some(Box::new(fix));
     }
-    for record in &mut effects.records[own..] {
-        record.confirmed_at = fix.recorded_at;
-    }
+    overspeed::confirm(state, &mut effects.records[own..], fix.recorded_at);
     in_order(&mut effects.records[first..]);
 }
 

@@ -27,7 +27,7 @@ struct Books {
     removed: BTreeSet<VehicleId>,
     ledgers: BTreeMap<VehicleId, Ledger>,
     /// Every record as it was told, superseded ones too.
-    log: Vec<Event>,
+    log: Vec<Record>,
     settled: Vec<(GeofenceId, i64)>,
     came: Vec<Came>,
     slices: usize,
@@ -166,11 +166,11 @@ impl Store {
 
     /// Everything that was told, in order.
     pub(crate) fn events(&self) -> Vec<Event> {
-        self.books().log.clone()
+        geofence_events(&self.books().log)
     }
 
     pub(crate) fn events_of(&self, vehicle: VehicleId) -> Vec<Event> {
-        self.books().log.iter().filter(|event| event.vehicle_id == vehicle).cloned().collect()
+        geofence_events(self.books().log.iter().filter(|record| record.vehicle_id == vehicle))
     }
 
     pub(crate) fn state(&self, vehicle: VehicleId) -> VehicleState {
@@ -245,7 +245,7 @@ impl Books {
         for write in &batch.writes {
             let ledger = self.ledgers.entry(write.vehicle_id).or_default();
             let committed = ledger.write(&write.effects, &write.state, &mut next_sequence);
-            self.log.extend(geofence_events(&committed.records));
+            self.log.extend(committed.records.iter().cloned());
             answers.push(committed);
         }
         for (write, committed) in batch.writes.iter().zip(&mut answers) {

@@ -61,7 +61,8 @@ fn track(lots: &mut Lots, fixes: usize) -> Vec<Fix> {
 }
 
 fn limited(number: u128) -> Vehicle {
-    let limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) };
+    let limits =
+        VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0), overspeed_kmh: None };
     Vehicle { limits, ..known_vehicle(number, 1) }
 }
 

@@ -36,7 +36,7 @@ async fn a_new_name_and_new_limits_hold_from_the_next_fix_on() {
     let mut reporter = world.live.reporter();
     let entry = reporter.report(vehicle(1), vec![fix(0.0, INSIDE)]).await.unwrap();
     within(entry.committed()).await.unwrap();
-    let limits = VehicleLimits { max_speed_kmh: None, max_accuracy_meters: Some(10.0) };
+    let limits = VehicleLimits { max_speed_kmh: None, max_accuracy_meters: Some(10.0), overspeed_kmh: None };
     let renamed = Vehicle { name: "New".to_owned(), limits, ..known_vehicle(1, 1) };
     world.live.put_vehicle(renamed).await.unwrap();
     let mut vague = fix(1.0, OUTSIDE);

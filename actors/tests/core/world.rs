@@ -57,7 +57,7 @@ pub(crate) fn known_vehicle(number: u128, organization: u128) -> Vehicle {
         id: vehicle(number),
         organization_id: org(organization),
         name: format!("V{number}"),
-        limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
+        limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None, overspeed_kmh: None },
         out_of_service: vec![],
         calibrations: vec![],
     }

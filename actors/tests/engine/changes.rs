@@ -49,7 +49,8 @@ fn a_late_fix_newer_than_all_stored_ones_marks_its_vehicle_too() {
 #[test]
 fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
     let mut script = Script::new(Rules::EXACT);
-    script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(25.0), max_accuracy_meters: None };
+    script.vehicle.limits =
+        VehicleLimits { max_speed_kmh: Some(25.0), max_accuracy_meters: None, overspeed_kmh: None };
     // The suspect of 10 s agrees with the fix of 55 s, but the fence both are in went in between.
     script.drive(&[(9.0, 1.0), (10.0, 9.0)]).change(deleted(2, 50.0)).drive(&[(55.0, 9.1)]);
     assert_eq!(script.effects.confirmed, [], "what is not judged stays quarantined");
@@ -60,7 +61,8 @@ fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
 #[test]
 fn an_exit_in_the_instant_of_the_dwell_is_behind_it() {
     let mut script = Script::new(Rules { dwell_after_seconds: Some(54.0), ..Rules::EXACT });
-    script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(200.0), max_accuracy_meters: None };
+    script.vehicle.limits =
+        VehicleLimits { max_speed_kmh: Some(200.0), max_accuracy_meters: None, overspeed_kmh: None };
     // The suspect of 54 s on the boundary is believed at 74 s: dwell and exit come in one step.
     script.drive(&[(0.0, 5.0), (48.0, 1.0), (54.0, 10.0), (74.0, 15.0)]);
     assert_eq!(script.events(), ["entry@0", "dwell@54", "exit@54"]);
@@ -184,7 +186,8 @@ fn settling_twice_records_nothing_twice() {
 #[test]
 fn no_passage_is_inferred_along_an_impossible_jump() {
     let mut script = Script::new(Rules::default());
-    script.vehicle.limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: None };
+    script.vehicle.limits =
+        VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: None, overspeed_kmh: None };
     // From 55 km west to 55 km east of the fence within ten seconds; the next fix confirms it.
     script.drive(&[(0.0, -500.0), (10.0, 500.0), (20.0, 500.1)]);
     assert_eq!(script.effects.confirmed.len(), 1);

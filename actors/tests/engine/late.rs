@@ -45,7 +45,11 @@ impl Life {
             id: VehicleId(uuid::Uuid::from_u128(2)),
             organization_id: fences[0].organization_id,
             name: "V".into(),
-            limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
+            limits: VehicleLimits {
+                max_speed_kmh,
+                max_accuracy_meters: Some(200.0),
+                overspeed_kmh: Some(100.0),
+            },
             out_of_service: vec![],
             calibrations: vec![Calibration::new(1, None, Some(60.0), None)],
         };

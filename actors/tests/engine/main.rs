@@ -8,6 +8,7 @@ mod jitter;
 mod late;
 #[path = "../ledger/mod.rs"]
 mod ledger;
+mod overspeed;
 mod passages;
 mod properties;
 mod reports;

@@ -157,7 +157,8 @@ fn nothing_passes_over_a_gap_or_faster_than_the_vehicle_goes() {
         [(600.0, None, 2), (600.001, None, 0), (33.0, Some(250.0), 2), (32.0, Some(250.0), 0)]
     {
         let mut script = Script::new(PASSING);
-        script.vehicle.limits = VehicleLimits { max_speed_kmh: limit, max_accuracy_meters: None };
+        script.vehicle.limits =
+            VehicleLimits { max_speed_kmh: limit, max_accuracy_meters: None, overspeed_kmh: None };
         // 20 thousandths are 2,224 m on the sphere: 242.6 km/h in 33 s, 250.2 km/h in 32 s.
         script.drive(&[(0.0, -5.0), (seconds, 15.0), (seconds + 0.01, 15.0)]);
         assert_eq!(script.events().len(), events, "{seconds} {limit:?}");

@@ -76,7 +76,7 @@ impl Life {
             id: VehicleId(uuid::Uuid::from_u128(2)),
             organization_id: OrganizationId(uuid::Uuid::from_u128(1)),
             name: "V".into(),
-            limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0) },
+            limits: VehicleLimits { max_speed_kmh, max_accuracy_meters: Some(200.0), overspeed_kmh: None },
             out_of_service: vec![],
             calibrations: vec![],
         };

@@ -154,7 +154,8 @@ fn fixes_from_the_future_are_stored_and_not_evaluated() {
 
 #[test]
 fn an_impossible_jump_counts_only_when_the_next_fix_confirms_it() {
-    let limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0) };
+    let limits =
+        VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0), overspeed_kmh: None };
     let mut script = Script::new(Rules::EXACT);
     script.vehicle.limits = limits;
     // A single outlier inside the fence, 100 km away from where the vehicle is before and after.

@@ -57,7 +57,7 @@ impl Script {
                 id: VehicleId(uuid::Uuid::from_u128(2)),
                 organization_id,
                 name: "V".into(),
-                limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None },
+                limits: VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None, overspeed_kmh: None },
                 out_of_service: vec![],
                 calibrations: vec![],
             },

@@ -263,7 +263,7 @@ fn a_speed_that_means_unknown_is_none() {
         [Refusal::Coordinates, Refusal::NullIsland].map(Refusal::code),
         ["coordinatesOutOfRange", "nullIsland"]
     );
-    let limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: None };
+    let limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: None, overspeed_kmh: None };
     // A speed the vehicle cannot have says nothing: it stands on.
     let mut script = Script::new(DEFAULT);
     script.vehicle.limits = limits;

@@ -48,8 +48,14 @@ impl Ledger {
         for fix in &effects.confirmed {
             self.set_quarantine(fix, None);
         }
-        let mut told: Vec<Record> =
-            effects.records.iter().filter_map(|record| self.first_time(record)).collect();
+        let mut told: Vec<Record> = Vec::new();
+        for record in &effects.records {
+            let earlier = told.iter().position(|told| told.id == record.id);
+            if let Some(record) = self.news(record, earlier.map(|earlier| &told[earlier])) {
+                earlier.map(|earlier| told.remove(earlier));
+                told.push(record);
+            }
+        }
         let is_told = |visit: &&VisitRow| told.iter().any(|record| record.id == visit.record());
         self.put_visits(&effects.visits.iter().filter(is_told).copied().collect::<Vec<_>>());
         for Checkpoint { at, state } in &effects.checkpoints {
@@ -116,13 +122,12 @@ impl Ledger {
         }
     }
 
-    /// A record of the live path, unless it holds already.
-    fn first_time(&self, record: &Record) -> Option<Record> {
-        match self.records.get(&record.id) {
-            None => Some(record.clone()),
-            Some(stored) if stored.status == EventStatus::Active => None,
-            Some(stored) => Some(Record { revision: stored.revision + 1, ..record.clone() }),
-        }
+    /// A record of the live path, unless it holds already. `earlier`: of the same write.
+    fn news(&self, record: &Record, earlier: Option<&Record>) -> Option<Record> {
+        let stored = self.records.get(&record.id);
+        let revision = stored.map_or(1, |stored| stored.revision + 1);
+        let is_news = earlier.or(stored).is_none_or(|known| record.supersedes(known));
+        is_news.then(|| Record { revision, ..record.clone() })
     }
 
     /// An exit goes only with its record: it may be of a part that stands.

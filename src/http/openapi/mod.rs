@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use utoipa::openapi::OpenApi;
+use waypost_actors::tracking::RecordKind;
 
 use super::fuel_periods::{DEFAULT_POINTS, MAX_POINTS, MIN_POINTS};
 use super::problem::ProblemBody;
@@ -48,7 +49,7 @@ impl Description {
 
 /// Schemas that no handler's body leads to.
 #[derive(utoipa::OpenApi)]
-#[openapi(components(schemas(ProblemBody, AssignmentState, Usage, ChartFormat, RawFormat)))]
+#[openapi(components(schemas(ProblemBody, AssignmentState, Usage, ChartFormat, RawFormat, RecordKind)))]
 struct Shared;
 
 /// The description of the routes of a table; `api` is what their handlers declare.

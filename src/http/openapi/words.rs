@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::http::route::{Access, Route};
 
 /// The groups of operations.
-const TAGS: [(&str, &str); 14] = [
+const TAGS: [(&str, &str); 15] = [
     ("auth", "Signing in, staying signed in, signing out; invitations and forgotten passwords."),
     ("system users", "Accounts of programs: sign-up, verification, scopes."),
     ("organizations", "Tenants: sign-up, activation, settings, subscription."),
@@ -14,6 +14,7 @@ const TAGS: [(&str, &str); 14] = [
     ("vehicles", "Vehicles, where they are and where they were."),
     ("trackers", "The devices in vehicles, and their tokens."),
     ("geofences", "Circles and polygons with the rules of entry and exit."),
+    ("events", "Everything that happened, of every kind."),
     ("geofence events", "Entries, exits and dwells, and who is inside."),
     ("visits", "Stays of vehicles in geofences."),
     ("fuel", "Levels, refuels and drains, consumption and charts."),

@@ -91,7 +91,7 @@ const EFFECTS: &[(&str, &str, &[Effect])] = &[
             ("stopped_interval_seconds", "src/domain/vehicle.rs", "seconds(self.stopped_interval_seconds)"),
             ("max_speed_kmh", "actors/src/tracking/motion.rs", "max_speed_kmh"),
             ("max_accuracy_meters", "actors/src/tracking/timeline.rs", "limits.max_accuracy_meters"),
-            ("overspeed_kmh", "", "tracking.overspeed_kmh"),
+            ("overspeed_kmh", "actors/src/tracking/overspeed.rs", "limits.overspeed_kmh"),
         ],
     ),
 ];

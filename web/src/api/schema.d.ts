@@ -509,6 +509,28 @@ export interface paths {
         readonly patch?: never;
         readonly trace?: never;
     };
+    readonly "/v1/events": {
+        readonly parameters: {
+            readonly query?: never;
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        /**
+         * List what happened: entries, exits, dwells, refuels, drains and times over a limit of speed, each in the form of its kind
+         * @description Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status; send the last `endCursor` as `after` and miss nothing.
+         *
+         *     Takes an access token.
+         */
+        readonly get: operations["list_all_events"];
+        readonly put?: never;
+        readonly post?: never;
+        readonly delete?: never;
+        readonly options?: never;
+        readonly head?: never;
+        readonly patch?: never;
+        readonly trace?: never;
+    };
     readonly "/v1/fuel": {
         readonly parameters: {
             readonly query?: never;
@@ -3270,6 +3292,72 @@ export interface components {
          * @enum {string}
          */
         readonly Origin: "live" | "backfill" | "recompute";
+        /**
+         * @description A vehicle that went faster than it may for 10 s or longer. While it goes on it has no end, and is as it was when it
+         *     began to count; its end is a revision.
+         */
+        readonly OverspeedEvent: {
+            /** @description The server's clock when it was found. */
+            readonly detectedAt: components["schemas"]["Timestamp"];
+            /**
+             * Format: double
+             * @description The way from start to end, metres.
+             */
+            readonly distanceMeters: number;
+            readonly driverId?: components["schemas"]["DriverId"] | null;
+            /**
+             * Format: double
+             * @description From start to end; of one that goes on, up to where it began to count.
+             */
+            readonly durationSeconds: number;
+            readonly endedAt?: components["schemas"]["Timestamp"] | null;
+            readonly geofenceId?: components["schemas"]["GeofenceId"] | null;
+            /** @description The fence's name. */
+            readonly geofenceName?: string | null;
+            /** @description A hash of vehicle and `startedAt`, shaped as a UUIDv8. */
+            readonly id: components["schemas"]["EventId"];
+            /**
+             * Format: double
+             * @description The lowest limit there was, km/h.
+             */
+            readonly limitKmh: number;
+            /** @description Where it began. */
+            readonly location: components["schemas"]["Place"];
+            /**
+             * Format: double
+             * @description The highest speed, km/h.
+             */
+            readonly maxSpeedKmh: number;
+            /** @description Whose. */
+            readonly organizationId: components["schemas"]["OrganizationId"];
+            /** @description How the record came about. */
+            readonly origin: components["schemas"]["Origin"];
+            /**
+             * Format: int64
+             * @description 1 at first; one more with its end and with each correction.
+             */
+            readonly revision: number;
+            /**
+             * Format: int64
+             * @description The place in the log, one order with geofence and fuel events; anew with each revision.
+             */
+            readonly sequence: number;
+            /** @description The first fix over the limit. Also what the id hangs on. */
+            readonly startedAt: components["schemas"]["Timestamp"];
+            /** @description Whether the record still holds. */
+            readonly status: components["schemas"]["EventStatus"];
+            /** @description What happened. */
+            readonly type: components["schemas"]["OverspeedKind"];
+            /** @description Which vehicle. */
+            readonly vehicleId: components["schemas"]["VehicleId"];
+            /** @description The vehicle's name. */
+            readonly vehicleName: string;
+        };
+        /**
+         * @description The one type of what goes over a limit.
+         * @enum {string}
+         */
+        readonly OverspeedKind: "overspeed";
         /** @description A driver with what the server finds out, for an organization with a profile. */
         readonly OwnDriver: {
             /** @description When the organization's profile was made. */
@@ -3642,6 +3730,11 @@ export interface components {
          * @enum {string}
          */
         readonly RawFormat: "json" | "ndjson" | "csv";
+        /**
+         * @description What happened.
+         * @enum {string}
+         */
+        readonly RecordKind: "entry" | "exit" | "dwell" | "refuel" | "drain" | "overspeed";
         /** @description What refreshing and signing out take. */
         readonly RefreshBody: {
             /**
@@ -4049,6 +4142,13 @@ export interface components {
         readonly SliceOf_FuelRecord: {
             /** @description Its items. */
             readonly data: readonly components["schemas"]["FuelRecord"][];
+            /** @description Where it ends. */
+            readonly pagination: components["schemas"]["CursorPagination"];
+        };
+        /** @description A slice of a list that goes on. */
+        readonly SliceOf_RecordView: {
+            /** @description Its items. */
+            readonly data: readonly (components["schemas"]["Event"] | components["schemas"]["FuelRecord"] | components["schemas"]["OverspeedEvent"])[];
             /** @description Where it ends. */
             readonly pagination: components["schemas"]["CursorPagination"];
         };
@@ -5181,6 +5281,8 @@ export type OrganizationSettingsIn = components['schemas']['OrganizationSettings
 export type OrganizationStatus = components['schemas']['OrganizationStatus'];
 export type OrganizationVerified = components['schemas']['OrganizationVerified'];
 export type Origin = components['schemas']['Origin'];
+export type OverspeedEvent = components['schemas']['OverspeedEvent'];
+export type OverspeedKind = components['schemas']['OverspeedKind'];
 export type OwnDriver = components['schemas']['OwnDriver'];
 export type PageOfActivationRequest = components['schemas']['PageOf_ActivationRequest'];
 export type PageOfAssignedDriver = components['schemas']['PageOf_AssignedDriver'];
@@ -5210,6 +5312,7 @@ export type Problem = components['schemas']['Problem'];
 export type Quality = components['schemas']['Quality'];
 export type QuarantineReason = components['schemas']['QuarantineReason'];
 export type RawFormat = components['schemas']['RawFormat'];
+export type RecordKind = components['schemas']['RecordKind'];
 export type RefreshBody = components['schemas']['RefreshBody'];
 export type Rejected = components['schemas']['Rejected'];
 export type ResendActivationBody = components['schemas']['ResendActivationBody'];
@@ -5239,6 +5342,7 @@ export type SliceOfAuditEntry = components['schemas']['SliceOf_AuditEntry'];
 export type SliceOfEvent = components['schemas']['SliceOf_Event'];
 export type SliceOfFuelEntry = components['schemas']['SliceOf_FuelEntry'];
 export type SliceOfFuelRecord = components['schemas']['SliceOf_FuelRecord'];
+export type SliceOfRecordView = components['schemas']['SliceOf_RecordView'];
 export type SliceOfStoredPosition = components['schemas']['SliceOf_StoredPosition'];
 export type SliceOfVisit = components['schemas']['SliceOf_Visit'];
 export type Source = components['schemas']['Source'];
@@ -6758,6 +6862,78 @@ export interface operations {
             readonly 414: components["responses"]["UriTooLong"];
             readonly 415: components["responses"]["UnsupportedMediaType"];
             /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. `idempotencyKeyReused`: The key belongs to another request. */
+            readonly 422: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 429: components["responses"]["TooManyRequests"];
+            readonly default: components["responses"]["Refused"];
+        };
+    };
+    readonly list_all_events: {
+        readonly parameters: {
+            readonly query?: {
+                /** @description Default: every one that the caller may read */
+                readonly type?: readonly components["schemas"]["RecordKind"][];
+                readonly vehicleId?: readonly components["schemas"]["VehicleId"][];
+                readonly driverId?: readonly components["schemas"]["DriverId"][];
+                /** @description The fence crossed, or the one whose limit it is; no refuels and drains */
+                readonly geofenceId?: readonly components["schemas"]["GeofenceId"][];
+                /** @description Happened or began from here, inclusive */
+                readonly from?: components["schemas"]["Timestamp"];
+                /** @description Happened or began up to here, exclusive */
+                readonly to?: components["schemas"]["Timestamp"];
+                /** @description Default: active; in the feed: every one */
+                readonly status?: readonly components["schemas"]["EventStatus"][];
+                /** @description -occurredAt (default), occurredAt or sequence */
+                readonly sort?: "-occurredAt" | "occurredAt" | "sequence";
+                /** @description Operators name the organization */
+                readonly organizationId?: components["schemas"]["OrganizationId"];
+                readonly limit?: number;
+                /** @description A cursor */
+                readonly after?: string;
+            };
+            readonly header?: never;
+            readonly path?: never;
+            readonly cookie?: never;
+        };
+        readonly requestBody?: never;
+        readonly responses: {
+            /** @description A slice of the log */
+            readonly 200: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/json": components["schemas"]["SliceOf_RecordView"];
+                };
+            };
+            /** @description `malformedRequest`: The request cannot be read. `unknownParameter`: Unknown query parameter. `invalidParameter`: Invalid query parameter. `unknownSortKey`: Unknown sort key. `invalidCursor`: Invalid cursor. */
+            readonly 400: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 401: components["responses"]["Unauthenticated"];
+            /** @description `forbidden`: Not allowed. `organizationInactive`: The organization is not active. `noOrganization`: Belongs to no organization yet. */
+            readonly 403: {
+                headers: {
+                    readonly [name: string]: unknown;
+                };
+                content: {
+                    readonly "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            readonly 404: components["responses"]["NotFound"];
+            readonly 414: components["responses"]["UriTooLong"];
+            /** @description `organizationRequired`: Name an organization. `validationFailed`: The request has invalid members. */
             readonly 422: {
                 headers: {
                     readonly [name: string]: unknown;

@@ -17,7 +17,7 @@ import { notice } from "./notices";
 import { VehicleTable } from "./vehicles";
 
 const CHOSEN = "waypost.organization";
-const EVENTS_AT_START = 100;
+const EVENTS_AT_START = 200;
 /** Up to so many vehicles the page follows four times a second, beyond that once. */
 const FEW_VEHICLES = 1000;
 
@@ -71,11 +71,8 @@ export const loadFences = once(() => ofShown(
 ));
 
 const loadEvents = () => ofShown(
-  () => Promise.all([
-    api.get("/v1/geofence-events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
-    api.get("/v1/fuel/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
-  ]),
-  ([ofFences, ofFuel]) => events.add(...ofFences.data, ...ofFuel.data),
+  () => api.get("/v1/events", { query: { ...scope.value, limit: EVENTS_AT_START } }),
+  ({ data }) => events.add(...data),
 );
 
 /** Shows another organization. */

@@ -2,7 +2,7 @@
 
 import { useSignal, useSignalEffect } from "@preact/signals";
 
-import type { Event, FuelRecord } from "../../api/schema";
+import type { Event, FuelRecord, OverspeedEvent } from "../../api/schema";
 import { Empty } from "../../parts/Empty";
 import { Time } from "../../parts/Time";
 import { measure, span } from "../../format";
@@ -42,10 +42,16 @@ export function EventFeed() {
       <div class="panel-body" tabIndex={0} role="group" aria-label={words.title} data-held={held.value !== null}>
         <Suspects />
         {shown.length === 0 && <Empty what={muted.value.length > 0 ? words.allMuted : words.empty} next={words.emptyNext} />}
-        <ol class="events">{shown.map((each) => ("fuel" in each ? <FuelLine key={each.key} record={each.fuel} /> : <Line {...each} />))}</ol>
+        <ol class="events">{shown.map(lineOf)}</ol>
       </div>
     </section>
   );
+}
+
+function lineOf(one: Happening) {
+  if ("fuel" in one) return <FuelLine key={one.key} record={one.fuel} />;
+  if ("over" in one) return <OverspeedLine key={one.key} record={one.over} />;
+  return <Line {...one} />;
 }
 
 function Muted() {
@@ -97,6 +103,24 @@ function FuelLine({ record: { type, status, vehicleId, vehicleName, volumeLiters
   );
 }
 
+function OverspeedLine({ record }: { record: OverspeedEvent }) {
+  const words = strings.events;
+  const { type, status, vehicleId, vehicleName, geofenceName, limitKmh, maxSpeedKmh, startedAt, endedAt, durationSeconds } = record;
+  return (
+    <li data-event={type} data-status={status}>
+      <span class="event-shape" aria-hidden="true" />
+      <div class="event-what">
+        <a href={href("live", vehicleId)}>{vehicleName}</a> {words.overspeed} <b>{measure("speed", maxSpeedKmh)}</b> {words.insteadOf(measure("speed", limitKmh), geofenceName)}
+        {status === "retracted" && <em> ({words.takenBack})</em>}
+        <div class="event-when"><Time at={startedAt} /> · {endedAt ? words.stay(span(durationSeconds * 1000)) : words.goesOn}</div>
+      </div>
+      <div class="event-actions">
+        <a href={`${href("replay", vehicleId)}?at=${startedAt}`} aria-label={words.replayOf(vehicleName)}>{words.replay}</a>
+      </div>
+    </li>
+  );
+}
+
 function Line({ last, entry, exit }: Extract<Happening, { last: Event }>) {
   const words = strings.events;
   return (
@@ -119,4 +143,4 @@ function Line({ last, entry, exit }: Extract<Happening, { last: Event }>) {
   );
 }
 
-const idOf = (one: Happening): string => ("fuel" in one ? one.fuel.id : one.last.id);
+const idOf = (one: Happening): string => ("last" in one ? one.last.id : one.key);

@@ -2,16 +2,17 @@
 
 import { computed, signal } from "@preact/signals";
 
-import type { Event, FuelRecord } from "../../api/schema";
-import { isOfFuel } from "../../api/types";
+import type { Event, FuelRecord, OverspeedEvent } from "../../api/schema";
+import { isOfFuel, isOverspeed } from "../../api/types";
 import { events } from "../../state/fleet";
 
 const KEY = "waypost.muted";
 
-/** A stay as far as it is known, what happened last deciding its place; or a refuel or drain. */
+/** A stay as far as it is known, what happened last deciding its place; or a refuel or drain; or a time over a limit. */
 export type Happening =
   | { readonly key: string; readonly last: Event; readonly entry?: Event; readonly exit?: Event }
-  | { readonly key: string; readonly fuel: FuelRecord };
+  | { readonly key: string; readonly fuel: FuelRecord }
+  | { readonly key: string; readonly over: OverspeedEvent };
 
 function kept(): readonly string[] {
   try {
@@ -37,7 +38,9 @@ export const happenings = computed<readonly Happening[]>(() => {
   const byKey = new Map<string, Happening>();
   for (const event of events.list.value) {
     if (isOfFuel(event)) byKey.set(event.id, { key: event.id, fuel: event });
-    else if (!silent.has(event.geofenceId)) {
+    else if (isOverspeed(event)) {
+      if (!event.geofenceId || !silent.has(event.geofenceId)) byKey.set(event.id, { key: event.id, over: event });
+    } else if (!silent.has(event.geofenceId)) {
       const end = event.type === "dwell" ? {} : { [event.type]: event };
       // newest first: the first of a stay is the last that happened, and gives it its place
       byKey.set(event.visitId, { key: event.visitId, last: event, ...end, ...byKey.get(event.visitId) });

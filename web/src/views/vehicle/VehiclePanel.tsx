@@ -17,6 +17,7 @@ import { speedNow, standing } from "../../state/standing";
 import { strings } from "../../strings";
 import { Curl } from "./Curl";
 import { Fuel } from "./Fuel";
+import { Overspeeds } from "./Overspeeds";
 import { Visits } from "./Visits";
 
 export function VehiclePanel({ id }: { id: string }) {
@@ -40,6 +41,7 @@ export function VehiclePanel({ id }: { id: string }) {
           <>
             <Now id={id} vehicle={vehicle.value} />
             {vehicle.value && <Fuel id={id} />}
+            {vehicle.value && <Overspeeds id={id} />}
             {vehicle.value && <Visits id={id} />}
             <p class="vehicle-part"><a href={href("replay", id)}>{words.replay}</a></p>
             <Curl id={id} />

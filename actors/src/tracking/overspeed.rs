@@ -1,0 +1,180 @@
+//! Overspeed: a vehicle that goes faster than it may, fix by fix (docs/tracking.md, "Overspeed").
+//!
+//! An episode is recorded once it has lasted long enough, and again with its end. A function of the timeline,
+//! as everything here: what comes late is put right by the same corrections.
+
+use serde::{Deserialize, Serialize};
+
+use super::analytics::to_millionths;
+use super::context::Context;
+use super::effects::Effects;
+use super::identity::overspeed_id;
+use super::motion::{Leg, MAX_SILENCE_SECONDS, plausible_speed};
+use super::record::{Detail, OverspeedDetail, Record};
+use super::state::{Phase, VehicleState};
+use crate::geofence::leg_meters;
+use crate::model::{Fix, GeofenceId, Place, Timestamp};
+
+/// An episode counts from the fix on that is so much behind its first one. Seconds.
+const LEAST_SECONDS: f64 = 10.0;
+/// One that counts goes on down to so much below its limit. km/h.
+const HYSTERESIS_KMH: f64 = 3.0;
+
+/// A limit, and whose it is; `None`: the vehicle's own.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Limit {
+    kmh: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    geofence_id: Option<GeofenceId>,
+}
+
+/// How far an episode has come at one of its fixes.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reached {
+    at: Timestamp,
+    max_speed_kmh: f64,
+    distance_meters: f64,
+}
+
+/// A vehicle over its limit, since the first fix that said so.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Overspeed {
+    limit: Limit,
+    since: Timestamp,
+    place: Place,
+    newest: Reached,
+    /// As it was when it began to count, which is recorded until it ends; and what confirmed that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    counted: Option<(Reached, Timestamp)>,
+}
+
+/// Goes on to a fix that counts. Call when it is known which fences hold the fix.
+pub(super) fn follow(
+    state: &mut VehicleState,
+    way: Option<&(Fix, Leg)>,
+    fix: &Fix,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) {
+    let way = way.filter(|(_, leg)| leg.seconds <= MAX_SILENCE_SECONDS);
+    let speed_kmh = match way {
+        Some((_, leg)) => Some(leg.speed_kmh),
+        None => plausible_speed(fix, context.vehicle.limits.max_speed_kmh),
+    };
+    let limit = limit_at(state, fix, context);
+    if way.is_none() {
+        end(state, fix.recorded_at, context, effects);
+    }
+    if let (Some((before, leg)), Some(mut episode)) = (way, state.overspeed.take()) {
+        if leg.counts {
+            episode.newest.distance_meters += leg_meters(before.place, fix.place);
+        }
+        episode.newest.at = fix.recorded_at;
+        if limit == Some(episode.limit) && leg.speed_kmh > episode.least_kmh() {
+            episode.newest.max_speed_kmh = episode.newest.max_speed_kmh.max(leg.speed_kmh);
+            episode.count(context, effects);
+            state.overspeed = Some(episode);
+            return;
+        }
+        episode.end(fix.recorded_at, context, effects);
+    }
+    let over = limit.zip(speed_kmh).filter(|(limit, kmh)| *kmh > limit.kmh);
+    state.overspeed = over.map(|(limit, kmh)| Box::new(Overspeed::begin(limit, fix, kmh)));
+}
+
+/// Ends an episode at its newest fix, after which nothing is known. `confirmed_at`: what tells so.
+pub(super) fn end(
+    state: &mut VehicleState,
+    confirmed_at: Timestamp,
+    context: &Context<'_>,
+    effects: &mut Effects,
+) {
+    if let Some(episode) = state.overspeed.take() {
+        episode.end(confirmed_at, context, effects);
+    }
+}
+
+/// Notes what confirms the records of a step.
+pub(super) fn confirm(state: &mut VehicleState, records: &mut [Record], at: Timestamp) {
+    for record in &mut *records {
+        record.confirmed_at = at;
+    }
+    if let Some(episode) = state.overspeed.as_deref_mut()
+        && let Some((_, confirmed_at)) = &mut episode.counted
+        && records.iter().any(|record| record.is_open() && record.occurred_at == episode.since)
+    {
+        *confirmed_at = at;
+    }
+}
+
+/// The record of an episode that counts and goes on, as it was made when it began to count.
+pub(super) fn open_record(state: &VehicleState, context: &Context<'_>) -> Option<Record> {
+    let episode = state.overspeed.as_deref()?;
+    let (counted, confirmed_at) = episode.counted?;
+    Some(episode.record(counted, None, confirmed_at, context))
+}
+
+/// The lowest limit that holds at a fix: the vehicle's own, and those of the fences that it is in.
+fn limit_at(state: &VehicleState, fix: &Fix, context: &Context<'_>) -> Option<Limit> {
+    let own = context.vehicle.limits.overspeed_kmh.map(|kmh| Limit { kmh, geofence_id: None });
+    let inside = state.stays.iter().filter(|stay| matches!(stay.phase, Phase::Inside));
+    let of_fences = inside.filter_map(|stay| {
+        let version = context.fences.get(stay.geofence_id)?.in_force_at(fix.recorded_at)?;
+        Some(Limit { kmh: version.rules.speed_limit_kmh?, geofence_id: Some(stay.geofence_id) })
+    });
+    own.into_iter()
+        .chain(of_fences)
+        .min_by(|a, b| a.kmh.total_cmp(&b.kmh).then(a.geofence_id.cmp(&b.geofence_id)))
+}
+
+impl Overspeed {
+    const fn begin(limit: Limit, fix: &Fix, speed_kmh: f64) -> Self {
+        let newest = Reached { at: fix.recorded_at, max_speed_kmh: speed_kmh, distance_meters: 0.0 };
+        Self { limit, since: fix.recorded_at, place: fix.place, newest, counted: None }
+    }
+
+    /// Faster than this it goes on.
+    const fn least_kmh(&self) -> f64 {
+        if self.counted.is_some() { self.limit.kmh - HYSTERESIS_KMH } else { self.limit.kmh }
+    }
+
+    /// Records it once it is long enough.
+    fn count(&mut self, context: &Context<'_>, effects: &mut Effects) {
+        let is_long_enough = self.newest.at.seconds_since(self.since) >= LEAST_SECONDS;
+        if self.counted.is_none() && is_long_enough {
+            self.counted = Some((self.newest, self.newest.at));
+            effects.records.push(self.record(self.newest, None, self.newest.at, context));
+        }
+    }
+
+    /// Ends it at its newest fix; one that never counted leaves nothing behind.
+    fn end(&self, confirmed_at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
+        if self.counted.is_some() {
+            effects.records.push(self.record(self.newest, Some(self.newest.at), confirmed_at, context));
+        }
+    }
+
+    fn record(
+        &self,
+        reached: Reached,
+        ended_at: Option<Timestamp>,
+        confirmed_at: Timestamp,
+        context: &Context<'_>,
+    ) -> Record {
+        let fence = self.limit.geofence_id.and_then(|id| context.fences.get(id));
+        let detail = OverspeedDetail {
+            geofence_id: self.limit.geofence_id,
+            geofence_name: fence.map(|fence| fence.name.clone()),
+            limit_kmh: self.limit.kmh,
+            max_speed_kmh: to_millionths(reached.max_speed_kmh),
+            distance_meters: to_millionths(reached.distance_meters),
+            duration_seconds: reached.at.seconds_since(self.since),
+        };
+        let id = overspeed_id(context.vehicle.id, self.since);
+        let found = Record::found(id, self.since, Detail::Overspeed(detail), context);
+        Record { ended_at, location: Some(self.place), confirmed_at, ..found }
+    }
+}

@@ -1,0 +1,53 @@
+//! `/v1/events`: everything that happened, of every kind.
+
+use actix_web::HttpRequest;
+use waypost_actors::model::{DriverId, EventStatus, GeofenceId, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::tracking::{RecordKind, RecordView};
+
+use super::answer::{self, Answer, SliceOf};
+use super::query::{Query, id, instant, word};
+use super::request::{Shared, SignedCaller};
+use crate::domain::event::{EventFilter, EventOrder};
+use crate::ops::events as ops;
+
+/// List what happened: entries, exits, dwells, refuels, drains and times over a limit of speed, each in the form of its
+/// kind. Refuels and drains are there for who may read fuel. `sort=sequence` is a feed: commit order, every status;
+/// send the last `endCursor` as `after` and miss nothing.
+#[utoipa::path(get, path = "/v1/events", operation_id = "list_all_events", tag = "events",
+    params(("type" = Option<Vec<RecordKind>>, Query, description = "Default: every one that the caller may read"),
+        ("vehicleId" = Option<Vec<VehicleId>>, Query), ("driverId" = Option<Vec<DriverId>>, Query),
+        ("geofenceId" = Option<Vec<GeofenceId>>, Query,
+            description = "The fence crossed, or the one whose limit it is; no refuels and drains"),
+        ("from" = Option<Timestamp>, Query, description = "Happened or began from here, inclusive"),
+        ("to" = Option<Timestamp>, Query, description = "Happened or began up to here, exclusive"),
+        ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),
+        ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
+        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
+    responses((status = 200, body = SliceOf<RecordView>, description = "A slice of the log")))]
+pub async fn list_events(
+    context: Shared,
+    SignedCaller(caller): SignedCaller,
+    request: HttpRequest,
+    mut query: Query,
+) -> Answer {
+    let order = query.order(EventOrder::WORDS).unwrap_or(EventOrder::NewestFirst);
+    let mut statuses = query.many("status", word(EventStatus::WORDS));
+    if statuses.is_empty() && order != EventOrder::Sequence {
+        statuses = vec![EventStatus::Active]; // the feed tells of retractions too
+    }
+    let filter = EventFilter {
+        vehicle_ids: query.many("vehicleId", id),
+        driver_ids: query.many("driverId", id),
+        geofence_ids: query.many("geofenceId", id),
+        kinds: query.many("type", word(RecordKind::WORDS)),
+        statuses,
+        from: query.one("from", instant),
+        to: query.one("to", instant),
+        ..EventFilter::default()
+    };
+    let (asked, named) = (query.slice(), query.organization());
+    query.finish()?;
+    let found = ops::list_events(&context, &caller, named, filter, order, &asked).await?;
+    Ok(answer::slice(&request, found))
+}
