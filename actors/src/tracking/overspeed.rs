@@ -3,54 +3,17 @@
 //! An episode is recorded once it has lasted long enough, and again with its end. A function of the timeline,
 //! as everything here: what comes late is put right by the same corrections.
 
-use serde::{Deserialize, Serialize};
-
-use super::analytics::to_millionths;
 use super::context::Context;
 use super::effects::Effects;
-use super::identity::overspeed_id;
+use super::episode::{Limit, Overspeed};
 use super::motion::{Leg, MAX_SILENCE_SECONDS, plausible_speed};
-use super::record::{Detail, OverspeedDetail, Record};
+use super::record::Record;
 use super::state::{Phase, VehicleState};
 use crate::geofence::leg_meters;
-use crate::model::{Fix, GeofenceId, Place, Timestamp};
+use crate::model::{Fix, Timestamp};
 
 /// An episode counts from the fix on that is so much behind its first one. Seconds.
 const LEAST_SECONDS: f64 = 10.0;
-/// One that counts goes on down to so much below its limit. km/h.
-const HYSTERESIS_KMH: f64 = 3.0;
-
-/// A limit, and whose it is; `None`: the vehicle's own.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Limit {
-    kmh: f64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    geofence_id: Option<GeofenceId>,
-}
-
-/// How far an episode has come at one of its fixes.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Reached {
-    at: Timestamp,
-    max_speed_kmh: f64,
-    distance_meters: f64,
-}
-
-/// A vehicle over its limit, since the first fix that said so.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Overspeed {
-    limit: Limit,
-    since: Timestamp,
-    place: Place,
-    newest: Reached,
-    /// As it was when it began to count, which is recorded until it ends; and what confirmed that.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    counted: Option<(Reached, Timestamp)>,
-}
-
 /// Goes on to a fix that counts. Call when it is known which fences hold the fix.
 pub(super) fn follow(
     state: &mut VehicleState,
@@ -131,16 +94,6 @@ fn limit_at(state: &VehicleState, fix: &Fix, context: &Context<'_>) -> Option<Li
 }
 
 impl Overspeed {
-    const fn begin(limit: Limit, fix: &Fix, speed_kmh: f64) -> Self {
-        let newest = Reached { at: fix.recorded_at, max_speed_kmh: speed_kmh, distance_meters: 0.0 };
-        Self { limit, since: fix.recorded_at, place: fix.place, newest, counted: None }
-    }
-
-    /// Faster than this it goes on.
-    const fn least_kmh(&self) -> f64 {
-        if self.counted.is_some() { self.limit.kmh - HYSTERESIS_KMH } else { self.limit.kmh }
-    }
-
     /// Records it once it is long enough.
     fn count(&mut self, context: &Context<'_>, effects: &mut Effects) {
         let is_long_enough = self.newest.at.seconds_since(self.since) >= LEAST_SECONDS;
@@ -155,26 +108,5 @@ impl Overspeed {
         if self.counted.is_some() {
             effects.records.push(self.record(self.newest, Some(self.newest.at), confirmed_at, context));
         }
-    }
-
-    fn record(
-        &self,
-        reached: Reached,
-        ended_at: Option<Timestamp>,
-        confirmed_at: Timestamp,
-        context: &Context<'_>,
-    ) -> Record {
-        let fence = self.limit.geofence_id.and_then(|id| context.fences.get(id));
-        let detail = OverspeedDetail {
-            geofence_id: self.limit.geofence_id,
-            geofence_name: fence.map(|fence| fence.name.clone()),
-            limit_kmh: self.limit.kmh,
-            max_speed_kmh: to_millionths(reached.max_speed_kmh),
-            distance_meters: to_millionths(reached.distance_meters),
-            duration_seconds: reached.at.seconds_since(self.since),
-        };
-        let id = overspeed_id(context.vehicle.id, self.since);
-        let found = Record::found(id, self.since, Detail::Overspeed(detail), context);
-        Record { ended_at, location: Some(self.place), confirmed_at, ..found }
     }
 }

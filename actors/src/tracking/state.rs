@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::analytics::{Piece, Tally};
+use super::episode::Overspeed;
 use super::motion::Trail;
-use super::overspeed::Overspeed;
 use super::standstill::Standstill;
 use crate::fuel::{Gauge, StayFuel};
 use crate::geofence::FenceTimeline;
