@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use serde_json::json;
-use waypost_actors::model::{OrganizationId, Rules, Timestamp};
+use waypost_actors::model::{Rules, Timestamp};
 use waypost_actors::tracking::Reported;
 
 use super::setting_flags::DemoArgs;
@@ -17,6 +17,7 @@ use waypost::config::{AdminListen, Secret, Settings};
 use waypost::context::Context;
 use waypost::ingest::Intake;
 use waypost::ingest::decode::Item;
+use waypost::ops::scoped::Scoped;
 use waypost::ops::{geofences, organizations, vehicles};
 use waypost::store::account;
 use waypost::store::lock::lock_directory;
@@ -100,35 +101,28 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
     });
     let organization = organizations::create_organization(context, Some(&caller), organization).await?.0.id;
     organizations::activate_organization(context, &caller, organization).await?;
+    let by = Scoped { caller: caller.clone(), organization: Some(organization) };
     for fence in &bundle.fences {
         // At thirty times the speed, a way between two fixes says little about what lies on it.
         let rules = Rules { infer_passages: false, ..Rules::default() };
-        let body = json!({
-            "organizationId": organization, "name": fence.name, "shape": fence.shape, "rules": rules,
-        });
-        geofences::create_geofence(context, &caller, body, None).await?;
+        let body = json!({ "name": fence.name, "shape": fence.shape, "rules": rules });
+        geofences::create_geofence(context, &by, body).await?;
     }
     let mut fleet = Vec::new();
     for bus in &bundle.vehicles {
-        fleet.push(bus_intake(context, &caller, organization, &bus.name).await?);
+        fleet.push(bus_intake(context, &by, &bus.name).await?);
     }
     Ok(fleet)
 }
 
-async fn bus_intake(
-    context: &Context,
-    caller: &Caller,
-    organization: OrganizationId,
-    name: &str,
-) -> anyhow::Result<Intake> {
+async fn bus_intake(context: &Context, by: &Scoped, name: &str) -> anyhow::Result<Intake> {
     let body = json!({
-        "organizationId": organization,
         "name": format!("Bus {name}"),
         "category": "bus",
         "tracking": { "maxSpeedKmh": null },
         "tracker": { "uniqueId": format!("demo-{name}") },
     });
-    let created = vehicles::create_vehicle(context, caller, body).await?;
+    let created = vehicles::create_vehicle(context, by, body.into()).await?;
     let token = created.tracker.context("the bus has no tracker")?.token;
     let credential = find_tracker(&context.db, &token).await?.context("the tracker's token is unknown")?;
     Ok(Intake::new(context.live.clone(), Reports::Own(Arc::new(credential))))

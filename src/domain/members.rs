@@ -5,6 +5,7 @@
 
 use std::collections::HashSet;
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::field::FieldError;
@@ -22,7 +23,8 @@ pub struct Members<'v> {
 pub type Read<T> = Result<T, (&'static str, String)>;
 
 /// What a PUT says of a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
 pub enum Patch<T> {
     /// The member is absent.
     Keep,
@@ -93,6 +95,34 @@ impl<'v> Members<'v> {
         members.close();
         self.problems.append(&mut members.problems);
         Some(read)
+    }
+
+    /// A member that is an object of its own and must be there, read by `inner`.
+    pub fn part<T>(
+        &mut self,
+        name: &'static str,
+        inner: impl FnOnce(&mut Members<'v>) -> Option<T>,
+    ) -> Option<T> {
+        if self.ask(name).is_none_or(Value::is_null) {
+            self.problem(name, "required", "cannot be cleared");
+        }
+        self.object(name, inner).flatten()
+    }
+
+    /// A member that must be there, read by what finds the pointers of its problems itself.
+    pub fn deep<T>(
+        &mut self,
+        name: &'static str,
+        read: impl FnOnce(&Value) -> Result<T, Vec<FieldError>>,
+    ) -> Option<T> {
+        match self.ask(name) {
+            None if self.object.is_some() => {
+                self.problem(name, "required", "is required");
+                None
+            }
+            None => None,
+            Some(value) => read(value).map_err(|problems| self.extend(problems)).ok(),
+        }
     }
 
     /// Lets a member be whatever it is; its value, if it is there.

@@ -4,6 +4,7 @@ pub mod account;
 pub mod activation;
 pub mod assignment;
 pub mod audit;
+pub mod body;
 pub mod day;
 pub mod driver;
 pub mod driver_document;

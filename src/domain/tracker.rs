@@ -5,9 +5,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
 
+use super::body::body;
 use super::field::FieldError;
 use super::fold::folded;
-use super::members::{Members, Read, id, instant, one_of, text};
+use super::members::{Members, Patch, Read, id, instant, text};
 use super::words::words;
 
 /// Stays of one tracker at most.
@@ -55,25 +56,46 @@ pub struct Stay {
     pub to: Option<Timestamp>,
 }
 
-/// What may be said of a tracker.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TrackerIn {
-    /// The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform.
-    #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
-    pub unique_id: String,
-    /// Which model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 60)]
-    pub model: Option<String>,
-    /// Whether it may send fixes.
-    #[schema(required = false)]
-    pub status: TrackerStatus,
-    /// Where it sat when, by start. Sending it replaces the whole history; to move the tracker
-    /// now, send `vehicleId` instead.
-    #[schema(required = false)]
-    pub installations: Vec<Stay>,
-}
+body!(
+    /// What may be said of a tracker.
+    pub struct TrackerIn {
+        /// The device's own id (IMEI, say), 1 to 64 characters without spaces; unique on the platform.
+        unique_id "uniqueId": required String, by(unique_id, pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$");
+        /// Which model.
+        model "model": optional String, text(1..=60);
+        /// Whether it may send fixes.
+        status "status": required TrackerStatus, word, or TrackerStatus::Active;
+        /// Where it sat when, by start. Sending it replaces the whole history; to move the tracker
+        /// now, send `vehicleId` instead.
+        installations "installations": required Vec<Stay>, deep(read_stays), or Vec::<Stay>::new();
+    }
+    WHOLE: &["installations"];
+);
+
+body!(
+    /// A new tracker.
+    pub struct CreateTracker {
+        /// Whose; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+        /// The vehicle it sits in, from ever.
+        vehicle_id "vehicleId": patch VehicleId, by(id);
+        /// What is said of it.
+        ..tracker: TrackerIn;
+    }
+    WHOLE: TrackerIn::WHOLE;
+);
+
+body!(
+    /// What may be changed of a tracker.
+    pub struct UpdateTracker {
+        /// Moves it there now; null takes it out of its vehicle.
+        vehicle_id "vehicleId": patch VehicleId, by(id);
+        /// What is said of it.
+        ..tracker: TrackerIn;
+    }
+    WHOLE: TrackerIn::WHOLE;
+    READ_ONLY: &["id", "organizationId", "createdAt", "updatedAt"];
+);
 
 /// A tracker.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -94,42 +116,11 @@ pub struct Tracker {
     pub updated_at: Timestamp,
 }
 
-impl Default for TrackerIn {
-    fn default() -> Self {
-        Self {
-            unique_id: String::new(),
-            model: None,
-            status: TrackerStatus::Active,
-            installations: Vec::new(),
-        }
-    }
-}
-
 impl TrackerIn {
-    /// Reads one whose members are all there (defaults or present values merged with a body).
-    /// `vehicleId`, where it is there, moves the tracker at `now`.
-    pub fn read(body: &Value, now: Timestamp) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let unique_id = members.required("uniqueId", unique_id);
-        let model = members.optional("model", text(1..=60));
-        let status = members.required("status", one_of(TrackerStatus::WORDS));
-        let moved = members.change("vehicleId", id);
-        let stays = members.any("installations").map(read_stays);
-        let stays = match stays {
-            Some(Ok(stays)) => Some(stays),
-            Some(Err(problems)) => {
-                members.extend(problems);
-                None
-            }
-            None => Some(Vec::new()),
-        };
-        members.finish(|| {
-            let mut said = Self { unique_id: unique_id?, model, status: status?, installations: stays? };
-            if let super::members::Patch::Set(vehicle) = moved {
-                said.move_to(vehicle, now);
-            }
-            Some(said)
-        })
+    /// One of which nothing else is said.
+    #[must_use]
+    pub const fn of(unique_id: String) -> Self {
+        Self { unique_id, model: None, status: TrackerStatus::Active, installations: Vec::new() }
     }
 
     /// The vehicle it sits in now.
@@ -142,6 +133,15 @@ impl TrackerIn {
     #[must_use]
     pub fn search_key(&self) -> String {
         folded(&format!("{} {}", self.unique_id, self.model.as_deref().unwrap_or_default()))
+    }
+
+    /// Moves it now to where a body says, if it says so.
+    #[must_use]
+    pub fn moved(mut self, to: Patch<Option<VehicleId>>, now: Timestamp) -> Self {
+        if let Patch::Set(vehicle) = to {
+            self.move_to(vehicle, now);
+        }
+        self
     }
 
     /// Moves it now. The first stay of all has an open start.
@@ -212,6 +212,7 @@ fn overlaps(stays: &[Stay], place: &str) -> Vec<FieldError> {
 mod tests {
     use serde_json::json;
 
+    use super::super::body::Params;
     use super::*;
 
     const NOW: Timestamp = Timestamp::from_micros(1_000_000);
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_first_stay_has_an_open_start_and_a_move_closes_it() {
-        let mut said = TrackerIn::default();
+        let mut said = TrackerIn::of("x".to_owned());
         said.move_to(Some(vehicle(1)), NOW);
         assert_eq!(said.installations, [Stay { vehicle_id: vehicle(1), from: None, to: None }]);
         said.move_to(Some(vehicle(1)), NOW.plus_seconds(1.0));
@@ -236,6 +237,12 @@ mod tests {
     }
 
     #[test]
+    fn what_a_new_tracker_leaves_out_has_its_default() {
+        let made = Params::<CreateTracker>::from(json!({ "uniqueId": "x" })).made().unwrap();
+        assert_eq!((made.tracker, made.vehicle_id), (TrackerIn::of("x".to_owned()), Patch::Keep));
+    }
+
+    #[test]
     fn stays_that_overlap_are_refused() {
         let at = |vehicle_id: u128, from: Option<&str>, to: Option<&str>| json!({ "vehicleId": vehicle(vehicle_id), "from": from, "to": to });
         let (one, two) = (Some("2026-01-01T00:00:00Z"), Some("2026-01-02T00:00:00Z"));
@@ -245,8 +252,8 @@ mod tests {
             (json!([at(1, None, None), at(2, one, None)]), Some("/installations/1/from")),
             (json!([at(1, two, one)]), Some("/installations/0/to")),
         ] {
-            let body = json!({ "uniqueId": "x", "status": "active", "installations": stays });
-            let pointer = TrackerIn::read(&body, NOW).err().map(|problems| problems[0].pointer.clone());
+            let body = Params::<TrackerIn>::from(json!({ "uniqueId": "x", "installations": stays }));
+            let pointer = body.made().err().map(|problems| problems[0].pointer.clone());
             assert_eq!(pointer.as_deref(), wrong);
         }
     }

@@ -1,43 +1,48 @@
 //! Users: people who sign in, as others see and change them.
 
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use super::account::{AccountStatus, Role};
-use super::field::FieldError;
+use super::body::body;
 use super::fold::folded;
 use super::locale::{language_tag, timezone};
-use super::members::{Members, email, one_of, text};
+use super::members::{email, id};
 
-/// What may be said of a user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct UserIn {
-    /// What they sign in with; unique on the whole platform, whatever its case.
-    #[schema(format = Email, max_length = 254)]
-    pub email: String,
-    /// Given name, 1 to 80 characters.
-    #[schema(min_length = 1, max_length = 80)]
-    pub first_name: String,
-    /// Family name, 1 to 80 characters.
-    #[schema(min_length = 1, max_length = 80)]
-    pub last_name: String,
-    /// Where to call them, 3 to 40 characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 3, max_length = 40)]
-    pub phone: Option<String>,
-    /// What they may do. `superAdmin` and `admin` belong to no organization, the others to one.
-    pub role: Role,
-    /// BCP 47 language tag, by which pages write dates and numbers; the organization's when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub locale: Option<String>,
-    /// IANA time zone in which pages and letters tell times; the organization's when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timezone: Option<String>,
-}
+body!(
+    /// What may be said of a user.
+    #[derive(Eq)]
+    pub struct UserIn {
+        /// What they sign in with; unique on the whole platform, whatever its case.
+        email "email": required String, by(email, format = Email, max_length = 254);
+        /// Given name, 1 to 80 characters.
+        first_name "firstName": required String, text(1..=80);
+        /// Family name, 1 to 80 characters.
+        last_name "lastName": required String, text(1..=80);
+        /// Where to call them, 3 to 40 characters.
+        phone "phone": optional String, text(3..=40);
+        /// What they may do. `superAdmin` and `admin` belong to no organization, the others to one.
+        role "role": required Role, word;
+        /// BCP 47 language tag, by which pages write dates and numbers; the organization's when absent.
+        locale "locale": optional String, by(language_tag);
+        /// IANA time zone in which pages and letters tell times; the organization's when absent.
+        timezone "timezone": optional String, by(timezone);
+    }
+    READ_ONLY: &["id", "organizationId", "pendingEmail", "createdAt", "updatedAt"];
+    DERIVED: &["lastLoginAt"];
+);
+
+body!(
+    /// A new user.
+    pub struct CreateUser {
+        /// What is said of them.
+        ..user: UserIn;
+        /// Operators name the organization of whom they make; without one they make an operator.
+        organization_id "organizationId": optional OrganizationId, by(id);
+    }
+);
 
 /// A user.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -106,29 +111,6 @@ pub fn may_become(from: AccountStatus, to: AccountStatus, has_password: bool) ->
 }
 
 impl UserIn {
-    /// Reads one whose members are all there.
-    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let email = members.required("email", email);
-        let first_name = members.required("firstName", text(1..=80));
-        let last_name = members.required("lastName", text(1..=80));
-        let phone = members.optional("phone", text(3..=40));
-        let role = members.required("role", one_of(Role::WORDS));
-        let locale = members.optional("locale", language_tag);
-        let timezone = members.optional("timezone", timezone);
-        members.finish(|| {
-            Some(Self {
-                email: email?,
-                first_name: first_name?,
-                last_name: last_name?,
-                phone,
-                role: role?,
-                locale,
-                timezone,
-            })
-        })
-    }
-
     /// What a search looks through.
     #[must_use]
     pub fn search_key(&self) -> String {

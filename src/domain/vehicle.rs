@@ -5,10 +5,10 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use waypost_actors::model::{Calibration, OrganizationId, Timestamp, TrackerId, VehicleId, VehicleLimits};
 
-use super::field::FieldError;
+use super::body::body;
 use super::fold::{compact, folded};
-use super::members::{Members, country, id, matching, number, one_of, text, whole};
-use super::tracker::TrackerConfig;
+use super::members::{Read, country, id, matching, text};
+use super::tracker::{TrackerConfig, unique_id};
 use super::vehicle_fuel::read_fuel;
 pub use super::vehicle_fuel::{FuelKind, VehicleFuel};
 use super::words::words;
@@ -59,17 +59,16 @@ words!(
     }
 );
 
-/// A number plate, unique in its organization (compared without case, spaces and hyphens).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-pub struct Plate {
-    /// As it is written, 1 to 20 characters.
-    #[schema(min_length = 1, max_length = 20)]
-    pub number: String,
-    /// ISO 3166-1 alpha-2, such as `DE`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[A-Z]{2}$")]
-    pub country: Option<String>,
-}
+body!(
+    /// A number plate, unique in its organization (compared without case, spaces and hyphens).
+    #[derive(Deserialize)]
+    pub struct Plate {
+        /// As it is written, 1 to 20 characters.
+        number "number": required String, by(plate_number, min_length = 1, max_length = 20);
+        /// ISO 3166-1 alpha-2, such as `DE`.
+        country "country": optional String, by(country, pattern = "^[A-Z]{2}$");
+    }
+);
 
 /// A vehicle, in few words.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -83,28 +82,37 @@ pub struct VehicleStub {
     pub plate: Option<Plate>,
 }
 
-/// How a vehicle is tracked.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Tracking {
-    /// The tracker installed now; changed through the tracker.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tracker_id: Option<TrackerId>,
-    /// How often the tracker should report in motion, seconds.
-    #[schema(minimum = 1, maximum = 3600)]
-    pub interval_seconds: i64,
-    /// How often it should report at rest, seconds.
-    #[schema(minimum = 1, maximum = 86400)]
-    pub stopped_interval_seconds: i64,
-    /// A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
-    #[schema(minimum = 1, maximum = 1500)]
-    pub max_speed_kmh: Option<f64>,
-    /// A fix less accurate than this is stored but not evaluated, metres; null = off.
-    #[schema(minimum = 1, maximum = 100000)]
-    pub max_accuracy_meters: Option<f64>,
-    /// From this speed on the vehicle is too fast, km/h; null = off.
-    #[schema(minimum = 1, maximum = 400)]
-    pub overspeed_kmh: Option<f64>,
+body!(
+    /// How a vehicle is tracked.
+    #[derive(Deserialize)]
+    pub struct Tracking {
+        /// The tracker installed now; changed through the tracker.
+        tracker_id "trackerId": optional TrackerId, by(id);
+        /// How often the tracker should report in motion, seconds.
+        interval_seconds "intervalSeconds": required i64, whole(1..=3600);
+        /// How often it should report at rest, seconds.
+        stopped_interval_seconds "stoppedIntervalSeconds": required i64, whole(1..=86400);
+        /// A fix that implies a higher speed waits for the next one to confirm it, km/h; null = off.
+        max_speed_kmh "maxSpeedKmh": nullable f64, number(1..=1500);
+        /// A fix less accurate than this is stored but not evaluated, metres; null = off.
+        max_accuracy_meters "maxAccuracyMeters": nullable f64, number(1..=100000);
+        /// From this speed on the vehicle is too fast, km/h; null = off.
+        overspeed_kmh "overspeedKmh": nullable f64, number(1..=400);
+    }
+);
+
+impl Default for Tracking {
+    fn default() -> Self {
+        let (limits, config) = (VehicleLimits::default(), TrackerConfig::default());
+        Self {
+            tracker_id: None,
+            interval_seconds: config.interval_seconds.into(),
+            stopped_interval_seconds: config.stopped_interval_seconds.into(),
+            max_speed_kmh: limits.max_speed_kmh,
+            max_accuracy_meters: limits.max_accuracy_meters,
+            overspeed_kmh: None,
+        }
+    }
 }
 
 impl Tracking {
@@ -119,49 +127,57 @@ impl Tracking {
     }
 }
 
-/// What may be said of a vehicle.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct VehicleIn {
-    /// 1 to 120 characters.
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// Its plate.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub plate: Option<Plate>,
-    /// 17 letters and digits without I, O and Q; unique in the organization.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^[0-9A-HJ-NPR-Z]{17}$")]
-    pub vin: Option<String>,
-    /// Who made it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 60)]
-    pub make: Option<String>,
-    /// Which model.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 60)]
-    pub model: Option<String>,
-    /// Model year, 1900 to 2100.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(minimum = 1900, maximum = 2100)]
-    pub year: Option<i64>,
-    /// Its colour, in words.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 40)]
-    pub color: Option<String>,
-    /// What kind of vehicle.
-    #[schema(required = false)]
-    pub category: VehicleCategory,
-    /// Whether it is in use.
-    #[schema(required = false)]
-    pub status: VehicleStatus,
-    /// Its tank and fuel sensor.
-    #[schema(required = false)]
-    pub fuel: VehicleFuel,
-    /// How it is tracked.
-    #[schema(required = false)]
-    pub tracking: Tracking,
-}
+body!(
+    /// What may be said of a vehicle.
+    pub struct VehicleIn {
+        /// 1 to 120 characters.
+        name "name": required String, text(1..=120);
+        /// Its plate.
+        plate "plate": optional Plate, part(Plate::read);
+        /// 17 letters and digits without I, O and Q; unique in the organization.
+        vin "vin": optional String, by(vin, pattern = "^[0-9A-HJ-NPR-Z]{17}$");
+        /// Who made it.
+        make "make": optional String, text(1..=60);
+        /// Which model.
+        model "model": optional String, text(1..=60);
+        /// Model year, 1900 to 2100.
+        year "year": optional i64, whole(1900..=2100);
+        /// Its colour, in words.
+        color "color": optional String, text(1..=40);
+        /// What kind of vehicle.
+        category "category": required VehicleCategory, word, or VehicleCategory::Other;
+        /// Whether it is in use.
+        status "status": required VehicleStatus, word, or VehicleStatus::Active;
+        /// Its tank and fuel sensor.
+        fuel "fuel": required VehicleFuel, part(read_fuel), or VehicleFuel::default();
+        /// How it is tracked.
+        tracking "tracking": required Tracking, part(Tracking::read), or Tracking::default();
+    }
+    WHOLE: &["sensor"];
+    READ_ONLY: &["id", "organizationId", "createdAt", "updatedAt"];
+    DERIVED: &["live", "driver"];
+);
+
+body!(
+    /// A new vehicle.
+    pub struct CreateVehicle {
+        /// Whose; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+        /// A new tracker to install in it.
+        tracker "tracker": optional NewTrackerIn, part(NewTrackerIn::read);
+        /// What is said of it.
+        ..vehicle: VehicleIn;
+    }
+    WHOLE: VehicleIn::WHOLE;
+);
+
+body!(
+    /// A tracker that is made with its vehicle.
+    pub struct NewTrackerIn {
+        /// The device's own id, unique on the platform.
+        unique_id "uniqueId": required String, by(unique_id, pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$");
+    }
+);
 
 /// A vehicle.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -204,74 +220,7 @@ impl Vehicle {
     }
 }
 
-impl Default for VehicleIn {
-    fn default() -> Self {
-        let (limits, config) = (VehicleLimits::default(), TrackerConfig::default());
-        Self {
-            name: String::new(),
-            plate: None,
-            vin: None,
-            make: None,
-            model: None,
-            year: None,
-            color: None,
-            category: VehicleCategory::Other,
-            status: VehicleStatus::Active,
-            fuel: VehicleFuel::default(),
-            tracking: Tracking {
-                tracker_id: None,
-                interval_seconds: config.interval_seconds.into(),
-                stopped_interval_seconds: config.stopped_interval_seconds.into(),
-                max_speed_kmh: limits.max_speed_kmh,
-                max_accuracy_meters: limits.max_accuracy_meters,
-                overspeed_kmh: None,
-            },
-        }
-    }
-}
-
 impl VehicleIn {
-    /// Reads one whose members are all there (defaults or present values merged with a body).
-    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let name = members.required("name", text(1..=120));
-        let plate = members.object("plate", |plate| {
-            let number = plate.required("number", plate_number);
-            let country = plate.optional("country", country);
-            Some(Plate { number: number?, country })
-        });
-        let vin =
-            members.optional("vin", matching(is_vin, "17 capital letters and digits without I, O and Q"));
-        let make = members.optional("make", text(1..=60));
-        let model = members.optional("model", text(1..=60));
-        let year = members.optional("year", whole(1900..=2100));
-        let color = members.optional("color", text(1..=40));
-        let category = members.required("category", one_of(VehicleCategory::WORDS));
-        let status = members.required("status", one_of(VehicleStatus::WORDS));
-        let fuel = members.object("fuel", read_fuel).flatten();
-        let tracking = members.object("tracking", read_tracking).flatten();
-        for (name, value) in [("fuel", &body["fuel"]), ("tracking", &body["tracking"])] {
-            if value.is_null() {
-                members.problem(name, "required", "cannot be cleared");
-            }
-        }
-        members.finish(|| {
-            Some(Self {
-                name: name?,
-                plate: plate.flatten(),
-                vin,
-                make,
-                model,
-                year,
-                color,
-                category: category?,
-                status: status?,
-                fuel: fuel?,
-                tracking: tracking?,
-            })
-        })
-    }
-
     /// The plate as it is compared.
     #[must_use]
     pub fn plate_key(&self) -> Option<String> {
@@ -288,29 +237,16 @@ impl VehicleIn {
     }
 }
 
-fn read_tracking(tracking: &mut Members<'_>) -> Option<Tracking> {
-    let tracker_id = tracking.optional("trackerId", id);
-    let interval_seconds = tracking.required("intervalSeconds", whole(1..=3600));
-    let stopped_interval_seconds = tracking.required("stoppedIntervalSeconds", whole(1..=86_400));
-    let max_speed_kmh = tracking.optional("maxSpeedKmh", number(1.0..=1500.0));
-    let max_accuracy_meters = tracking.optional("maxAccuracyMeters", number(1.0..=100_000.0));
-    let overspeed_kmh = tracking.optional("overspeedKmh", number(1.0..=400.0));
-    Some(Tracking {
-        tracker_id,
-        interval_seconds: interval_seconds?,
-        stopped_interval_seconds: stopped_interval_seconds?,
-        max_speed_kmh,
-        max_accuracy_meters,
-        overspeed_kmh,
-    })
-}
-
-fn plate_number(value: &Value) -> super::members::Read<String> {
+fn plate_number(value: &Value) -> Read<String> {
     let number = text(1..=20)(value)?;
     if compact(&number).is_empty() {
         return Err(("format", "a plate with at least one letter or digit".to_owned()));
     }
     Ok(number)
+}
+
+fn vin(value: &Value) -> Read<String> {
+    matching(is_vin, "17 capital letters and digits without I, O and Q")(value)
 }
 
 /// ISO 3779: 17 characters without those that look like digits.

@@ -9,11 +9,12 @@ use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 use super::answer::{self, Answer, PageOf};
 use super::body::JsonBody;
 use super::query::{Query, flag, instant, word};
-use super::request::{Matching, PathId, PathIds, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, PathIds, Shared, SignedCaller};
 use crate::domain::assignment::{
     AssignIn, AssignedDriver, AssignedVehicle, Assignment, AssignmentState, CorrectionIn, HistoryFilter,
 };
 use crate::domain::paging::SortKey;
+use crate::ops::scoped::Scoped;
 use crate::ops::{assignment_history, assignments as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "startedAt", is_descending: true };
@@ -51,7 +52,7 @@ pub async fn assign_vehicle(
 #[utoipa::path(delete, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}", tag = "drivers",
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path),
         ("endedAt" = Option<Timestamp>, Query, description = "Since when they do not drive it any more; absent = now"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 204, description = "Ended"), (status = 422, description = "validationFailed")))]
 pub async fn unassign_vehicle(
     context: Shared,
@@ -60,9 +61,10 @@ pub async fn unassign_vehicle(
     mut query: Query,
     Matching(if_match): Matching,
 ) -> Answer {
-    let (ended_at, named) = (query.one("endedAt", instant), query.organization());
+    let ended_at = query.one("endedAt", instant);
+    let by = Scoped { caller, organization: query.organization() };
     query.finish()?;
-    ops::unassign_vehicle(&context, &caller, named, (driver, vehicle), ended_at, &if_match).await?;
+    ops::unassign_vehicle(&context, &by, (driver, vehicle), ended_at, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 
@@ -81,7 +83,7 @@ fn history(query: &mut Query) -> (HistoryFilter, bool) {
         ("to" = Option<Timestamp>, Query, description = "Those that had begun before"),
         ("includeDeleted" = Option<bool>, Query, description = "true: of a driver whom the organization deleted, too"),
         ("sort" = Option<String>, Query, description = "-startedAt (default) or startedAt"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<AssignedVehicle>, description = "A page")))]
 pub async fn list_vehicles_of_driver(
@@ -91,12 +93,12 @@ pub async fn list_vehicles_of_driver(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let ((filter, deleted), named) = (history(&mut query), query.organization());
+    let (filter, deleted) = history(&mut query);
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let of = (id, deleted);
-    let found =
-        assignment_history::list_vehicles_of_driver(&context, &caller, named, of, filter, &sort, page);
+    let found = assignment_history::list_vehicles_of_driver(&context, &by, of, filter, &sort, page);
     Ok(answer::page(&request, page, found.await?, |item| item))
 }
 
@@ -108,7 +110,7 @@ pub async fn list_vehicles_of_driver(
         ("to" = Option<Timestamp>, Query, description = "Those that had begun before"),
         ("includeDeleted" = Option<bool>, Query, description = "true: of a vehicle that was deleted, too"),
         ("sort" = Option<String>, Query, description = "-startedAt (default) or startedAt"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<AssignedDriver>, description = "A page")))]
 pub async fn list_drivers_of_vehicle(
@@ -118,12 +120,12 @@ pub async fn list_drivers_of_vehicle(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let ((filter, deleted), named) = (history(&mut query), query.organization());
+    let (filter, deleted) = history(&mut query);
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(assignment_history::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
     let of = (id, deleted);
-    let found =
-        assignment_history::list_drivers_of_vehicle(&context, &caller, named, of, filter, &sort, page);
+    let found = assignment_history::list_drivers_of_vehicle(&context, &by, of, filter, &sort, page);
     Ok(answer::page(&request, page, found.await?, |item| item))
 }
 
@@ -132,7 +134,7 @@ pub async fn list_drivers_of_vehicle(
 #[utoipa::path(put, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}", tag = "drivers",
     request_body = CorrectionIn,
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = Assignment, description = "The assignment as it is now"),
         (status = 409, description = "assignmentOverlaps, invalidTransition")))]
 pub async fn correct_assignment(
@@ -140,14 +142,13 @@ pub async fn correct_assignment(
     SignedCaller(caller): SignedCaller,
     PathIds(driver, vehicle): PathIds<DriverId, VehicleId>,
     PathId(id): PathId<Uuid>,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let (named, pair) = (query.organization(), (driver, vehicle));
-    query.finish()?;
-    let corrected =
-        assignment_history::correct_assignment(&context, &caller, named, pair, id, &if_match, body).await?;
+    let by = query.scoped(caller)?;
+    let pair = (driver, vehicle);
+    let corrected = assignment_history::correct_assignment(&context, &by, pair, id, &if_match, body).await?;
     Ok(answer::ok(&corrected, &corrected))
 }
 
@@ -155,18 +156,16 @@ pub async fn correct_assignment(
 #[utoipa::path(delete, path = "/v1/drivers/{driverId}/vehicles/{vehicleId}/assignments/{assignmentId}",
     tag = "drivers",
     params(("driverId" = DriverId, Path), ("vehicleId" = VehicleId, Path), ("assignmentId" = Uuid, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 204, description = "Removed"), (status = 409, description = "invalidTransition")))]
 pub async fn remove_assignment(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathIds(driver, vehicle): PathIds<DriverId, VehicleId>,
     PathId(id): PathId<Uuid>,
-    mut query: Query,
     Matching(if_match): Matching,
+    by: Scoped,
 ) -> Answer {
-    let (named, pair) = (query.organization(), (driver, vehicle));
-    query.finish()?;
-    assignment_history::remove_assignment(&context, &caller, named, pair, id, &if_match).await?;
+    let pair = (driver, vehicle);
+    assignment_history::remove_assignment(&context, &by, pair, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -13,6 +13,7 @@ use super::collection::Collection;
 use super::json::parse;
 use super::problem::Problem;
 use super::receive::{Turn, receive};
+use crate::domain::body::Params;
 
 /// A JSON body.
 #[derive(Debug)]
@@ -54,6 +55,17 @@ impl FromRequest for JsonBody {
             Ok(Self(json))
         }
         .boxed_local()
+    }
+}
+
+impl<B> FromRequest for Params<B> {
+    type Error = Problem;
+    type Future = LocalBoxFuture<'static, Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        JsonBody::from_request(request, payload)
+            .map(|body| body.map(|JsonBody(json)| json.into()))
+            .boxed_local()
     }
 }
 

@@ -11,7 +11,7 @@ use super::body::{JsonBody, OptionalBody};
 use super::code::Code;
 use super::problem::Problem;
 use super::query::{Query, flag, word};
-use super::request::{Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::domain::driver::{DriverIn, DriverStatus};
 use crate::domain::field::FieldError;
 use crate::domain::license::{LicenseStatus, license_number};
@@ -19,6 +19,7 @@ use crate::domain::members::country;
 use crate::domain::paging::SortKey;
 use crate::ops::driver_lock;
 use crate::ops::drivers::{self as ops, DriverView, OwnDriver};
+use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -71,7 +72,7 @@ fn shown(own: &OwnDriver) -> HttpResponse {
         ("includeDeleted" = Option<bool>, Query, description = "true: those that the organization deleted, too"),
         ("sort" = Option<String>, Query, description =
             "lastName, firstName, status, licenseExpiresAt, createdAt, updatedAt; - for descending"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<OwnDriver>, description = "A page")))]
 pub async fn list_drivers(
@@ -89,10 +90,10 @@ pub async fn list_drivers(
         assigned: query.one("assigned", flag),
         include_deleted: query.one("includeDeleted", flag).unwrap_or(false),
     };
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_drivers(&context, &caller, named, &filter, &sort, page).await?;
+    let found = ops::list_drivers(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |item| item))
 }
 
@@ -117,7 +118,7 @@ pub async fn create_driver(
 #[utoipa::path(get, path = "/v1/drivers/search", tag = "drivers",
     params(("licenseNumber" = String, Query, description = "Compared in capitals, without separators"),
         ("country" = Option<String>, Query, description = "ISO 3166-1 alpha-2; absent = of every country"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<DriverView>, description = "Those with this licence, one per country")))]
 pub async fn search_drivers(
@@ -128,7 +129,8 @@ pub async fn search_drivers(
 ) -> Answer {
     let number = query.one("licenseNumber", |text| license_number(&json!(text)).map_err(|(_, must)| must));
     let of = query.one("country", |text| country(&json!(text.to_uppercase())).map_err(|(_, must)| must));
-    let (named, asked) = (query.organization(), query.page());
+    let by = Scoped { caller, organization: query.organization() };
+    let asked = query.page();
     query.finish()?;
     let Some(number) = number else {
         let errors = vec![FieldError::new("?licenseNumber", "required", "is required")];
@@ -137,7 +139,7 @@ pub async fn search_drivers(
             .detail("licenseNumber is required: the whole number, as on the licence")
             .errors(errors));
     };
-    let found = ops::search_drivers(&context, &caller, named, &number, of.as_deref(), asked).await?;
+    let found = ops::search_drivers(&context, &by, &number, of.as_deref(), asked).await?;
     Ok(answer::page(&request, asked, found, |item| item))
 }
 
@@ -145,7 +147,7 @@ pub async fn search_drivers(
 #[utoipa::path(get, path = "/v1/drivers/{id}", tag = "drivers",
     params(("id" = DriverId, Path),
         ("includeDeleted" = Option<bool>, Query, description = "true: one that the organization deleted, too"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = OwnDriver, description = "The driver")))]
 pub async fn find_driver(
     context: Shared,
@@ -154,46 +156,42 @@ pub async fn find_driver(
     mut query: Query,
 ) -> Answer {
     let include_deleted = query.one("includeDeleted", flag).unwrap_or(false);
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     query.finish()?;
-    Ok(shown(&ops::find_driver(&context, &caller, named, id, include_deleted).await?))
+    Ok(shown(&ops::find_driver(&context, &by, id, include_deleted).await?))
 }
 
 /// Change a driver: members left out stay, null clears. Names, date of birth and licence are the keeper's to change.
 #[utoipa::path(put, path = "/v1/drivers/{id}", tag = "drivers", request_body = DriverIn,
     params(("id" = DriverId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = OwnDriver, description = "The driver as it is now"),
         (status = 409, description = "licenseTaken, driverLocked, driverNotHeld")))]
 pub async fn update_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<DriverId>,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    Ok(shown(&ops::update_driver(&context, &caller, named, id, &if_match, body).await?))
+    let by = query.scoped(caller)?;
+    Ok(shown(&ops::update_driver(&context, &by, id, &if_match, body).await?))
 }
 
 /// Delete the organization's profile of a driver, and its lock. What they drive for it ends now; their history is kept.
 /// With the last organization's profile the person goes too, and the licence may be entered anew.
 #[utoipa::path(delete, path = "/v1/drivers/{id}", tag = "drivers",
     params(("id" = DriverId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_driver(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<DriverId>,
-    mut query: Query,
     Matching(if_match): Matching,
+    by: Scoped,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    ops::delete_driver(&context, &caller, named, id, &if_match).await?;
+    ops::delete_driver(&context, &by, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

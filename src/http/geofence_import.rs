@@ -4,7 +4,6 @@ use actix_web::HttpResponse;
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use waypost_actors::model::OrganizationId;
 
 use super::answer::Answer;
 use super::body::CollectionBody;
@@ -12,7 +11,7 @@ use super::collection::Collection;
 use super::geojson::{from_feature, pointer_in_feature};
 use super::query::Query;
 use super::receive::on_large_thread;
-use super::request::{Shared, SignedCaller};
+use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::field::FieldError;
 use crate::ops::geofence_import::{Feature, Features, Imported, import_geofences};
 
@@ -34,21 +33,20 @@ pub struct FeatureCollectionIn {
 /// What is good is made, all of it in one transaction; each feature that is not is told with its problem, also when
 /// the plan allows no more. So a 200 may hold failures: look at `failed`.
 #[utoipa::path(post, path = "/v1/geofences/import", tag = "geofences",
-    params(("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+    params(InOrganization),
     request_body(content((FeatureCollectionIn = "application/geo+json"), (FeatureCollectionIn = "application/json"))),
     responses((status = 200, body = Imported, description = "What became of each feature")))]
 pub async fn import(
     context: Shared,
     SignedCaller(caller): SignedCaller,
-    mut query: Query,
+    query: Query,
     CollectionBody { collection, turn }: CollectionBody,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let count = collection.len();
     let feature = async move |index| read(collection.clone(), index).await;
     let features = Features { count, feature, turn };
-    Ok(HttpResponse::Ok().json(import_geofences(&context, &caller, named, features, place).await?))
+    Ok(HttpResponse::Ok().json(import_geofences(&context, &by, features, place).await?))
 }
 
 /// Marks a pointer that names a place in the feature already.

@@ -13,13 +13,14 @@ use super::geojson::{MEDIA_TYPE, from_feature, pointer_in_feature, to_feature};
 use super::problem::Problem;
 use super::query::{Query, flag, number, word};
 use super::receive::Turn;
-use super::request::{Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::context::Context;
 use crate::domain::geofence::{Geofence, GeofenceIn};
 use crate::domain::paging::{Page, SortKey};
 use crate::ops::error::OpError;
 use crate::ops::etag;
 use crate::ops::geofences as ops;
+use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 
@@ -128,7 +129,7 @@ fn single(
         ("near" = Option<String>, Query, description = "latitude,longitude,radiusMeters: those whose box touches the box around that circle"),
         ("geometry" = Option<String>, Query, description = "full (default) or none: without shapes"),
         ("sort" = Option<String>, Query, description = "name, areaSquareMeters, createdAt, updatedAt; - for descending"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, description = "A page", content(
         (PageOf<GeofenceOut> = "application/json"), (Value = "application/geo+json")))))]
@@ -142,10 +143,10 @@ pub async fn list_geofences(
     let categories = query.many("category", |text| Ok(text.to_owned()));
     let filter = ops::Filter { q: query.q(), categories, enabled: query.one("enabled", flag), boxes };
     let with_shape = query.one("geometry", word(&[("full", true), ("none", false)])).unwrap_or(true);
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_geofences(&context, &caller, named, &filter, &sort, page).await?;
+    let found = ops::list_geofences(&context, &by, &filter, &sort, page).await?;
     let counts = ops::inside_counts(&context, found.items.iter().map(|geofence| geofence.id)).await?;
     let items = found.items.into_iter().zip(counts);
     let items = items.map(|(geofence, inside_count)| GeofenceOut { geofence, inside_count }).collect();
@@ -170,13 +171,12 @@ pub async fn create_geofence(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     request: HttpRequest,
-    mut query: Query,
+    query: Query,
     body: GeofenceBody,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let Said { members, feature, _turn } = Said::of(body)?;
-    let made = ops::create_geofence(&context, &caller, members, named).await;
+    let made = ops::create_geofence(&context, &by, members).await;
     let out = with_count(&context, made.map_err(|error| in_clients_terms(error, feature))?).await?;
     let mut answer = HttpResponse::Created();
     answer.insert_header((header::LOCATION, format!("/v1/geofences/{}", out.geofence.id)));
@@ -186,19 +186,16 @@ pub async fn create_geofence(
 /// Get a geofence. `Accept: application/geo+json` gives a Feature.
 #[utoipa::path(get, path = "/v1/geofences/{id}", tag = "geofences",
     params(("id" = GeofenceId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, description = "The geofence", content(
         (GeofenceOut = "application/json"), (Value = "application/geo+json")))))]
 pub async fn find_geofence(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<GeofenceId>,
     request: HttpRequest,
-    mut query: Query,
+    by: Scoped,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_geofence(&context, &caller, named, id).await?;
+    let found = ops::find_geofence(&context, &by, id).await?;
     Ok(single(HttpResponse::Ok(), &request, &with_count(&context, found).await?))
 }
 
@@ -206,7 +203,7 @@ pub async fn find_geofence(
 /// every vehicle it touches has its records.
 #[utoipa::path(put, path = "/v1/geofences/{id}", tag = "geofences",
     params(("id" = GeofenceId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     request_body(content((GeofenceCreateIn = "application/json"), (Value = "application/geo+json"))),
     responses((status = 200, description = "The geofence as it is now", content(
         (GeofenceOut = "application/json"), (Value = "application/geo+json")))))]
@@ -215,14 +212,13 @@ pub async fn update_geofence(
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<GeofenceId>,
     request: HttpRequest,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
     body: GeofenceBody,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
+    let by = query.scoped(caller)?;
     let Said { members, feature, _turn } = Said::of(body)?;
-    let changed = ops::update_geofence(&context, &caller, named, id, &if_match, members).await;
+    let changed = ops::update_geofence(&context, &by, id, &if_match, members).await;
     let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, feature))?).await?;
     Ok(single(HttpResponse::Ok(), &request, &out))
 }
@@ -230,18 +226,15 @@ pub async fn update_geofence(
 /// Delete a geofence. The stays in it end now; its history is kept.
 #[utoipa::path(delete, path = "/v1/geofences/{id}", tag = "geofences",
     params(("id" = GeofenceId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_geofence(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<GeofenceId>,
-    mut query: Query,
     Matching(if_match): Matching,
+    by: Scoped,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    ops::delete_geofence(&context, &caller, named, id, &if_match).await?;
+    ops::delete_geofence(&context, &by, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }
 

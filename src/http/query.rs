@@ -11,11 +11,13 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::code::Code;
 use super::json::has_controls;
 use super::problem::{MOST_ERRORS, Problem};
+use crate::auth::Caller;
 use crate::domain::field::FieldError;
 use crate::domain::nearest::nearest;
 use crate::domain::paging::{
     DEFAULT_LIMIT, DEFAULT_LONG_LIMIT, MAX_LIMIT, MAX_LONG_LIMIT, PageRequest, SliceRequest, Sort, SortKey,
 };
+use crate::ops::scoped::Scoped;
 
 /// The query of a request, being read. End with [`Query::finish`].
 #[derive(Debug, Default)]
@@ -157,6 +159,13 @@ impl Query {
         let unknown: Vec<FieldError> = unknown.map(|name| self.unknown(name)).collect();
         self.problems.splice(0..0, unknown.into_iter().map(|error| (Code::UnknownParameter, error)));
         if self.problems.is_empty() { Ok(()) } else { self.refused().map(drop) }
+    }
+
+    /// Who asks, and in which organization; of a route that has no other parameter.
+    pub fn scoped(mut self, caller: Caller) -> Result<Scoped, Problem> {
+        let organization = self.organization();
+        self.finish()?;
+        Ok(Scoped { caller, organization })
     }
 
     /// The refusal of what is wrong with it.

@@ -7,14 +7,18 @@ use actix_web::http::header;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, web};
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
+use utoipa::IntoParams;
 use uuid::Uuid;
+use waypost_actors::model::OrganizationId;
 
 use super::code::Code;
 use super::fallback::no_such_id;
 use super::problem::Problem;
+use super::query::Query;
 use crate::auth::Caller;
 use crate::context::Context;
 use crate::ops::etag::IfMatch;
+use crate::ops::scoped::Scoped;
 
 /// The context, in handlers.
 pub type Shared = web::Data<Context>;
@@ -26,6 +30,15 @@ pub struct SignedCaller(pub Caller);
 /// The caller of a route that anybody may call: absent without a token, refused with one that is not in force.
 #[derive(Debug)]
 pub struct MaybeCaller(pub Option<Caller>);
+
+/// The parameter of a route that acts in one organization.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query, rename_all = "camelCase")]
+#[expect(dead_code, reason = "described only: [`Query::organization`] reads it")]
+pub struct InOrganization {
+    /// Operators name the organization
+    organization_id: Option<OrganizationId>,
+}
 
 /// The id in the path. A malformed one is not found, like any other that is not there.
 #[derive(Debug)]
@@ -59,6 +72,19 @@ impl FromRequest for SignedCaller {
         // Absent only if the route table calls this route open: then nobody may be let in.
         let caller = request.extensions().get::<Caller>().cloned();
         ready(caller.map(Self).ok_or_else(|| Problem::new(Code::Unauthenticated)))
+    }
+}
+
+/// Of a route without a body and with no parameter but the organization. Last of what a handler takes: a path that leads
+/// nowhere is told before a query that nobody knows. With a body, which is told before it too, see [`Query::scoped`].
+impl FromRequest for Scoped {
+    type Error = Problem;
+    type Future = Ready<Result<Self, Problem>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let caller = SignedCaller::from_request(request, payload).into_inner();
+        let query = Query::from_request(request, payload).into_inner();
+        ready(caller.and_then(|SignedCaller(caller)| query?.scoped(caller)))
     }
 }
 

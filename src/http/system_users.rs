@@ -15,6 +15,7 @@ use crate::auth::SignedIn;
 use crate::auth::link::Redeemed;
 use crate::domain::paging::SortKey;
 use crate::domain::system_user::{Scope, SystemUser, SystemUserStatus};
+use crate::ops::scoped::Scoped;
 use crate::ops::{request_context, sign_in, system_users as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
@@ -140,10 +141,10 @@ pub async fn list_system_users(
     mut query: Query,
 ) -> Answer {
     let filter = ops::Filter { q: query.q(), statuses: query.many("status", word(SystemUserStatus::WORDS)) };
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_system_users(&context, &caller, named, &filter, &sort, page).await?;
+    let found = ops::list_system_users(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |user| user))
 }
 
@@ -152,15 +153,8 @@ pub async fn list_system_users(
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization")),
     responses((status = 200, body = SystemUser, description = "The system user")))]
-pub async fn find_system_user(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<Uuid>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_system_user(&context, &caller, named, id).await?;
+pub async fn find_system_user(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) -> Answer {
+    let found = ops::find_system_user(&context, &by, id).await?;
     Ok(answer::with_derived(&found.tagged(), &found))
 }
 
@@ -174,13 +168,12 @@ pub async fn update_system_user(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<Uuid>,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let changed = ops::update_system_user(&context, &caller, named, id, &if_match, body).await?;
+    let by = query.scoped(caller)?;
+    let changed = ops::update_system_user(&context, &by, id, &if_match, body).await?;
     Ok(answer::with_derived(&changed.tagged(), &changed))
 }
 
@@ -191,13 +184,10 @@ pub async fn update_system_user(
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_system_user(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<Uuid>,
-    mut query: Query,
     Matching(if_match): Matching,
+    by: Scoped,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    ops::delete_system_user(&context, &caller, named, id, &if_match).await?;
+    ops::delete_system_user(&context, &by, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }

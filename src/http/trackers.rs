@@ -1,43 +1,19 @@
 //! `/v1/trackers`.
 
 use actix_web::{HttpRequest, HttpResponse};
-use serde::Serialize;
-use utoipa::ToSchema;
-use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+use waypost_actors::model::{TrackerId, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
-use super::body::JsonBody;
 use super::query::{Query, id, word};
-use super::request::{Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
+use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
-use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
+use crate::domain::tracker::{CreateTracker, Tracker, TrackerStatus, UpdateTracker};
+use crate::ops::error::OpError;
+use crate::ops::scoped::Scoped;
 use crate::ops::trackers::{self as ops, TrackerWithToken};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A new tracker.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TrackerCreateIn {
-    /// Whose; operators name it.
-    pub organization_id: Option<OrganizationId>,
-    /// The vehicle it sits in, from ever.
-    pub vehicle_id: Option<VehicleId>,
-    /// What is said of it.
-    #[serde(flatten)]
-    pub tracker: TrackerIn,
-}
-
-/// What may be changed of a tracker.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TrackerChangeIn {
-    /// Moves it there now; null takes it out of its vehicle.
-    pub vehicle_id: Option<VehicleId>,
-    /// What is said of it.
-    #[serde(flatten)]
-    pub tracker: TrackerIn,
-}
 
 /// List trackers.
 #[utoipa::path(get, path = "/v1/trackers", tag = "trackers",
@@ -45,7 +21,7 @@ pub struct TrackerChangeIn {
         ("status" = Option<Vec<TrackerStatus>>, Query, description = "Only of these states"),
         ("vehicleId" = Option<Vec<VehicleId>>, Query, description = "Only those in these vehicles now"),
         ("sort" = Option<String>, Query, description = "uniqueId, status, createdAt, updatedAt; - for descending"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<Tracker>, description = "A page")))]
 pub async fn list_trackers(
@@ -56,96 +32,79 @@ pub async fn list_trackers(
 ) -> Answer {
     let statuses = query.many("status", word(TrackerStatus::WORDS));
     let filter = ops::Filter { q: query.q(), statuses, vehicle_ids: query.many("vehicleId", id) };
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_trackers(&context, &caller, named, &filter, &sort, page).await?;
+    let found = ops::list_trackers(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |tracker| tracker))
 }
 
 /// Create a tracker. Its token is shown once.
-#[utoipa::path(post, path = "/v1/trackers", tag = "trackers", request_body = TrackerCreateIn,
+#[utoipa::path(post, path = "/v1/trackers", tag = "trackers", request_body = CreateTracker,
     responses((status = 201, body = TrackerWithToken, description = "Created; Location names it"),
         (status = 409, description = "uniqueIdTaken")))]
 pub async fn create_tracker(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<CreateTracker>,
 ) -> Answer {
     query.finish()?;
-    let out = ops::create_tracker(&context, &caller, body).await?;
+    let by = Scoped { caller, organization: body.organization().map_err(OpError::from)? };
+    let out = ops::create_tracker(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/trackers/{}", out.tracker.id), &out.tracker, &out))
 }
 
 /// Get a tracker. Its token is not shown again.
 #[utoipa::path(get, path = "/v1/trackers/{id}", tag = "trackers",
     params(("id" = TrackerId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = Tracker, description = "The tracker")))]
-pub async fn find_tracker(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<TrackerId>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_tracker(&context, &caller, named, id).await?;
+pub async fn find_tracker(context: Shared, PathId(id): PathId<TrackerId>, by: Scoped) -> Answer {
+    let found = ops::find_tracker(&context, &by, id).await?;
     Ok(answer::ok(&found, &found))
 }
 
 /// Change a tracker: `vehicleId` moves it now, `status` disables it.
-#[utoipa::path(put, path = "/v1/trackers/{id}", tag = "trackers", request_body = TrackerChangeIn,
+#[utoipa::path(put, path = "/v1/trackers/{id}", tag = "trackers", request_body = UpdateTracker,
     params(("id" = TrackerId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = Tracker, description = "The tracker as it is now"),
         (status = 409, description = "uniqueIdTaken")))]
 pub async fn update_tracker(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<TrackerId>,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<UpdateTracker>,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::update_tracker(&context, &caller, named, id, &if_match, body).await?;
+    let by = query.scoped(caller)?;
+    let found = ops::update_tracker(&context, &by, id, &if_match, body).await?;
     Ok(answer::ok(&found, &found))
 }
 
 /// Give a tracker a new token, shown once. The old one is refused from now on.
 #[utoipa::path(post, path = "/v1/trackers/{id}/token", tag = "trackers",
     params(("id" = TrackerId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = TrackerWithToken, description = "The tracker with its new token")))]
-pub async fn rotate_tracker_token(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<TrackerId>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let out = ops::rotate_token(&context, &caller, named, id).await?;
+pub async fn rotate_tracker_token(context: Shared, PathId(id): PathId<TrackerId>, by: Scoped) -> Answer {
+    let out = ops::rotate_token(&context, &by, id).await?;
     Ok(answer::ok(&out.tracker, &out))
 }
 
 /// Delete a tracker. Its token is refused from now on; its fixes stay.
 #[utoipa::path(delete, path = "/v1/trackers/{id}", tag = "trackers",
     params(("id" = TrackerId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_tracker(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<TrackerId>,
-    mut query: Query,
     Matching(if_match): Matching,
+    by: Scoped,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    ops::delete_tracker(&context, &caller, named, id, &if_match).await?;
+    ops::delete_tracker(&context, &by, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }

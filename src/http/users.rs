@@ -11,22 +11,14 @@ use super::body::JsonBody;
 use super::query::{Query, word};
 use super::request::{Matching, PathId, Shared, SignedCaller};
 use crate::domain::account::{AccountStatus, Role};
+use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
-use crate::domain::user::{User, UserIn};
+use crate::domain::user::{CreateUser, User, UserIn};
+use crate::ops::error::OpError;
+use crate::ops::scoped::Scoped;
 use crate::ops::users as ops;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A new user.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct UserCreateIn {
-    /// What is said of them.
-    #[serde(flatten)]
-    pub user: UserIn,
-    /// Operators name the organization of whom they make; without one they make an operator.
-    pub organization_id: Option<OrganizationId>,
-}
 
 /// A change of a user.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,7 +50,7 @@ pub async fn list_users(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     let filter = ops::Filter {
         q: query.q(),
         roles: query.many("role", word(Role::WORDS)),
@@ -66,7 +58,7 @@ pub async fn list_users(
     };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let found = ops::list_users(&context, &caller, named, &filter, &sort, page).await?;
+    let found = ops::list_users(&context, &by, &filter, &sort, page).await?;
     Ok(answer::page(&request, page, found, |user| user))
 }
 
@@ -74,7 +66,7 @@ pub async fn list_users(
 ///
 /// An orgAdmin makes users of the own organization. An operator names an organization, or makes an operator,
 /// which only a superAdmin may.
-#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = UserCreateIn,
+#[utoipa::path(post, path = "/v1/users", tag = "users", request_body = CreateUser,
     responses((status = 201, body = User, description = "Created, invited; Location names them"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "emailTaken")))]
@@ -82,10 +74,11 @@ pub async fn create_user(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<CreateUser>,
 ) -> Answer {
     query.finish()?;
-    let made = ops::create_user(&context, &caller, body).await?;
+    let by = Scoped { caller, organization: body.organization().map_err(OpError::from)? };
+    let made = ops::create_user(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/users/{}", made.id), &made.settled(), &made))
 }
 
@@ -94,15 +87,8 @@ pub async fn create_user(
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
     responses((status = 200, body = User, description = "The user")))]
-pub async fn find_user(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<Uuid>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_user(&context, &caller, named, id).await?;
+pub async fn find_user(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) -> Answer {
+    let found = ops::find_user(&context, &by, id).await?;
     Ok(answer::with_derived(&found.settled(), &found))
 }
 
@@ -124,13 +110,12 @@ pub async fn update_user(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<Uuid>,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let changed = ops::update_user(&context, &caller, named, id, &if_match, body).await?;
+    let by = query.scoped(caller)?;
+    let changed = ops::update_user(&context, &by, id, &if_match, body).await?;
     Ok(answer::with_derived(&changed.settled(), &changed))
 }
 
@@ -140,14 +125,7 @@ pub async fn update_user(
         ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
     responses((status = 200, body = User, description = "It is on its way"),
         (status = 409, description = "invalidTransition")))]
-pub async fn invite_user_again(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<Uuid>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::invite_again(&context, &caller, named, id).await?;
+pub async fn invite_user_again(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) -> Answer {
+    let found = ops::invite_again(&context, &by, id).await?;
     Ok(answer::with_derived(&found.settled(), &found))
 }

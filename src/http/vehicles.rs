@@ -3,44 +3,24 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{DriverId, OrganizationId, VehicleId};
+use waypost_actors::model::{DriverId, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
-use super::body::JsonBody;
 use super::code::Code;
 use super::problem::Problem;
 use super::query::{Query, id, word};
-use super::request::{Matching, PathId, Shared, SignedCaller};
+use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::auth::{Action, Caller, OrgScope};
 use crate::domain::assignment::CurrentDriver;
+use crate::domain::body::Params;
 use crate::domain::paging::{Page, SortKey};
-use crate::domain::vehicle::{Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
+use crate::domain::vehicle::{CreateVehicle, Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
+use crate::ops::error::OpError;
 use crate::ops::live_view::LiveVehicle;
+use crate::ops::scoped::Scoped;
 use crate::ops::vehicles::{self as ops, NewTracker};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A new vehicle.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct VehicleCreateIn {
-    /// Whose; operators name it.
-    pub organization_id: Option<OrganizationId>,
-    /// A new tracker to install in it.
-    pub tracker: Option<NewTrackerIn>,
-    /// What is said of it.
-    #[serde(flatten)]
-    pub vehicle: VehicleIn,
-}
-
-/// A tracker that is made with its vehicle.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct NewTrackerIn {
-    /// The device's own id, unique on the platform.
-    #[schema(pattern = r"^[^\s\x00-\x1f\x7f-\x9f]{1,64}$")]
-    pub unique_id: String,
-}
 
 /// A vehicle, where it is now, who drives it, and the tracker that was made with it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -106,7 +86,7 @@ fn wants_live(query: &mut Query, usual: bool) -> bool {
         ("driverId" = Option<Vec<DriverId>>, Query, description = "Only those that one of these drives now"),
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<VehicleOut>, description = "A page")))]
 pub async fn list_vehicles(
@@ -118,7 +98,7 @@ pub async fn list_vehicles(
     let mut filter = filter(&mut query);
     filter.statuses = query.many("status", word(VehicleStatus::WORDS));
     filter.driver_ids = query.many("driverId", id);
-    listed(context, &caller, &request, query, filter).await
+    listed(context, caller, &request, query, filter).await
 }
 
 /// List the vehicles in use that nobody drives.
@@ -127,7 +107,7 @@ pub async fn list_vehicles(
         ("category" = Option<Vec<VehicleCategory>>, Query, description = "Only of these categories"),
         ("include" = Option<String>, Query, description = "live: with where each is now; takes a system user the scope positions:read"),
         ("sort" = Option<String>, Query, description = "name, status, createdAt, updatedAt; - for descending"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("page" = Option<i64>, Query), ("limit" = Option<i64>, Query)),
     responses((status = 200, body = PageOf<VehicleOut>, description = "A page")))]
 pub async fn list_unassigned_vehicles(
@@ -139,7 +119,7 @@ pub async fn list_unassigned_vehicles(
     let mut filter = filter(&mut query);
     filter.statuses = vec![VehicleStatus::Active];
     filter.unassigned = true;
-    listed(context, &caller, &request, query, filter).await
+    listed(context, caller, &request, query, filter).await
 }
 
 /// What every list of vehicles can be narrowed by.
@@ -150,21 +130,22 @@ fn filter(query: &mut Query) -> ops::Filter {
 
 async fn listed(
     context: Shared,
-    caller: &Caller,
+    caller: Caller,
     request: &HttpRequest,
     mut query: Query,
     filter: ops::Filter,
 ) -> Answer {
-    let (with_live, named) = (wants_live(&mut query, false), query.organization());
+    let with_live = wants_live(&mut query, false);
+    let by = Scoped { caller, organization: query.organization() };
     let (sort, page) = (query.sort(ops::SORT_KEYS, NEWEST_FIRST), query.page());
     query.finish()?;
-    let (scope, found) = ops::list_vehicles(&context, caller, named, &filter, &sort, page).await?;
-    let items = shown(&context, caller, &scope, found.items, with_live).await?;
+    let (scope, found) = ops::list_vehicles(&context, &by, &filter, &sort, page).await?;
+    let items = shown(&context, &by.caller, &scope, found.items, with_live).await?;
     Ok(answer::page(request, page, Page { items, total: found.total }, |item| item))
 }
 
 /// Create a vehicle, with a new tracker if `tracker.uniqueId` is there; its token is shown once.
-#[utoipa::path(post, path = "/v1/vehicles", tag = "vehicles", request_body = VehicleCreateIn,
+#[utoipa::path(post, path = "/v1/vehicles", tag = "vehicles", request_body = CreateVehicle,
     responses((status = 201, body = VehicleOut, description = "Created; Location names it"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "plateTaken, vinTaken, uniqueIdTaken")))]
@@ -172,10 +153,11 @@ pub async fn create_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<CreateVehicle>,
 ) -> Answer {
     query.finish()?;
-    let ops::Created { vehicle, tracker } = ops::create_vehicle(&context, &caller, body).await?;
+    let by = Scoped { caller, organization: body.organization().map_err(OpError::from)? };
+    let ops::Created { vehicle, tracker } = ops::create_vehicle(&context, &by, body).await?;
     let location = format!("/v1/vehicles/{}", vehicle.id);
     let out = VehicleOut { vehicle, live: None, driver: None, tracker };
     Ok(answer::created(location, &out.vehicle, &out))
@@ -187,7 +169,7 @@ pub async fn create_vehicle(
 #[utoipa::path(get, path = "/v1/vehicles/{id}", tag = "vehicles",
     params(("id" = VehicleId, Path),
         ("include" = Option<String>, Query, description = "none: without where it is now"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = VehicleOut, description = "The vehicle")))]
 pub async fn find_vehicle(
     context: Shared,
@@ -196,46 +178,43 @@ pub async fn find_vehicle(
     mut query: Query,
 ) -> Answer {
     let is_usual = caller.may(Action::ReadLivePositions).is_ok();
-    let (with_live, named) = (wants_live(&mut query, is_usual), query.organization());
+    let with_live = wants_live(&mut query, is_usual);
+    let by = Scoped { caller, organization: query.organization() };
     query.finish()?;
-    let (scope, vehicle) = ops::find_vehicle(&context, &caller, named, id).await?;
-    answered(&context, &caller, &scope, vehicle, with_live).await
+    let (scope, vehicle) = ops::find_vehicle(&context, &by, id).await?;
+    answered(&context, &by.caller, &scope, vehicle, with_live).await
 }
 
 /// Change a vehicle: members left out stay, null clears.
 #[utoipa::path(put, path = "/v1/vehicles/{id}", tag = "vehicles", request_body = VehicleIn,
     params(("id" = VehicleId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = VehicleOut, description = "The vehicle as it is now"),
         (status = 409, description = "plateTaken, vinTaken, invalidTransition")))]
 pub async fn update_vehicle(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<VehicleId>,
-    mut query: Query,
+    query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<VehicleIn>,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let (scope, vehicle) = ops::update_vehicle(&context, &caller, named, id, &if_match, body).await?;
-    answered(&context, &caller, &scope, vehicle, false).await
+    let by = query.scoped(caller)?;
+    let (scope, vehicle) = ops::update_vehicle(&context, &by, id, &if_match, body).await?;
+    answered(&context, &by.caller, &scope, vehicle, false).await
 }
 
 /// Delete a vehicle. Its stays end now; its history is kept.
 #[utoipa::path(delete, path = "/v1/vehicles/{id}", tag = "vehicles",
     params(("id" = VehicleId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 204, description = "Deleted")))]
 pub async fn delete_vehicle(
     context: Shared,
-    SignedCaller(caller): SignedCaller,
     PathId(id): PathId<VehicleId>,
-    mut query: Query,
     Matching(if_match): Matching,
+    by: Scoped,
 ) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    ops::delete_vehicle(&context, &caller, named, id, &if_match).await?;
+    ops::delete_vehicle(&context, &by, id, &if_match).await?;
     Ok(HttpResponse::NoContent().finish())
 }

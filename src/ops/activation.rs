@@ -38,7 +38,7 @@ pub async fn verify_email(
 ) -> Result<Verified, OpError> {
     let now = context.clock.now();
     let scope = auth::linked_organization(&context.db, token, now).await?;
-    let mut change = Change::begin(context, None, Some(scope)).await?.at(now);
+    let mut change = Change::within(context, None, Some(scope)).await?.at(now);
     let current = held(change.tx(), &scope).await?;
     let redeemed = link::redeem(change.tx(), token, Purpose::ActivateOrganization, now).await?;
     if let Redeemed::Before(_) = redeemed {

@@ -4,12 +4,13 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::{DriverId, OrganizationId, VehicleId};
+use waypost_actors::model::{DriverId, VehicleId};
 
 use super::change::Change;
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
-use crate::auth::{Action, Caller, OrgScope};
+use super::scoped::Scoped;
+use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::{AssignedDriver, AssignedVehicle, Assignment, CorrectionIn, HistoryFilter};
 use crate::domain::audit::AuditAction;
@@ -36,14 +37,13 @@ const READ_ONLY: &[&str] = &[
 /// A page of what a driver drives and drove for the organization, which has a profile of the driver, or had one.
 pub async fn list_vehicles_of_driver(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     (id, include_deleted): (DriverId, bool),
     filter: HistoryFilter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<AssignedVehicle>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let scope = by.scope(context, Action::ReadDrivers).await?;
     let found = driver::find(context.db.read(), &scope, id, include_deleted).await?;
     found.ok_or(OpError::NotFound)?;
     Ok(history::of_driver(&context.db, &scope, id, filter, sort, page).await?)
@@ -52,14 +52,13 @@ pub async fn list_vehicles_of_driver(
 /// A page of who drives and drove a vehicle.
 pub async fn list_drivers_of_vehicle(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     (id, include_deleted): (VehicleId, bool),
     filter: HistoryFilter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<AssignedDriver>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let scope = by.scope(context, Action::ReadDrivers).await?;
     let is_there = match include_deleted {
         true => vehicle::existed(context.db.read(), &scope, id).await?,
         false => vehicle::find(context.db.read(), &scope, id).await?.is_some(),
@@ -73,15 +72,13 @@ pub async fn list_drivers_of_vehicle(
 /// Corrects when a past assignment began and ended.
 pub async fn correct_assignment(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     pair: (DriverId, VehicleId),
     id: Uuid,
     if_match: &IfMatch,
     body: Value,
 ) -> Result<Assignment, OpError> {
-    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteDrivers).await?;
     let current = hold_past(change.tx(), &scope, pair, id).await?;
     let (body, problems) = writable(body, &json!(current), READ_ONLY, &[]);
     let present = json!({ "startedAt": current.started_at, "endedAt": current.ended_at });
@@ -105,14 +102,12 @@ pub async fn correct_assignment(
 /// Removes a past assignment that never was; only the audit remembers it.
 pub async fn remove_assignment(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     pair: (DriverId, VehicleId),
     id: Uuid,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteDrivers).await?;
     let current = hold_past(change.tx(), &scope, pair, id).await?;
     if_match.check(&current)?;
     history::remove(change.on(), &scope, id).await?;

@@ -1,13 +1,14 @@
 //! Who drives what: giving a driver a vehicle, and taking it away.
 
 use serde_json::{Value, json};
-use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
 use super::change::Change;
 use super::drivers::{hold_own, require_kept};
 use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
 use super::own_organization::settings_of;
+use super::scoped::Scoped;
 use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
@@ -37,7 +38,7 @@ pub async fn assign_vehicle(
     let now = context.clock.now();
     let wish = AssignIn::read(&body, now)?;
     let settings = settings_of(context, &scope).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
     let driver = hold_own(change.tx(), &scope, id).await?;
     require_kept(&driver)?;
     vehicle::hold(change.on(), &scope, wish.vehicle_id).await?;
@@ -113,14 +114,12 @@ fn start(wish: &AssignIn, now: Timestamp, history_ends: Option<Timestamp>) -> Re
 /// Takes a vehicle from a driver, now or as of then; a pair without an open assignment is not found.
 pub async fn unassign_vehicle(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     (id, vehicle): (DriverId, VehicleId),
     ended_at: Option<Timestamp>,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::AssignDrivers).await?;
     hold_own(change.tx(), &scope, id).await?;
     vehicle::hold(change.on(), &scope, vehicle).await?;
     let which = Open::Of(id, vehicle);
@@ -128,7 +127,7 @@ pub async fn unassign_vehicle(
     if_match.check(&present)?;
     let now = change.now();
     let at = ended_at.map(|at| end(at, now, present.started_at)).transpose()?.unwrap_or(now);
-    let ending = Ending { at, by: Some(caller.id), reason: EndReason::Unassigned };
+    let ending = Ending { at, by: Some(by.caller.id), reason: EndReason::Unassigned };
     assignment::end(change.on(), &scope, which, ending, now).await?;
     let recorded = change.done(&id, AuditAction::Unassign, &present, &json!({})).await?;
     change.commit(recorded, ()).await

@@ -12,8 +12,9 @@ use waypost_actors::model::{OrganizationId, Timestamp};
 use super::audited::Audited;
 use super::error::OpError;
 use super::publish::{self, AfterCommit, Thing};
+use super::scoped::Scoped;
 use super::{idempotency, request_context};
-use crate::auth::{Caller, OrgScope};
+use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::Role;
@@ -42,9 +43,19 @@ pub(super) struct Change<'a> {
 pub(super) struct Recorded(());
 
 impl<'a> Change<'a> {
-    /// Begins a change. `caller`: none for a sign-up or the link of a letter. `scope`: that of the organization whose
-    /// data it is; none for what belongs to the platform or says itself whose it is.
+    /// Begins a change of an organization's data, by somebody who may do that.
     pub(super) async fn begin(
+        context: &'a Context,
+        by: &'a Scoped,
+        action: Action,
+    ) -> Result<(Self, OrgScope), OpError> {
+        let scope = by.scope(context, action).await?;
+        Ok((Self::within(context, Some(&by.caller), Some(scope)).await?, scope))
+    }
+
+    /// Begins a change in a scope that is known. `caller`: none for a sign-up or the link of a letter. `scope`: none for what
+    /// belongs to the platform, or says itself whose it is.
+    pub(super) async fn within(
         context: &'a Context,
         caller: Option<&'a Caller>,
         scope: Option<OrgScope>,

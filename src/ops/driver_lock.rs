@@ -35,7 +35,7 @@ pub async fn lock_driver(
     let reason = members.finish(|| Some(reason))?;
     let own = Some(scope.organization_id());
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
     // Always in this order, or two requests could wait for each other: organization, driver, vehicle.
     organization::hold(change.on(), &scope).await?;
     driver::hold(change.on(), &scope, id).await?;
@@ -71,7 +71,7 @@ pub async fn unlock_driver(
     let scope = caller.scope(&context.db, Action::LockDrivers, named).await?;
     Members::of(&body).finish(|| Some(()))?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
     let current = hold_own(change.tx(), &scope, id).await?;
     if !current.lock.locked {
         let recorded = change.as_before();

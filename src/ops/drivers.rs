@@ -7,12 +7,13 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::{DriverId, OrganizationId};
+use waypost_actors::model::DriverId;
 
 use super::change::Change;
 use super::error::{Blocked, OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, require_room, settings_of};
+use super::scoped::Scoped;
 use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
@@ -84,7 +85,7 @@ pub async fn create_driver(
         Lock { locked: is_locked, organization_id: holder, locked_at: holder.map(|_| now), reason: None };
     let id = DriverId(clock::new_id());
     let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
     require_room(change.tx(), &scope, Counted::Drivers).await?;
     // Whoever's driver has the licence, the refusal is the same.
     conflict(driver::insert(change.on(), &scope, &driver).await, Taken::License)?;
@@ -109,13 +110,12 @@ fn take_lock(body: &mut Value) -> (bool, Vec<FieldError>) {
 /// A page of the drivers of whom the organization has a profile.
 pub async fn list_drivers(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<OwnDriver>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let scope = by.scope(context, Action::ReadDrivers).await?;
     let today = today(context, &scope).await?;
     let found = driver::list(&context.db, &scope, (filter, today), sort, page).await?;
     Ok(Page { items: with_derived(context.db.read(), &scope, found.items, today).await?, total: found.total })
@@ -125,13 +125,12 @@ pub async fn list_drivers(
 /// holds. Others are not there.
 pub async fn search_drivers(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     license_number: &str,
     country: Option<&str>,
     page: PageRequest,
 ) -> Result<Page<DriverView>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let scope = by.scope(context, Action::ReadDrivers).await?;
     let today = today(context, &scope).await?;
     let found = driver::search(context.db.read(), &scope, &compact(license_number), country).await?;
     let (total, mut items) = (found.len() as i64, Vec::new());
@@ -151,12 +150,11 @@ pub async fn search_drivers(
 /// A driver of whom the organization has a profile; one that it deleted only if asked for.
 pub async fn find_driver(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: DriverId,
     include_deleted: bool,
 ) -> Result<OwnDriver, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadDrivers, named).await?;
+    let scope = by.scope(context, Action::ReadDrivers).await?;
     let found = driver::find(context.db.read(), &scope, id, include_deleted).await?;
     let today = today(context, &scope).await?;
     shown(context.db.read(), &scope, found.ok_or(OpError::NotFound)?, today).await
@@ -165,15 +163,14 @@ pub async fn find_driver(
 /// Changes the organization's profile of a driver and, if it keeps the driver, the person.
 pub async fn update_driver(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: DriverId,
     if_match: &IfMatch,
     mut body: Value,
 ) -> Result<OwnDriver, OpError> {
-    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
+    let scope = by.scope(context, Action::WriteDrivers).await?;
     let today = today(context, &scope).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let current = hold_own(change.tx(), &scope, id).await?;
     let mut problems = name_documents(&mut body, &current.said.profile.documents);
     let (body, read_only) = writable(body, &json!(current), READ_ONLY, DERIVED);
@@ -206,17 +203,15 @@ pub async fn update_driver(
 /// stays. The person goes with the last profile.
 pub async fn delete_driver(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: DriverId,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteDrivers).await?;
     let current = hold_own(change.tx(), &scope, id).await?;
     if_match.check(&current)?;
     let now = change.now();
-    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverDeleted };
+    let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverDeleted };
     assignment::end(change.on(), &scope, Open::OfDriver(id), ending, now).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
     driver_profile::delete(change.on(), &scope, Some(id), now.into()).await?;

@@ -3,13 +3,14 @@
 use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
-use waypost_actors::model::{GeofenceId, OrganizationId};
+use waypost_actors::model::GeofenceId;
 
 use super::change::Change;
 use super::error::OpError;
 use super::geofences::new_geofence;
 use super::own_organization::{Counted, require_room, settings_of};
-use crate::auth::{Action, Caller};
+use super::scoped::Scoped;
+use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::field::FieldError;
 use crate::domain::geofence::Geofence;
@@ -71,12 +72,11 @@ pub struct Features<F, T> {
 /// Makes geofences of features. `place` says where in the body a member of a feature stands, with or without a shape.
 pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     features: Features<F, T>,
     place: impl Fn(usize, &str, bool) -> String,
 ) -> Result<Imported, OpError> {
-    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+    let scope = by.scope(context, Action::WriteGeofences).await?;
     let settings = settings_of(context, &scope).await?;
     let now = context.clock.now();
     let Features { count, feature, turn } = features;
@@ -95,7 +95,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
         });
     }
     drop((feature, turn));
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     let mut recorded = change.as_before();
     for item in &mut read {
         let Ok(geofence) = item.as_ref() else { continue };

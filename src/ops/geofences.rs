@@ -9,6 +9,7 @@ use super::error::OpError;
 use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
 use super::own_organization::{Counted, require_room, settings_of};
+use super::scoped::Scoped;
 use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
@@ -29,18 +30,13 @@ const DERIVED: &[&str] = &["bbox", "areaSquareMeters", "insideCount", "version"]
 const WHOLE: &[&str] = &["shape"];
 
 /// Makes a geofence.
-pub async fn create_geofence(
-    context: &Context,
-    caller: &Caller,
-    mut body: Value,
-    named_in_query: Option<OrganizationId>,
-) -> Result<Geofence, OpError> {
-    let named = take_organization(&mut body)?.or(named_in_query);
-    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+pub async fn create_geofence(context: &Context, by: &Scoped, mut body: Value) -> Result<Geofence, OpError> {
+    let organization = take_organization(&mut body)?.or(by.organization);
+    let scope = by.caller.scope(&context.db, Action::WriteGeofences, organization).await?;
     let settings = settings_of(context, &scope).await?;
     let now = context.clock.now();
     let geofence = new_geofence(&scope, &settings, body, now).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     require_room(change.tx(), &scope, Counted::Geofences).await?;
     geofence::insert(change.tx(), &scope, &geofence).await?;
     let recorded = change.created(&geofence).await?;
@@ -76,24 +72,18 @@ pub(super) async fn new_geofence(
 /// A page of geofences.
 pub async fn list_geofences(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Geofence>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadGeofences, named).await?;
+    let scope = by.scope(context, Action::ReadGeofences).await?;
     Ok(geofence::list(&context.db, &scope, filter, sort, page).await?)
 }
 
 /// A geofence.
-pub async fn find_geofence(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: GeofenceId,
-) -> Result<Geofence, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadGeofences, named).await?;
+pub async fn find_geofence(context: &Context, by: &Scoped, id: GeofenceId) -> Result<Geofence, OpError> {
+    let scope = by.scope(context, Action::ReadGeofences).await?;
     geofence::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)
 }
 
@@ -109,16 +99,15 @@ pub async fn inside_counts(
 /// Changes a geofence.
 pub async fn update_geofence(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: GeofenceId,
     if_match: &IfMatch,
     body: Value,
 ) -> Result<Geofence, OpError> {
-    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
+    by.scope(context, Action::WriteGeofences).await?;
     // The shape is checked off this thread, and with no transaction open that others wait for.
     let body = with_checked_shape(body).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteGeofences).await?;
     geofence::hold(change.on(), &scope, id).await?;
     let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     let (json, problems) = writable(body.json, &json!(current), READ_ONLY, DERIVED);
@@ -180,13 +169,11 @@ fn in_effect(said: Patch<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp
 /// Deletes a geofence: the stays in it end now.
 pub async fn delete_geofence(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: GeofenceId,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.scope(&context.db, Action::WriteGeofences, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteGeofences).await?;
     geofence::hold(change.on(), &scope, id).await?;
     let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;

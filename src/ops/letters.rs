@@ -78,7 +78,7 @@ pub(super) async fn sign_up_again(
     id: Uuid,
     shown: &impl Serialize,
 ) -> Result<(), OpError> {
-    let mut change = Change::begin(context, None, None).await?;
+    let mut change = Change::within(context, None, None).await?;
     change.send_notice(Notice::SignUpAgain, id, (address, "", "")).await?;
     let recorded = change.as_before();
     change.commit_created(recorded, shown).await?;

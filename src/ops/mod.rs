@@ -1,6 +1,6 @@
 //! What can be done, one file per resource: permission, transaction, and after the commit the live core.
 //!
-//! Takes bodies as JSON and lets `domain` read them; knows nothing of HTTP.
+//! Takes bodies as `domain::body` types them, or as JSON that `domain` reads; knows nothing of HTTP.
 
 pub mod activation;
 pub mod assignment_history;
@@ -35,6 +35,7 @@ pub mod position_history;
 mod publish;
 pub mod request_context;
 pub mod retention;
+pub mod scoped;
 pub mod sign_in;
 mod stale_sign_up;
 pub mod system_users;

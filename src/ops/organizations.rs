@@ -93,7 +93,7 @@ pub async fn create_organization(
         created_at: now,
         updated_at: now,
     };
-    let mut change = Change::begin(context, caller, Some(scope)).await?.at(now);
+    let mut change = Change::within(context, caller, Some(scope)).await?.at(now);
     stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.said.slug).await?;
     conflict(organization::insert(change.on(), &scope, &organization).await, Taken::Slug)?;
     let admin = admin.user(&scope, now);
@@ -218,7 +218,7 @@ pub async fn activate_organization(
 ) -> Result<(Organization, Usage), OpError> {
     caller.operator(Action::ActivateOrganization)?;
     let scope = caller.scope(&context.db, Action::ActivateOrganization, Some(id)).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
     let activate = OrganizationStep::Activate;
     let found = organization_lifecycle::advance(&mut change, &scope, &current, activate).await?;
@@ -239,7 +239,7 @@ pub async fn update_organization(
     body: Value,
 ) -> Result<(Organization, Usage), OpError> {
     let scope = caller.scope(&context.db, Action::UpdateOrganization, Some(id)).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
     let (mut body, mut problems) = writable(body, &json!(current), READ_ONLY, &[]);
     let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
@@ -304,7 +304,7 @@ pub async fn delete_organization(
 ) -> Result<(), OpError> {
     caller.operator(Action::DeleteOrganization)?;
     let scope = caller.scope(&context.db, Action::DeleteOrganization, Some(id)).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
     if_match.check(&current)?;
     organization_lifecycle::advance(&mut change, &scope, &current, OrganizationStep::Delete).await?;

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use uuid::Uuid;
-use waypost_actors::model::OrganizationId;
 
 use super::change::Change;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
+use super::scoped::Scoped;
 use super::{letters, request_context, stale_sign_up, take_organization};
 use crate::auth::{Action, Caller};
 use crate::clock;
@@ -54,7 +54,7 @@ pub async fn create_system_user(
     };
     let new = read_new(&mut body, caller.is_none())?;
     let password_hash = context.auth.hash_password(&request_context::peer().address, new.password).await?;
-    let mut change = Change::begin(context, caller, None).await?;
+    let mut change = Change::within(context, caller, None).await?;
     let now = change.now();
     let user = SystemUser {
         id: clock::new_id(),
@@ -111,24 +111,18 @@ fn read_new(body: &mut Value, is_sign_up: bool) -> Result<New, OpError> {
 /// A page of system users: an organization's; all of them for operators who name none.
 pub async fn list_system_users(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<SystemUser>, OpError> {
-    let scope = caller.system_users(&context.db, Action::ListSystemUsers, named).await?;
+    let scope = by.caller.system_users(&context.db, Action::ListSystemUsers, by.organization).await?;
     Ok(system_user::list(&context.db, &scope, filter, context.clock.now().into(), sort, page).await?)
 }
 
 /// A system user.
-pub async fn find_system_user(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: Uuid,
-) -> Result<SystemUser, OpError> {
-    let scope = caller.system_users(&context.db, Action::ReadSystemUser, named).await?;
+pub async fn find_system_user(context: &Context, by: &Scoped, id: Uuid) -> Result<SystemUser, OpError> {
+    let scope = by.caller.system_users(&context.db, Action::ReadSystemUser, by.organization).await?;
     let found = system_user::find(context.db.read(), &scope, id, context.clock.now().into()).await?;
     found.ok_or(OpError::NotFound)
 }
@@ -136,13 +130,12 @@ pub async fn find_system_user(
 /// Changes a system user. A new password, or being disabled, ends its sessions.
 pub async fn update_system_user(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: Uuid,
     if_match: &IfMatch,
     body: Value,
 ) -> Result<SystemUser, OpError> {
-    let scope = caller.system_users(&context.db, Action::WriteSystemUsers, named).await?;
+    let scope = by.caller.system_users(&context.db, Action::WriteSystemUsers, by.organization).await?;
     let (mut body, new_password) = take_password(body);
     let new_hash = match new_password {
         Some(Ok(password)) => {
@@ -151,7 +144,7 @@ pub async fn update_system_user(
         Some(Err(problem)) => Some(Err(problem)),
         None => None,
     };
-    let mut change = Change::begin(context, Some(caller), None).await?;
+    let mut change = Change::within(context, Some(&by.caller), None).await?;
     system_user::hold(change.on(), id).await?;
     let now = change.now();
     let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
@@ -223,13 +216,12 @@ fn next_status(current: &SystemUser, asked: Option<SystemUserStatus>) -> Result<
 /// Deletes a system user, with its sessions.
 pub async fn delete_system_user(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: Uuid,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.system_users(&context.db, Action::WriteSystemUsers, named).await?;
-    let mut change = Change::begin(context, Some(caller), None).await?;
+    let scope = by.caller.system_users(&context.db, Action::WriteSystemUsers, by.organization).await?;
+    let mut change = Change::within(context, Some(&by.caller), None).await?;
     system_user::hold(change.on(), id).await?;
     let now = change.now();
     let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;

@@ -1,29 +1,26 @@
 //! Trackers, their tokens and their installations.
 
 use serde::Serialize;
-use serde_json::{Value, json};
 use utoipa::ToSchema;
-use waypost_actors::model::{OrganizationId, TrackerId, VehicleId};
+use waypost_actors::model::{TrackerId, VehicleId};
 
 use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
-use super::take_organization;
-use crate::auth::{Action, Caller, OrgScope, secret};
+use super::scoped::Scoped;
+use crate::auth::{Action, OrgScope, secret};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::audit::AuditAction;
+use crate::domain::body::Params;
 use crate::domain::field::FieldError;
-use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::tracker::{Tracker, TrackerIn, TrackerStatus};
+use crate::domain::tracker::{CreateTracker, Tracker, TrackerIn, TrackerStatus, UpdateTracker};
 use crate::sessions::End;
 use crate::store::sql::Tx;
 pub use crate::store::tracker::{Filter, SORT_KEYS};
 use crate::store::{tracker, vehicle};
 
-/// Members of a tracker that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
 /// What leak scanners know a tracker's token by.
 const TOKEN_PREFIX: &str = "wpt_";
 
@@ -40,16 +37,13 @@ pub struct TrackerWithToken {
 /// Makes a tracker.
 pub async fn create_tracker(
     context: &Context,
-    caller: &Caller,
-    mut body: Value,
+    by: &Scoped,
+    body: Params<CreateTracker>,
 ) -> Result<TrackerWithToken, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
-    let now = context.clock.now();
-    let mut starting = json!(TrackerIn::default());
-    starting["uniqueId"] = Value::Null;
-    let said = TrackerIn::read(&merged(starting, &body, &["installations"]), now)?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?.at(now);
+    let scope = by.scope(context, Action::WriteTrackers).await?;
+    let CreateTracker { tracker, vehicle_id, .. } = body.made()?;
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
+    let said = tracker.moved(vehicle_id, change.now());
     refuse_foreign_vehicles(change.tx(), &scope, &said).await?;
     let issued = issue(&mut change, &scope, said).await?;
     let recorded = change.created(&issued.tracker).await?;
@@ -64,7 +58,7 @@ pub(super) async fn issue_for_vehicle(
     unique_id: String,
     vehicle: VehicleId,
 ) -> Result<TrackerWithToken, OpError> {
-    let mut said = TrackerIn { unique_id, ..TrackerIn::default() };
+    let mut said = TrackerIn::of(unique_id);
     said.move_to(Some(vehicle), change.now());
     issue(change, scope, said).await
 }
@@ -90,44 +84,35 @@ async fn issue(
 /// A page of trackers.
 pub async fn list_trackers(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<Tracker>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadTrackers, named).await?;
+    let scope = by.scope(context, Action::ReadTrackers).await?;
     Ok(tracker::list(&context.db, &scope, filter, sort, page).await?)
 }
 
 /// A tracker.
-pub async fn find_tracker(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: TrackerId,
-) -> Result<Tracker, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadTrackers, named).await?;
+pub async fn find_tracker(context: &Context, by: &Scoped, id: TrackerId) -> Result<Tracker, OpError> {
+    let scope = by.scope(context, Action::ReadTrackers).await?;
     tracker::find_now(&context.db, &scope, id).await?.ok_or(OpError::NotFound)
 }
 
 /// Changes a tracker; `vehicleId` moves it now.
 pub async fn update_tracker(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: TrackerId,
     if_match: &IfMatch,
-    body: Value,
+    body: Params<UpdateTracker>,
 ) -> Result<Tracker, OpError> {
-    let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteTrackers).await?;
     tracker::hold(change.on(), &scope, id).await?;
     let now = change.now();
     let current = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let (body, problems) = writable(body, &json!(current), READ_ONLY, &[]);
-    let read = TrackerIn::read(&merged(json!(current.said), &body, &["installations"]), now);
-    let said = all_problems(problems, read)?;
+    let UpdateTracker { tracker, vehicle_id } = body.changed(&current, &current.said)?;
+    let said = tracker.moved(vehicle_id, now);
     if said == current.said {
         return Ok(current);
     }
@@ -154,13 +139,12 @@ pub async fn update_tracker(
 /// Gives a tracker a new token; the old one is refused from now on.
 pub async fn rotate_token(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: TrackerId,
 ) -> Result<TrackerWithToken, OpError> {
-    let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
+    let scope = by.scope(context, Action::WriteTrackers).await?;
     let token = secret::new(TOKEN_PREFIX);
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let now = change.now().into();
     if !tracker::set_token(change.on(), &scope, id, &secret::hash(&token), now).await? {
         return Err(OpError::NotFound);
@@ -177,13 +161,11 @@ pub async fn rotate_token(
 /// Deletes a tracker; its token is refused from now on, its fixes stay.
 pub async fn delete_tracker(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: TrackerId,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.scope(&context.db, Action::WriteTrackers, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteTrackers).await?;
     tracker::hold(change.on(), &scope, id).await?;
     let current = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;

@@ -3,7 +3,7 @@
 //! Nobody chooses another person's password: who is made gets a link to choose it. An administrator
 //! changes everything about a person but that; everybody changes what is their own to say.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
@@ -11,42 +11,37 @@ use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, held, require_room};
-use super::{letters, request_context, stale_sign_up, take_organization};
+use super::scoped::Scoped;
+use super::{letters, request_context, stale_sign_up};
 use crate::auth::{AccountScope, Action, AuthError, Caller, writing};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::audit::AuditAction;
+use crate::domain::body::Params;
 use crate::domain::field::FieldError;
 use crate::domain::members::one_of;
-use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::merge::all_problems;
 use crate::domain::organization::OrganizationStatus;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::user::{User, UserIn, may_become};
+use crate::domain::user::{CreateUser, User, UserIn, may_become};
 use crate::locks::KeyGuard;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 pub use crate::store::user::{Filter, SORT_KEYS};
 use crate::store::{account, sign_in_attempt, user};
 
-/// Members of a user that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "organizationId", "pendingEmail", "createdAt", "updatedAt"];
-/// Members that change by themselves.
-const DERIVED: &[&str] = &["lastLoginAt"];
-
 /// Makes a user, who is invited: at once, or when the organization becomes active.
-pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) -> Result<User, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.accounts(&context.db, Action::WriteUsers, named).await?;
-    let starting = json!({ "email": null, "firstName": null, "lastName": null, "role": null });
-    let said = UserIn::read(&merged(starting, &body, &[]))?;
-    caller.may(writing(said.role))?;
+pub async fn create_user(context: &Context, by: &Scoped, body: Params<CreateUser>) -> Result<User, OpError> {
+    let scope = by.caller.accounts(&context.db, Action::WriteUsers, by.organization).await?;
+    let said = body.made()?.user;
+    by.caller.may(writing(said.role))?;
     match (&scope, said.role.is_operator()) {
         (AccountScope::Operators(_), false) => return Err(AuthError::OrganizationRequired.into()),
         (AccountScope::Organization(_), true) => return Err(wrong_role(said.role)),
         _ => {}
     }
-    let mut held = Held::begin(context, caller, scope).await?;
+    let mut held = Held::begin(context, &by.caller, scope).await?;
     let now = held.change.now();
     let user = User {
         id: clock::new_id(),
@@ -69,24 +64,18 @@ pub async fn create_user(context: &Context, caller: &Caller, mut body: Value) ->
 /// A page of users: of an organization, or of the platform's operators.
 pub async fn list_users(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<Page<User>, OpError> {
-    let scope = caller.accounts(&context.db, Action::ListUsers, named).await?;
+    let scope = by.caller.accounts(&context.db, Action::ListUsers, by.organization).await?;
     Ok(user::list(&context.db, &scope, filter, sort, page, context.clock.now().into()).await?)
 }
 
 /// A user; everybody finds themselves.
-pub async fn find_user(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: Uuid,
-) -> Result<User, OpError> {
-    let scope = caller.account(&context.db, Action::ReadUsers, named, id).await?;
+pub async fn find_user(context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
+    let scope = by.caller.account(&context.db, Action::ReadUsers, by.organization, id).await?;
     let found = user::find(context.db.read(), &scope, id, context.clock.now().into()).await?;
     found.ok_or(OpError::NotFound)
 }
@@ -94,29 +83,29 @@ pub async fn find_user(
 /// Changes a user.
 pub async fn update_user(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: Uuid,
     if_match: &IfMatch,
     mut body: Value,
 ) -> Result<User, OpError> {
-    let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
-    let is_proven = caller.is_oneself(id) && proves(context, caller, &mut body).await?;
-    let mut held = Held::begin(context, caller, scope).await?;
+    let scope = by.caller.account(&context.db, Action::WriteUsers, by.organization, id).await?;
+    let is_proven = by.caller.is_oneself(id) && proves(context, &by.caller, &mut body).await?;
+    let mut held = Held::begin(context, &by.caller, scope).await?;
     let current = held.find(id).await?;
-    if !caller.is_oneself(id) {
-        caller.may(writing(current.said.role))?;
+    if !by.caller.is_oneself(id) {
+        by.caller.may(writing(current.said.role))?;
     }
-    let (mut body, mut problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
+    let mut problems = Vec::new();
     let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
-    let said = all_problems(problems, UserIn::read(&merged(json!(current.said), &body, &[])))?;
+    let said = Params::<UserIn>::from(body).changed(&current, &current.said);
+    let said = all_problems(problems, said)?;
     if said == current.said && status == current.status {
         return Ok(current);
     }
-    refuse_beyond_rights(caller, &current, &said, status)?;
+    refuse_beyond_rights(&by.caller, &current, &said, status)?;
     if_match.check(&current.settled())?;
     let mut changed = User { said, status, updated_at: held.change.now(), ..current.clone() };
-    held.put_off_address(&current, &mut changed, caller.is_oneself(id) && !is_proven).await?;
+    held.put_off_address(&current, &mut changed, by.caller.is_oneself(id) && !is_proven).await?;
     held.refuse_transition(&current, &changed).await?;
     held.keep_an_administrator(&current, &changed).await?;
     if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
@@ -160,16 +149,11 @@ fn not_proven(detail: &str) -> OpError {
 }
 
 /// Sends an invitation once more; the link sent before is good no longer.
-pub async fn invite_again(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: Uuid,
-) -> Result<User, OpError> {
-    let scope = caller.account(&context.db, Action::WriteUsers, named, id).await?;
-    let mut held = Held::begin(context, caller, scope).await?;
+pub async fn invite_again(context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
+    let scope = by.caller.account(&context.db, Action::WriteUsers, by.organization, id).await?;
+    let mut held = Held::begin(context, &by.caller, scope).await?;
     let found = held.find(id).await?;
-    caller.may(writing(found.said.role))?;
+    by.caller.may(writing(found.said.role))?;
     if found.status != AccountStatus::Invited {
         let status = found.status.as_str();
         return Err(OpError::Transition(format!("a user who is {status} cannot be invited")));
@@ -239,7 +223,7 @@ impl<'a> Held<'a> {
             AccountScope::Operators(_) => Some(context.keyed_lock.lock(Uuid::nil()).await),
             AccountScope::Organization(_) | AccountScope::Oneself(_) => None,
         };
-        let mut change = Change::begin(context, Some(caller), None).await?;
+        let mut change = Change::within(context, Some(caller), None).await?;
         let organization = match &scope {
             AccountScope::Organization(scope) => {
                 let found = held(change.tx(), scope).await?;

@@ -4,38 +4,31 @@ use std::collections::HashMap;
 
 use futures_util::future::try_join_all;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use utoipa::ToSchema;
-use waypost_actors::model::{OrganizationId, Timestamp, TrackerId, VehicleId};
+use waypost_actors::model::{Timestamp, TrackerId, VehicleId};
 
 use super::change::Change;
 use super::error::{OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::live_view::LiveVehicle;
 use super::own_organization::{Counted, require_room, settings_of};
-use super::{take_organization, trackers};
+use super::scoped::Scoped;
+use super::trackers;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentDriver, EndReason};
+use crate::domain::body::Params;
 use crate::domain::field::FieldError;
-use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::tracker::unique_id;
-use crate::domain::vehicle::{Vehicle, VehicleFuel, VehicleIn};
+use crate::domain::vehicle::{CreateVehicle, NewTrackerIn, Vehicle, VehicleFuel, VehicleIn};
 use crate::domain::vehicle_fuel::lift_tank;
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::calibration::{self, NewCalibration};
 use crate::store::sql::Tx;
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
 use crate::store::{out_of_service, tracker, vehicle};
-
-/// Members of a vehicle that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
-/// Members that the server finds out.
-const DERIVED: &[&str] = &["live", "driver"];
-/// Members that a PUT replaces whole.
-const WHOLE: &[&str] = &["sensor"];
 
 /// A new vehicle, with its new tracker if one was asked for.
 #[derive(Debug, Serialize)]
@@ -61,23 +54,21 @@ pub struct NewTracker {
 }
 
 /// Makes a vehicle.
-pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value) -> Result<Created, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let (unique_id, problems) = take_tracker(&mut body);
-    let starting = serde_json::to_value(VehicleIn { name: String::new(), ..VehicleIn::default() });
-    let mut starting = starting.map_err(|error| OpError::Internal(error.to_string()))?;
-    starting["name"] = Value::Null;
-    lift_tank(&mut body);
-    let mut said = all_problems(problems, VehicleIn::read(&merged(starting, &body, WHOLE)))?;
+pub async fn create_vehicle(
+    context: &Context,
+    by: &Scoped,
+    body: Params<CreateVehicle>,
+) -> Result<Created, OpError> {
+    let scope = by.scope(context, Action::WriteVehicles).await?;
+    let CreateVehicle { vehicle: mut said, tracker, .. } = body.reworded(lift_tank).made()?;
     // What a new vehicle has it always had, as far as anybody knows.
     let (fuel, is_calibrated) = said.fuel.dated(&VehicleFuel::default(), None);
     said.fuel = fuel;
     refuse_tracker_id(None, &said)?;
-    if unique_id.is_some() {
-        caller.may(Action::WriteTrackers)?;
+    if tracker.is_some() {
+        by.caller.may(Action::WriteTrackers)?;
     }
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     require_room(change.tx(), &scope, Counted::Vehicles).await?;
     let now = change.now();
     let vehicle = Vehicle {
@@ -90,9 +81,10 @@ pub async fn create_vehicle(context: &Context, caller: &Caller, mut body: Value)
     refuse_taken(change.tx(), &scope, &vehicle).await?;
     // Another request may take plate or VIN at the same moment.
     conflict(vehicle::insert(change.on(), &scope, &vehicle).await, Taken::Plate)?;
-    let tracker = match unique_id {
-        Some(id) => {
-            Some(NewTracker::of(trackers::issue_for_vehicle(&mut change, &scope, id, vehicle.id).await?))
+    let tracker = match tracker {
+        Some(NewTrackerIn { unique_id }) => {
+            let issued = trackers::issue_for_vehicle(&mut change, &scope, unique_id, vehicle.id).await?;
+            Some(NewTracker::of(issued))
         }
         None => None,
     };
@@ -113,28 +105,15 @@ impl NewTracker {
     }
 }
 
-/// Takes `tracker{uniqueId}` out of a body.
-fn take_tracker(body: &mut Value) -> (Option<String>, Vec<FieldError>) {
-    let given = body.as_object_mut().and_then(|members| members.remove("tracker"));
-    let Some(given) = given.filter(|value| !value.is_null()) else { return (None, Vec::new()) };
-    let mut members = crate::domain::members::Members::at(&given, "/tracker".to_owned());
-    let found = members.required("uniqueId", unique_id);
-    match members.finish(|| found) {
-        Ok(unique_id) => (Some(unique_id), Vec::new()),
-        Err(problems) => (None, problems),
-    }
-}
-
 /// A page of vehicles.
 pub async fn list_vehicles(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &Filter,
     sort: &Sort,
     page: PageRequest,
 ) -> Result<(OrgScope, Page<Vehicle>), OpError> {
-    let scope = caller.scope(&context.db, Action::ReadVehicles, named).await?;
+    let scope = by.scope(context, Action::ReadVehicles).await?;
     let page = vehicle::list(&context.db, &scope, filter, sort, page).await?;
     Ok((scope, page))
 }
@@ -142,11 +121,10 @@ pub async fn list_vehicles(
 /// A vehicle.
 pub async fn find_vehicle(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: VehicleId,
 ) -> Result<(OrgScope, Vehicle), OpError> {
-    let scope = caller.scope(&context.db, Action::ReadVehicles, named).await?;
+    let scope = by.scope(context, Action::ReadVehicles).await?;
     let vehicle = vehicle::find(context.db.read(), &scope, id).await?.ok_or(OpError::NotFound)?;
     Ok((scope, vehicle))
 }
@@ -182,23 +160,19 @@ pub async fn live_vehicles(
 /// Changes a vehicle.
 pub async fn update_vehicle(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: VehicleId,
     if_match: &IfMatch,
-    body: Value,
+    body: Params<VehicleIn>,
 ) -> Result<(OrgScope, Vehicle), OpError> {
-    let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteVehicles).await?;
     vehicle::hold(change.on(), &scope, id).await?;
     let current = vehicle::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let (mut body, problems) = writable(body, &json!(current), READ_ONLY, DERIVED);
-    lift_tank(&mut body);
     let mut present = json!(current.said);
     if let Some(fuel) = present["fuel"].as_object_mut() {
         fuel.remove("effectiveFrom"); // its absence has a meaning
     }
-    let mut said = all_problems(problems, VehicleIn::read(&merged(present, &body, WHOLE)))?;
+    let mut said = body.reworded(lift_tank).changed(&current, &present)?;
     let now = change.now();
     let (fuel, is_calibrated) = said.fuel.dated(&current.said.fuel, Some(now));
     said.fuel = fuel;
@@ -246,13 +220,11 @@ async fn keep_calibration(
 /// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.
 pub async fn delete_vehicle(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: VehicleId,
     if_match: &IfMatch,
 ) -> Result<(), OpError> {
-    let scope = caller.scope(&context.db, Action::WriteVehicles, named).await?;
-    let mut change = Change::begin(context, Some(caller), Some(scope)).await?;
+    let (mut change, scope) = Change::begin(context, by, Action::WriteVehicles).await?;
     vehicle::hold(change.on(), &scope, id).await?;
     let current = vehicle::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
@@ -260,7 +232,7 @@ pub async fn delete_vehicle(
     out_of_service::begin(change.on(), &scope, id, now.into()).await?;
     vehicle::delete(change.on(), &scope, id, now.into()).await?;
     tracker::leave_vehicle(change.on(), &scope, id, now.into()).await?;
-    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::VehicleDeleted };
+    let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::VehicleDeleted };
     assignment::end(change.on(), &scope, Open::OfVehicle(id), ending, now).await?;
     let recorded = change.deleted(&current).await?;
     change.tell_sessions(move |sessions| sessions.trackers_changed(scope.organization_id()));

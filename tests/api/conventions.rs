@@ -139,6 +139,35 @@ fn every_body_is_refused_alike_when_it_is_none() {
     });
 }
 
+/// Path, then body, then query: whoever mends one fault after the other hears of them in this order on every route.
+#[test]
+fn of_several_faults_the_same_is_told_first_on_every_route() {
+    with_app(async |app| {
+        let document = waypost::http::routes::document();
+        let json = [("content-type", "application/json")];
+        let (mut ids, mut bodies) = (0, 0);
+        for route in
+            TABLE.iter().filter(|route| route.path.starts_with("/v1/") && route.path != "/v1/positions")
+        {
+            let path = filled(route.path);
+            if route.path.ends_with("d}") {
+                ids += 1;
+                let nowhere = format!("{}?surprise=1", path.rsplit_once('/').unwrap().0.to_owned() + "/17");
+                as_root(&app, route.method, &nowhere, &json, "{}").await.problem(404, "notFound");
+            }
+            let place = route.path.replace('/', "~1");
+            let pointer = format!("/paths/{place}/{}/requestBody", route.method.to_lowercase());
+            if document.pointer(&pointer).is_some() {
+                bodies += 1;
+                let path = format!("{path}?surprise=1");
+                as_root(&app, route.method, &path, &json, "{").await.problem(400, "malformedJson");
+            }
+        }
+        assert!(ids > 15 && bodies > 15, "{ids} {bodies}");
+        app
+    });
+}
+
 #[test]
 fn a_resource_that_is_as_known_is_not_sent_again() {
     with_app(async |app| {

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use waypost::auth::{Caller, Peer};
 use waypost::context::Context;
 use waypost::mail::Mailbox;
+use waypost::ops::scoped::Scoped;
 use waypost::ops::{geofence_import, organizations, system_users, vehicles};
 use waypost_actors::model::OrganizationId;
 
@@ -59,17 +60,17 @@ impl Prepare<'_> {
         let organization = organizations::create_organization(self.context, Some(&caller), body).await?.0.id;
         organizations::activate_organization(self.context, &caller, organization).await?;
         self.make_program(&caller, organization).await?;
-        let fences = self.make_fences(&caller, organization).await?;
+        let by = Scoped { caller, organization: Some(organization) };
+        let fences = self.make_fences(&by).await?;
         let mut ready = Ready { fences, organization: organization.to_string(), ..Ready::default() };
         for number in 0..self.world.vehicles {
             let body = json!({
-                "organizationId": organization,
                 "name": format!("v{number}"),
                 "category": "bus",
                 "tracking": { "maxSpeedKmh": null, "maxAccuracyMeters": null },
                 "tracker": { "uniqueId": format!("v{number}") },
             });
-            let made = vehicles::create_vehicle(self.context, &caller, body).await?;
+            let made = vehicles::create_vehicle(self.context, &by, body.into()).await?;
             ready.vehicles.push(made.vehicle.id.to_string());
             ready.trackers.push(made.tracker.context("the vehicle has no tracker")?.token);
         }
@@ -92,7 +93,7 @@ impl Prepare<'_> {
     }
 
     /// In force for all times, by the exact rules: inside is inside.
-    async fn make_fences(&self, caller: &Caller, organization: OrganizationId) -> Result<Vec<String>> {
+    async fn make_fences(&self, by: &Scoped) -> Result<Vec<String>> {
         let outlines = make_fences(self.world);
         let vertices = outlines.iter().map(vertices).max().unwrap_or(1);
         let together = (VERTICES_TOGETHER / vertices).clamp(1, FENCES_TOGETHER);
@@ -111,14 +112,8 @@ impl Prepare<'_> {
                 feature: async |index| Ok(body((&some[index], first + index))),
                 turn: (),
             };
-            let made = geofence_import::import_geofences(
-                self.context,
-                caller,
-                Some(organization),
-                features,
-                |_, pointer, _| pointer.to_owned(),
-            )
-            .await?;
+            let place = |_, pointer: &str, _| pointer.to_owned();
+            let made = geofence_import::import_geofences(self.context, by, features, place).await?;
             for result in made.results {
                 match result.id {
                     Some(id) => ids.push(id.to_string()),

@@ -161,7 +161,21 @@ fn members(sources: &[Source], path: &str, name: &str) -> BTreeSet<String> {
         _ => None,
     });
     let fields = found.flat_map(Fields::iter).filter_map(|field| field.ident.as_ref());
-    fields.map(ToString::to_string).collect()
+    fields.map(ToString::to_string).chain(items.iter().flat_map(|item| members_of_body(item, name))).collect()
+}
+
+/// The members of a `body!` of this name: each is an identifier before its name in JSON.
+fn members_of_body(item: &Item, name: &str) -> Vec<String> {
+    let Item::Macro(item) = item else { return Vec::new() };
+    let tokens: Vec<TokenTree> = item.mac.tokens.clone().into_iter().collect();
+    let declared = tokens.windows(2).find_map(|pair| match pair {
+        [TokenTree::Ident(found), TokenTree::Group(members)] if found == name => Some(members.stream()),
+        _ => None,
+    });
+    let members: Vec<TokenTree> = declared.into_iter().flatten().collect();
+    let named =
+        members.windows(2).filter(|pair| matches!(pair, [TokenTree::Ident(_), TokenTree::Literal(_)]));
+    named.map(|pair| pair[0].to_string()).collect()
 }
 
 /// Whether the product has some code outside of the file that declares a member.
