@@ -130,8 +130,7 @@ pub async fn update_tracker(
     let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
     change.tell_sessions(move |sessions| {
         sessions.configure(id, config);
-        sessions.end(id, why);
-        sessions.trackers_changed(scope.organization_id());
+        sessions.end(id, scope.organization_id(), why);
     });
     change.commit(recorded, tracker).await
 }
@@ -151,10 +150,7 @@ pub async fn rotate_token(
     }
     let tracker = tracker::find(change.tx(), &scope, id).await?.ok_or(OpError::NotFound)?;
     let recorded = change.noted(&tracker, AuditAction::RotateToken).await?;
-    change.tell_sessions(move |sessions| {
-        sessions.end(id, End::Credential);
-        sessions.trackers_changed(scope.organization_id());
-    });
+    change.tell_sessions(move |sessions| sessions.end(id, scope.organization_id(), End::Credential));
     change.commit(recorded, TrackerWithToken { tracker, token }).await
 }
 
@@ -172,10 +168,7 @@ pub async fn delete_tracker(
     let now = change.now().into();
     tracker::delete(change.tx(), &scope, id, now).await?;
     let recorded = change.deleted(&current).await?;
-    change.tell_sessions(move |sessions| {
-        sessions.end(id, End::Credential);
-        sessions.trackers_changed(scope.organization_id());
-    });
+    change.tell_sessions(move |sessions| sessions.end(id, scope.organization_id(), End::Credential));
     change.commit(recorded, ()).await
 }
 

@@ -94,6 +94,7 @@ impl FleetSession {
 #[cfg(test)]
 mod tests {
     use futures_util::FutureExt;
+    use waypost_actors::model::TrackerId;
 
     use super::*;
     use crate::sessions::Sessions;
@@ -136,5 +137,7 @@ mod tests {
         assert_eq!(changes.count(), 0);
         sessions.trackers_changed(FLEET);
         assert_eq!(changes.count(), 1);
+        sessions.end(TrackerId(Uuid::nil()), FLEET, End::Credential);
+        assert_eq!(changes.count(), 2);
     }
 }

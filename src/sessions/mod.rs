@@ -104,9 +104,9 @@ impl Sessions {
         self.trackers.open(tracker, organization, self.all.subscribe())
     }
 
-    /// Ends a tracker's socket, if it has one.
-    pub fn end(&self, tracker: TrackerId, why: End) {
-        self.revoke();
+    /// Ends a tracker's socket, if it has one; whoever keeps what the tracker was hears that it changed.
+    pub fn end(&self, tracker: TrackerId, organization: OrganizationId, why: End) {
+        self.trackers_changed(organization);
         self.trackers.end(tracker, why);
     }
 
@@ -212,7 +212,7 @@ mod tests {
         let mut count = looked_up_at;
         let taken: [&dyn Fn(); 6] = [
             &|| sessions.configure(TRACKER, TrackerConfig::default()),
-            &|| sessions.end(TRACKER, End::Credential),
+            &|| sessions.end(TRACKER, FLEET, End::Credential),
             &|| sessions.end_of(Uuid::nil(), End::Credential),
             &|| sessions.end_session(Uuid::nil(), End::Credential),
             &|| sessions.end_organization(FLEET, End::Disabled),

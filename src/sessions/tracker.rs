@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(first.news().now_or_never(), Some(News::End(End::Replaced)));
         drop(first);
         assert_eq!(second.news().now_or_never(), None);
-        sessions.end(TRACKER, End::Credential);
+        sessions.end(TRACKER, FLEET, End::Credential);
         assert_eq!(second.news().now_or_never(), Some(News::End(End::Credential)));
     }
 
@@ -203,7 +203,7 @@ mod tests {
         sessions.configure(TRACKER, every(4));
         assert_eq!(session.news().now_or_never(), None);
         sessions.configure(TRACKER, every(5));
-        sessions.end(TRACKER, End::Restarting);
+        sessions.end(TRACKER, FLEET, End::Restarting);
         assert_eq!(session.news().now_or_never(), Some(News::Config(every(5))));
         assert_eq!(session.news().now_or_never(), Some(News::End(End::Restarting)));
     }
