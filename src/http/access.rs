@@ -1,7 +1,5 @@
 //! Who is let through to a route that asks for an access token, or takes one.
 
-use std::sync::Arc;
-
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::header;
@@ -10,10 +8,9 @@ use actix_web::{Error, HttpMessage};
 
 use super::code::Code;
 use super::problem::Problem;
-use super::request::{Shared, bearer};
+use super::request::{Shared, bearer, know_peer};
 use super::route::{Access, Route};
 use super::{idempotency, limit};
-use crate::connections::Peer;
 use crate::rate_limit::Class;
 
 /// What the tokens of trackers begin with.
@@ -66,9 +63,7 @@ pub(super) async fn signed_in(
     });
     match permitted {
         Ok(caller) => {
-            if let Some(peer) = request.request().conn_data::<Arc<Peer>>() {
-                peer.know();
-            }
+            know_peer(request.request());
             let id = caller.id;
             request.extensions_mut().insert(caller);
             idempotency::handle(&context, id.as_bytes(), request, next).await

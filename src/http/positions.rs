@@ -1,7 +1,5 @@
 //! `POST /v1/positions`: the items of the tracker socket over HTTP.
 
-use std::sync::Arc;
-
 use actix_web::{HttpRequest, HttpResponse, web};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -17,7 +15,6 @@ use super::problem::Problem;
 use super::query::Query;
 use super::request::Shared;
 use super::sockets::reporting;
-use crate::connections::Peer;
 use crate::domain::field::FieldError;
 use crate::ingest::protocol::MAX_ITEMS;
 use crate::ingest::{Intake, Rejected, decode};
@@ -116,9 +113,6 @@ pub async fn create_positions(
 ) -> Answer {
     query.finish()?;
     let reports = reporting(&context, &request).await?.reports(&context);
-    if let Some(peer) = request.conn_data::<Arc<Peer>>() {
-        peer.know();
-    }
     body::accept(&request, &["application/json"])?;
     let bytes = body::read(&request, payload.into_inner()).await?;
     let items = read_items(&bytes)?;

@@ -1,6 +1,7 @@
 //! What handlers take out of a request besides its body and its query.
 
 use std::future::{Ready, ready};
+use std::sync::Arc;
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -16,6 +17,7 @@ use super::fallback::no_such_id;
 use super::problem::Problem;
 use super::query::Query;
 use crate::auth::Caller;
+use crate::connections::Peer;
 use crate::context::Context;
 use crate::ops::etag::IfMatch;
 use crate::ops::scoped::Scoped;
@@ -62,6 +64,13 @@ pub fn bearer(request: &HttpRequest) -> Option<&str> {
     let value = request.headers().get(header::AUTHORIZATION)?.to_str().ok()?;
     let (scheme, token) = value.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+/// Notes that a request came with a credential in force: its connection does not count among the strangers of its address.
+pub(super) fn know_peer(request: &HttpRequest) {
+    if let Some(peer) = request.conn_data::<Arc<Peer>>() {
+        peer.know();
+    }
 }
 
 impl FromRequest for SignedCaller {

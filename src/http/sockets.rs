@@ -12,7 +12,7 @@ use tokio::time::sleep;
 use super::code::Code;
 use super::problem::Problem;
 use super::query::Query;
-use super::request::{Shared, bearer};
+use super::request::{Shared, bearer, know_peer};
 use crate::auth::{Action, AuthError, Caller, Fleet, OrgScope, Reports, TrackerCredential, TrackerRefused};
 use crate::context::Context;
 use crate::feed::{self, Feed, FeedLimits, Opening};
@@ -99,6 +99,7 @@ pub async fn live_socket(
         Some(token) => {
             let caller = context.auth.caller(token).await.map_err(Problem::from)?;
             caller.may(Action::WatchLive).map_err(Problem::from)?;
+            know_peer(&request);
             Some(caller)
         }
         None => None,
@@ -171,10 +172,14 @@ pub(super) async fn reporting(context: &Context, request: &HttpRequest) -> Resul
     if token.contains('.') {
         let caller = context.auth.caller(token).await?;
         let scope = caller.scope(&context.db, Action::IngestPositions, None).await?;
+        know_peer(request);
         return Ok(Reporting::Fleet(caller, scope));
     }
     match context.auth.tracker(token).await {
-        Ok(Some(credential)) => Ok(Reporting::Tracker(credential)),
+        Ok(Some(credential)) => {
+            know_peer(request);
+            Ok(Reporting::Tracker(credential))
+        }
         Ok(None) => Err(Problem::new(Code::InvalidToken)
             .detail("this is no tracker's token; POST /v1/trackers/{id}/token gives a new one")),
         Err(TrackerRefused::Disabled) => Err(Problem::new(Code::TrackerDisabled)),

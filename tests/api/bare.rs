@@ -19,10 +19,14 @@ pub(crate) struct Answer {
     pub(crate) body: Value,
 }
 
-/// Sends these bytes and reads the answer.
+/// Sends these bytes on a connection of their own and reads the answer.
 pub(crate) async fn exchange(address: &str, bytes: &[u8]) -> Answer {
+    asked(&mut TcpStream::connect(address).await.unwrap(), bytes).await
+}
+
+/// Sends these bytes on an open connection and reads the answer.
+pub(crate) async fn asked(connection: &mut TcpStream, bytes: &[u8]) -> Answer {
     let exchanged = async {
-        let mut connection = TcpStream::connect(address).await.unwrap();
         // A server that has refused reads no further.
         connection.write_all(bytes).await.ok();
         let mut answer = Vec::new();

@@ -55,4 +55,5 @@ mod users;
 mod vehicle_fuel;
 mod vehicles;
 mod visits;
+mod waiting;
 mod watch;

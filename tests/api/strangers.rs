@@ -1,16 +1,12 @@
 //! What a request may cost: every route of the table under each kind of abuse, while a tracker reports.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io::Write;
 use std::rc::Rc;
 use std::sync::LazyLock;
-use std::time::Duration;
 
-use futures_util::FutureExt;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use waypost::domain::account::Role;
 use waypost::http::code::Code;
 use waypost::http::route::{Access, Route, SMALL_BYTES};
@@ -285,36 +281,6 @@ fn who_may_no_longer_is_not_told_again() {
         again.problem(403, "forbidden");
         assert_eq!(again.header("idempotency-replayed"), None);
         app
-    });
-}
-
-#[test]
-fn of_one_address_only_so_many_connections_keep_the_server_waiting() {
-    actix_rt::System::new().block_on(async {
-        let app = App::start_with(|settings| settings.waiting_connections = 5).await;
-        let address = app.url.strip_prefix("http://").unwrap();
-        let beginnings = [
-            "GET /healthz HTTP/1.1\r\nhost: w",
-            "POST /v1/auth/refresh HTTP/1.1\r\nhost: w\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{",
-            "",
-        ];
-        let mut held = Vec::new();
-        for beginning in beginnings.iter().cycle().take(24) {
-            let mut connection = TcpStream::connect(address).await.unwrap();
-            connection.write_all(beginning.as_bytes()).await.ok();
-            held.push(connection);
-        }
-        // All but five are closed, long before their time is up; whoever comes and says what it wants is served.
-        let held = RefCell::new(held);
-        let closed = || async {
-            let is_open = |connection: &mut TcpStream| connection.read(&mut [0]).now_or_never().is_none();
-            held.borrow_mut().retain_mut(is_open);
-            held.borrow().len() == 5
-        };
-        eventually(Duration::from_secs(5), closed).await;
-        let healthy = exchange(address, &request("GET", "/healthz", &[], b"")).await;
-        assert_eq!(healthy.status, 200);
-        app.stop().await;
     });
 }
 

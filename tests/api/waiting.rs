@@ -1,0 +1,91 @@
+//! Connections that keep the server waiting: those of one address make room for each other.
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use waypost::config::Secret;
+use waypost_test_support::eventually;
+
+use crate::bare::{asked, exchange, request};
+use crate::harness::{App, PASSWORD, ROOT, text};
+
+/// Connections of one address that may wait.
+const MOST: usize = 5;
+
+/// Opens connections that say these beginnings of requests in turn, until all but so many as may wait are closed.
+async fn crowd(address: &str, beginnings: &[&str]) -> Vec<TcpStream> {
+    let mut held = Vec::new();
+    for beginning in beginnings.iter().cycle().take(24) {
+        let mut connection = TcpStream::connect(address).await.unwrap();
+        connection.write_all(beginning.as_bytes()).await.ok();
+        held.push(connection);
+    }
+    let held = RefCell::new(held);
+    let closed = || async {
+        let is_open = |connection: &mut TcpStream| connection.read(&mut [0]).now_or_never().is_none();
+        held.borrow_mut().retain_mut(is_open);
+        held.borrow().len() == MOST
+    };
+    eventually(Duration::from_secs(5), closed).await;
+    held.into_inner()
+}
+
+#[test]
+fn of_one_address_only_so_many_connections_keep_the_server_waiting() {
+    actix_rt::System::new().block_on(async {
+        let app = App::start_with(|settings| settings.waiting_connections = MOST).await;
+        let address = app.url.strip_prefix("http://").unwrap();
+        let beginnings = [
+            "GET /healthz HTTP/1.1\r\nhost: w",
+            "POST /v1/auth/refresh HTTP/1.1\r\nhost: w\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{",
+            "",
+        ];
+        // All but five are closed, long before their time is up; whoever comes and says what it wants is served.
+        let _held = crowd(address, &beginnings).await;
+        let healthy = exchange(address, &request("GET", "/healthz", &[], b"")).await;
+        assert_eq!(healthy.status, 200);
+        app.stop().await;
+    });
+}
+
+#[test]
+fn who_came_to_a_socket_with_a_credential_is_no_stranger() {
+    actix_rt::System::new().block_on(async {
+        let mut app = App::start_with(|settings| {
+            settings.waiting_connections = MOST;
+            settings.admin_email = Some(ROOT.into());
+            settings.admin_password = Some(Secret::new(PASSWORD.into()));
+        })
+        .await;
+        let said = app.post("/v1/auth/login", "", json!({ "email": ROOT, "password": PASSWORD })).await;
+        app.root = text(&said.ok(200)["accessToken"]);
+        let org = app.org("known").await;
+        let bus = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-1" } });
+        let made = app.post("/v1/vehicles", &org.org_admin, bus).await.ok(201);
+        let (_, fleet) = app.system_user(&org.org_admin, &["positions:ingest"]).await;
+        let address = app.url.strip_prefix("http://").unwrap();
+        let mut known = Vec::new();
+        for (path, token) in [
+            ("/v1/ws/tracker", text(&made["tracker"]["token"])),
+            ("/v1/ws/tracker", fleet),
+            ("/v1/ws/live", org.viewer),
+        ] {
+            // No handshake: the connection stays with the HTTP server.
+            let request = format!("GET {path} HTTP/1.1\r\nhost: w\r\nauthorization: Bearer {token}\r\n\r\n");
+            let mut connection = TcpStream::connect(address).await.unwrap();
+            assert_eq!(asked(&mut connection, request.as_bytes()).await.status, 400, "{path}");
+            let (beginning, rest) = request.split_at(request.len() / 2);
+            connection.write_all(beginning.as_bytes()).await.unwrap();
+            known.push((connection, path, rest.to_owned()));
+        }
+        let _held = crowd(address, &[""]).await;
+        for (mut connection, path, rest) in known {
+            assert_eq!(asked(&mut connection, rest.as_bytes()).await.status, 400, "{path}");
+        }
+        app.stop().await;
+    });
+}
