@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::{self, ErrorKind};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
@@ -65,14 +65,25 @@ pub struct Peer {
     connections: Arc<Shared>,
     /// Its place among those that wait; 0 when it does not.
     place: AtomicU64,
-    is_handled: AtomicBool,
-    /// Whether a request of it is being handled, its body awaited or not.
-    is_in_request: AtomicBool,
+    /// A [`Stage`].
+    stage: AtomicU8,
     /// Whether a request of it came with a credential in force.
     is_known: AtomicBool,
     moved_at: AtomicU64,
     is_closed: AtomicBool,
     waker: AtomicWaker,
+}
+
+/// How far a connection's request is.
+#[derive(Clone, Copy, Debug)]
+#[repr(u8)]
+enum Stage {
+    /// None has come since the last answer.
+    BetweenRequests,
+    /// The server handles it.
+    Handled,
+    /// The server handles it and waits for its body.
+    Awaited,
 }
 
 /// Counts a connection as open.
@@ -99,7 +110,8 @@ pub type Admitted = (Connection, Protocol, Option<SocketAddr>);
 #[derive(Debug)]
 pub struct Handled {
     peer: Arc<Peer>,
-    was_handled: bool,
+    /// The [`Stage`] to go back to.
+    before: u8,
 }
 
 impl Connections {
@@ -139,8 +151,7 @@ impl Connections {
             address: network(address.ip()),
             connections: Arc::clone(&self.0),
             place: AtomicU64::new(0),
-            is_handled: AtomicBool::new(false),
-            is_in_request: AtomicBool::new(false),
+            stage: AtomicU8::new(Stage::BetweenRequests as u8),
             is_known: AtomicBool::new(false),
             moved_at: AtomicU64::new(now()),
             is_closed: AtomicBool::new(false),
@@ -180,7 +191,7 @@ impl Shared {
         waiting.last += 1;
         let place = waiting.last;
         peer.place.store(place, Ordering::Relaxed);
-        let is_known = peer.is_known.load(Ordering::Relaxed) && !peer.is_in_request.load(Ordering::Relaxed);
+        let is_known = peer.is_known.load(Ordering::Relaxed) && peer.is(Stage::BetweenRequests);
         let of_address = waiting.by_address.entry((peer.address, is_known)).or_default();
         of_address.insert(place, Arc::clone(peer));
         let one_too_many = !is_known && self.per_address.is_some_and(|most| of_address.len() > most);
@@ -230,14 +241,13 @@ impl Peer {
     /// The server handles a request, until this is dropped.
     #[must_use]
     pub fn handled(self: &Arc<Self>) -> Handled {
-        self.is_in_request.store(true, Ordering::Relaxed);
-        self.set_handled(true)
+        self.enter(Stage::Handled)
     }
 
     /// The server waits for a part of the request that it handles, until this is dropped.
     #[must_use]
     pub fn awaited(self: &Arc<Self>) -> Handled {
-        self.set_handled(false)
+        self.enter(Stage::Awaited)
     }
 
     /// The request that is being handled came with a credential in force.
@@ -250,13 +260,22 @@ impl Peer {
         self.moved_at.store(now(), Ordering::Relaxed);
     }
 
-    fn set_handled(self: &Arc<Self>, is_handled: bool) -> Handled {
+    fn is(&self, stage: Stage) -> bool {
+        self.stage.load(Ordering::Relaxed) == stage as u8
+    }
+
+    fn enter(self: &Arc<Self>, stage: Stage) -> Handled {
+        Handled { before: self.set_stage(stage as u8), peer: Arc::clone(self) }
+    }
+
+    /// Sets the stage and answers the one before it.
+    fn set_stage(&self, stage: u8) -> u8 {
         self.moved();
-        let was_handled = self.is_handled.swap(is_handled, Ordering::Relaxed);
-        if is_handled {
+        let before = self.stage.swap(stage, Ordering::Relaxed);
+        if self.is(Stage::Handled) {
             self.connections.go_on(self);
         }
-        Handled { peer: Arc::clone(self), was_handled }
+        before
     }
 
     fn close(&self) {
@@ -267,13 +286,7 @@ impl Peer {
 
 impl Drop for Handled {
     fn drop(&mut self) {
-        self.peer.moved();
-        self.peer.is_handled.store(self.was_handled, Ordering::Relaxed);
-        if self.was_handled {
-            self.peer.connections.go_on(&self.peer);
-        } else {
-            self.peer.is_in_request.store(false, Ordering::Relaxed);
-        }
+        self.peer.set_stage(self.before);
     }
 }
 
@@ -315,7 +328,7 @@ impl Connection {
         if peer.is_closed.load(Ordering::Acquire) {
             return Poll::Ready(io::Error::new(ErrorKind::ConnectionAborted, "closed to make room"));
         }
-        if peer.is_handled.load(Ordering::Relaxed) {
+        if peer.is(Stage::Handled) {
             return Poll::Pending;
         }
         if peer.place.load(Ordering::Relaxed) == 0 {
