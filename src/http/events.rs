@@ -5,7 +5,8 @@ use waypost_actors::model::{DriverId, EventStatus, GeofenceId, OrganizationId, T
 use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::answer::{self, Answer, SliceOf};
-use super::query::{Query, id, instant, word};
+use super::event_filter::event_filter;
+use super::query::{Query, id, instant};
 use super::request::{Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::events as ops;
@@ -32,19 +33,13 @@ pub async fn list_events(
     mut query: Query,
 ) -> Answer {
     let order = query.order(EventOrder::WORDS).unwrap_or(EventOrder::NewestFirst);
-    let mut statuses = query.many("status", word(EventStatus::WORDS));
-    if statuses.is_empty() && order != EventOrder::Sequence {
-        statuses = vec![EventStatus::Active]; // the feed tells of retractions too
-    }
+    let common = event_filter(&mut query, order, RecordKind::WORDS);
     let filter = EventFilter {
         vehicle_ids: query.many("vehicleId", id),
-        driver_ids: query.many("driverId", id),
         geofence_ids: query.many("geofenceId", id),
-        kinds: query.many("type", word(RecordKind::WORDS)),
-        statuses,
         from: query.one("from", instant),
         to: query.one("to", instant),
-        ..EventFilter::default()
+        ..common
     };
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;

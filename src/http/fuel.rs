@@ -6,6 +6,7 @@ use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
 use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
+use super::event_filter::event_filter;
 use super::query::{Query, id, instant, word};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::event::EventFilter;
@@ -78,19 +79,12 @@ pub async fn list_fuel_events(
     mut query: Query,
 ) -> Answer {
     let order = query.order(FuelEventOrder::WORDS).unwrap_or(FuelEventOrder::NewestFirst);
-    let mut statuses = query.many("status", word(EventStatus::WORDS));
-    if statuses.is_empty() && order != FuelEventOrder::Sequence {
-        statuses = vec![EventStatus::Active]; // the feed tells of retractions too
-    }
-    let kinds = query.many("type", word(FuelEventKind::WORDS));
+    let common = event_filter(&mut query, order.into(), FuelEventKind::WORDS);
     let filter = EventFilter {
         vehicle_ids: query.many("vehicleId", id),
-        driver_ids: query.many("driverId", id),
-        kinds: kinds.into_iter().map(Into::into).collect(),
-        statuses,
         ended_from: query.one("from", instant),
         to: query.one("to", instant),
-        ..EventFilter::default()
+        ..common
     };
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;

@@ -3,12 +3,12 @@
 use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
-use uuid::Uuid;
 use waypost_actors::model::{
     Cause, Event, EventId, EventKind, EventStatus, GeofenceId, OrganizationId, Origin, Timestamp, VehicleId,
 };
 
 use super::answer::{self, Answer, CursorPagination, SliceOf};
+use super::event_filter::event_filter;
 use super::query::{Query, flag, id, instant, number, word};
 use super::request::{PathId, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
@@ -27,26 +27,18 @@ pub struct InsideOut {
     pagination: CursorPagination,
 }
 
-/// Reads the filters; `vehicleId` only where the path does not name the vehicle.
-fn filter(query: &mut Query, order: EventOrder, with_vehicle: bool) -> EventFilter {
-    let vehicle_ids: Vec<Uuid> = if with_vehicle { query.many("vehicleId", id) } else { Vec::new() };
-    let mut statuses = query.many("status", word(EventStatus::WORDS));
-    if statuses.is_empty() && order != EventOrder::Sequence {
-        statuses = vec![EventStatus::Active]; // the feed tells of retractions too
-    }
+/// Reads the filters but `vehicleId`, which one of the lists has in its path.
+fn filter(query: &mut Query, order: EventOrder) -> EventFilter {
+    let common = event_filter(query, order, EventKind::WORDS);
     EventFilter {
-        vehicle_ids,
-        driver_ids: query.many("driverId", id),
         geofence_ids: query.many("geofenceId", id),
-        kinds: query.many("type", word(EventKind::WORDS)).into_iter().map(Into::into).collect(),
         causes: query.many("cause", word(Cause::WORDS)),
         origins: query.many("origin", word(Origin::WORDS)),
-        statuses,
         inferred: query.one("inferred", flag),
         from: query.one("from", instant),
-        ended_from: None,
         to: query.one("to", instant),
         min_duration_seconds: query.one("minDurationSeconds", number),
+        ..common
     }
 }
 
@@ -76,7 +68,8 @@ pub async fn list_events(
     mut query: Query,
 ) -> Answer {
     let order = order(&mut query);
-    let filter = filter(&mut query, order, true);
+    let vehicle_ids = query.many("vehicleId", id);
+    let filter = EventFilter { vehicle_ids, ..filter(&mut query, order) };
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;
     let found = ops::list_events(&context, &caller, named, filter, order, &asked).await?;
@@ -120,7 +113,7 @@ pub async fn list_events_of_vehicle(
     mut query: Query,
 ) -> Answer {
     let order = order(&mut query);
-    let filter = filter(&mut query, order, false);
+    let filter = filter(&mut query, order);
     let (asked, named) = (query.slice(), query.organization());
     query.finish()?;
     let found = ops::list_events_of_vehicle(&context, &caller, named, vehicle, filter, order, &asked).await?;

@@ -17,6 +17,7 @@ pub mod credentials;
 pub mod dispatcher;
 pub mod drivers;
 pub mod edge;
+mod event_filter;
 pub mod events;
 mod fallback;
 pub mod fuel;
