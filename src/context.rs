@@ -8,6 +8,7 @@ use waypost_actors::ports::RecordLog;
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
 use crate::config::Settings;
+use crate::large_bodies::LargeBodies;
 use crate::locks::{IdempotencyKeys, KeyedLock};
 use crate::mail::Post;
 use crate::rate_limit::RateLimits;
@@ -47,6 +48,8 @@ pub struct Context {
     pub records: Arc<dyn RecordLog>,
     /// Idempotency keys of requests under way.
     pub idempotency_keys: IdempotencyKeys,
+    /// What large request bodies share.
+    pub large_bodies: LargeBodies,
     /// Whether the server can do its work.
     pub readiness: Readiness,
     /// How often who may ask.
@@ -85,6 +88,7 @@ impl Context {
             mail,
             records,
             idempotency_keys,
+            large_bodies: LargeBodies::default(),
             readiness,
             rate_limits,
             clock,

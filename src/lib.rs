@@ -10,6 +10,7 @@ pub mod domain;
 pub mod feed;
 pub mod http;
 pub mod ingest;
+pub mod large_bodies;
 pub mod locks;
 pub mod mail;
 pub mod ops;

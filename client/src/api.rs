@@ -13,6 +13,10 @@ use super::http::{Answer, Http};
 
 /// Creating a fence answers once all vehicles are settled against it; a page of events is 200 records.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);
+/// How often a request is sent to a server that says it is too busy for it.
+const TRIES: u32 = 10;
+/// A server that names a longer time is asked again after this one.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Signed in at a server.
 pub struct Api {
@@ -55,7 +59,8 @@ impl Api {
     /// Signs in again.
     pub async fn renew(&self) -> Result<()> {
         let body = json!({ "email": self.email, "password": self.password });
-        let answer = accepted(self.ask(Method::POST, "/v1/auth/login", Some(&body)).await?, "sign-in")?;
+        let answer = self.insist(&self.token(), Method::POST, "/v1/auth/login", Some(&body)).await?;
+        let answer = accepted(answer, "sign-in")?;
         let answer: Value = serde_json::from_slice(&answer)?;
         let token = answer["accessToken"].as_str().context("the sign-in answers without an accessToken")?;
         token.clone_into(&mut self.token.borrow_mut());
@@ -92,18 +97,34 @@ impl Api {
 
     /// POST as somebody else.
     pub async fn send_as(&self, token: &str, path: &str, body: &impl Serialize) -> Result<Value> {
-        let answer = self.ask_as(token, Method::POST, path, Some(body)).await?;
+        let answer = self.insist(token, Method::POST, path, Some(body)).await?;
         serde_json::from_slice(&accepted(answer, path)?).with_context(|| format!("{path} answers no JSON"))
     }
 
     /// Asks; signs in again where the token has run out.
     async fn signed(&self, method: Method, path: &str, body: Option<&impl Serialize>) -> Result<Answer> {
-        let answer = self.ask(method.clone(), path, body).await?;
+        let answer = self.insist(&self.token(), method.clone(), path, body).await?;
         if answer.status != 401 {
             return Ok(answer);
         }
         self.renew().await?;
-        self.ask(method, path, body).await
+        self.insist(&self.token(), method, path, body).await
+    }
+
+    /// Asks, and again after a pause while the server is too busy, which has done nothing of it then.
+    async fn insist(
+        &self,
+        token: &str,
+        method: Method,
+        path: &str,
+        body: Option<&impl Serialize>,
+    ) -> Result<Answer> {
+        for _ in 1..TRIES {
+            let answer = self.ask_as(token, method.clone(), path, body).await?;
+            let Some(pause) = pause_of_busy(&answer) else { return Ok(answer) };
+            sleep(pause).await;
+        }
+        self.ask_as(token, method, path, body).await
     }
 
     /// Asks once, as who is signed in; answers whatever was said.
@@ -127,6 +148,15 @@ impl Api {
     }
 }
 
+/// How long a server that is too busy wants to be left alone.
+fn pause_of_busy(answer: &Answer) -> Option<Duration> {
+    if answer.status != 503 || answer.json()["code"] != "busy" {
+        return None;
+    }
+    let seconds = answer.header("retry-after")?.parse().ok()?;
+    Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
+}
+
 /// The body of a success; else the problem in words.
 fn accepted(answer: Answer, what: &str) -> Result<Vec<u8>> {
     if (200..300).contains(&answer.status) {
@@ -135,4 +165,50 @@ fn accepted(answer: Answer, what: &str) -> Result<Vec<u8>> {
     let problem: String = String::from_utf8_lossy(&answer.bytes).chars().take(2000).collect();
     let status = StatusCode::from_u16(answer.status)?;
     bail!("{what}: {status} {problem}")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const BUSY: (&str, &str) = ("503 Service Unavailable\r\nretry-after: 0", r#"{"code":"busy"}"#);
+    const AWAY: (&str, &str) = ("503 Service Unavailable\r\nretry-after: 0", r#"{"code":"unavailable"}"#);
+    const SIGNED_IN: (&str, &str) = ("200 OK", r#"{"accessToken":"t"}"#);
+
+    /// Signs in at a server that gives these answers, the last of them for ever: whether it let us in, and how often
+    /// it was asked.
+    async fn signed_in(answers: &'static [(&str, &str)]) -> (bool, usize) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let asked = Rc::new(Cell::new(0));
+        let count = Rc::clone(&asked);
+        let server = tokio::task::spawn_local(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                let mut request = Vec::new();
+                while !request.ends_with(b"}") && connection.read_buf(&mut request).await.unwrap() > 0 {}
+                let (head, body) = answers[count.get().min(answers.len() - 1)];
+                count.set(count.get() + 1);
+                let length = body.len();
+                let answer =
+                    format!("HTTP/1.1 {head}\r\nconnection: close\r\ncontent-length: {length}\r\n\r\n{body}");
+                connection.write_all(answer.as_bytes()).await.unwrap();
+            }
+        });
+        let result = Api::sign_in(&url, "a@example.org", "a password", Duration::ZERO).await;
+        server.abort();
+        (result.is_ok(), asked.get())
+    }
+
+    #[actix_rt::test]
+    async fn a_busy_server_is_asked_again_but_not_for_ever() {
+        assert_eq!(signed_in(&[BUSY, BUSY, SIGNED_IN]).await, (true, 3));
+        assert_eq!(signed_in(&[BUSY]).await, (false, TRIES as usize));
+        assert_eq!(signed_in(&[AWAY]).await, (false, 1));
+    }
 }

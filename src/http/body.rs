@@ -12,8 +12,9 @@ use super::code::Code;
 use super::collection::Collection;
 use super::json::parse;
 use super::problem::Problem;
-use super::receive::{Turn, receive};
+use super::receive::receive;
 use crate::domain::body::Params;
+use crate::large_bodies::Turn;
 
 /// A JSON body.
 #[derive(Debug)]

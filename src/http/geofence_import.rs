@@ -7,12 +7,14 @@ use utoipa::ToSchema;
 
 use super::answer::Answer;
 use super::body::CollectionBody;
+use super::code::Code;
 use super::collection::Collection;
 use super::geojson::{from_feature, pointer_in_feature};
+use super::problem::Problem;
 use super::query::Query;
-use super::receive::on_large_thread;
 use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::field::FieldError;
+use crate::large_bodies::LargeBodies;
 use crate::ops::geofence_import::{Feature, Features, Imported, import_geofences};
 
 /// Geofences to import.
@@ -44,7 +46,8 @@ pub async fn import(
 ) -> Answer {
     let by = query.scoped(caller)?;
     let count = collection.len();
-    let feature = async move |index| read(collection.clone(), index).await;
+    let shared = context.large_bodies.clone();
+    let feature = async move |index| read(&shared, collection.clone(), index).await;
     let features = Features { count, feature, turn };
     Ok(HttpResponse::Ok().json(import_geofences(&context, &by, features, place).await?))
 }
@@ -53,11 +56,11 @@ pub async fn import(
 const PLACED: &str = "feature:";
 
 /// The members of a geofence, of a feature. A thousand vertices take milliseconds: off the async threads.
-async fn read(collection: Collection, index: usize) -> Feature {
-    let read = on_large_thread(move || {
-        from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?)
-    });
-    read.await.unwrap_or_else(|lost| Err(lost.field_errors())).map_err(unplaced)
+async fn read(shared: &LargeBodies, collection: Collection, index: usize) -> Feature {
+    let read = shared
+        .run(move || from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?));
+    let lost = || Err(Problem::new(Code::Internal).field_errors());
+    read.await.unwrap_or_else(lost).map_err(unplaced)
 }
 
 fn unplaced(mut errors: Vec<FieldError>) -> Vec<FieldError> {

@@ -4,9 +4,7 @@
 //! such bodies share, and is unpacked and parsed off the async threads, one after another.
 
 use std::io::Read;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, LazyLock, mpsc};
-use std::thread;
+use std::sync::Arc;
 use std::time::Duration;
 
 use actix_web::dev::Payload;
@@ -14,14 +12,15 @@ use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{HttpMessage, HttpRequest};
 use futures_util::StreamExt;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use super::code::Code;
 use super::problem::Problem;
 use super::refusal::RETRY_SECONDS;
+use super::request::Shared;
 use super::route::{Route, SMALL_BYTES};
 use crate::connections::Peer;
+use crate::large_bodies::{LargeBodies, PIECE_BYTES, Piece, Turn};
 
 /// A body may take this time, however small its rate is.
 pub const BODY_GRACE: Duration = Duration::from_secs(10);
@@ -31,44 +30,11 @@ pub const LEAST_BYTES_PER_SECOND: f64 = 4096.0;
 pub const BODY_WITHIN: Duration = Duration::from_secs(60);
 /// Routes that take more than this take it as large bodies.
 pub const LARGE_FROM_BYTES: usize = 256 * 1024;
-/// Large bodies that are coming in, all of them together.
-pub const LARGE_TOGETHER_BYTES: usize = 24 * 1024 * 1024;
-/// Large bodies that are unpacked, parsed and checked at the same time: what each holds meanwhile is large.
-pub const LARGE_AT_ONCE: usize = 1;
-/// A large body waits this long for its room or its turn.
-pub const LARGE_WAITS: Duration = Duration::from_secs(5);
 /// The largest window of br and zstd, as a power of two: 8 MiB, which RFC 8878 wants every decoder to have.
 const MOST_WINDOW_BITS: u8 = 23;
 
 /// What reading to an end wants to have left, to see that it is the end.
 const SPARE_BYTES: usize = 64;
-/// Room is taken in pieces, so that whoever sends slowly holds only what has come.
-const PIECE_BYTES: usize = 256 * 1024;
-
-static ROOM: LazyLock<Arc<Semaphore>> =
-    LazyLock::new(|| Arc::new(Semaphore::new(LARGE_TOGETHER_BYTES / PIECE_BYTES)));
-static TURNS: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(LARGE_AT_ONCE)));
-
-type Job = Box<dyn FnOnce() + Send>;
-
-/// The thread of all large bodies. Threads that take turns would each keep, of what the last one took, megabytes that the
-/// next cannot use.
-static LARGE_THREAD: LazyLock<mpsc::Sender<Job>> = LazyLock::new(|| {
-    let (jobs, given) = mpsc::channel::<Job>();
-    thread::spawn(move || {
-        for job in given {
-            // Whoever waits for it hears that it is lost.
-            drop(catch_unwind(AssertUnwindSafe(job)));
-        }
-    });
-    jobs
-});
-
-/// The right to work on a large body; dropped when what was made of it is no longer held.
-#[derive(Debug)]
-pub struct Turn {
-    _turn: OwnedSemaphorePermit,
-}
 
 /// A body as it came.
 #[derive(Debug)]
@@ -76,7 +42,8 @@ pub(super) struct Received {
     pub(super) bytes: Bytes,
     coding: Coding,
     limit: usize,
-    _room: Vec<OwnedSemaphorePermit>,
+    shared: LargeBodies,
+    _room: Vec<Piece>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,18 +66,21 @@ pub(super) async fn receive(request: &HttpRequest, payload: Payload) -> Result<R
     if announced.is_some_and(|bytes| bytes > limit) {
         return Err(too_large(limit));
     }
+    let context = request.app_data::<Shared>().ok_or_else(|| Problem::new(Code::Internal))?;
+    let shared = context.large_bodies.clone();
     let peer = request.conn_data::<Arc<Peer>>().cloned();
     let awaited = peer.as_ref().map(Peer::awaited);
-    let (bytes, room) = whole(payload, limit, peer.as_deref()).await?;
+    let (bytes, room) = whole(payload, limit, &shared, peer.as_deref()).await?;
     drop(awaited);
-    Ok(Received { bytes, coding, limit, _room: room })
+    Ok(Received { bytes, coding, limit, shared, _room: room })
 }
 
 async fn whole(
     mut payload: Payload,
     limit: usize,
+    shared: &LargeBodies,
     peer: Option<&Peer>,
-) -> Result<(Bytes, Vec<OwnedSemaphorePermit>), Problem> {
+) -> Result<(Bytes, Vec<Piece>), Problem> {
     let (began, mut body, mut room) = (Instant::now(), BytesMut::new(), Vec::new());
     loop {
         let earned = Duration::from_secs_f64(body.len() as f64 / LEAST_BYTES_PER_SECOND);
@@ -126,20 +96,10 @@ async fn whole(
             return Err(too_large(limit));
         }
         while length > LARGE_FROM_BYTES + room.len() * PIECE_BYTES {
-            room.push(granted(&ROOM, "large bodies are coming in").await?);
+            room.push(shared.piece().await.ok_or_else(|| busy("large bodies are coming in"))?);
         }
         body.extend_from_slice(&chunk);
     }
-}
-
-/// Does something with a large body where it holds nobody up.
-pub(super) async fn on_large_thread<T: Send + 'static>(
-    job: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Problem> {
-    let (tell, told) = oneshot::channel();
-    let job: Job = Box::new(move || drop(tell.send(job())));
-    LARGE_THREAD.send(job).map_err(|_| Problem::new(Code::Internal))?;
-    told.await.map_err(|_| Problem::new(Code::Internal))
 }
 
 impl Received {
@@ -152,9 +112,10 @@ impl Received {
         if is_small || self.limit <= LARGE_FROM_BYTES {
             return Ok((made(self.unpacked()?)?, None));
         }
-        let turn = Turn { _turn: granted(&TURNS, "large bodies are being worked on").await? };
-        let made = on_large_thread(move || self.unpacked().and_then(made)).await?;
-        made.map(|made| (made, Some(turn)))
+        let shared = self.shared.clone();
+        let turn = shared.turn().await.ok_or_else(|| busy("large bodies are being worked on"))?;
+        let made = shared.run(move || self.unpacked().and_then(made)).await;
+        made.ok_or_else(|| Problem::new(Code::Internal))?.map(|made| (made, Some(turn)))
     }
 
     fn unpacked(self) -> Result<Bytes, Problem> {
@@ -213,14 +174,9 @@ fn coding(headers: &HeaderMap, limit: usize) -> Result<Coding, Problem> {
     }
 }
 
-async fn granted(of: &Arc<Semaphore>, why: &str) -> Result<OwnedSemaphorePermit, Problem> {
-    match timeout(LARGE_WAITS, Arc::clone(of).acquire_owned()).await {
-        Ok(Ok(granted)) => Ok(granted),
-        _ => {
-            let detail = format!("as many {why} as the server has room for; send it again");
-            Err(Problem::new(Code::Busy).detail(detail).retry_after(RETRY_SECONDS))
-        }
-    }
+fn busy(why: &str) -> Problem {
+    let detail = format!("as many {why} as the server has room for; send it again");
+    Problem::new(Code::Busy).detail(detail).retry_after(RETRY_SECONDS)
 }
 
 fn too_large(limit: usize) -> Problem {
@@ -243,7 +199,7 @@ mod tests {
     use super::*;
 
     fn received(bytes: Vec<u8>, coding: Coding, limit: usize) -> Received {
-        Received { bytes: bytes.into(), coding, limit, _room: Vec::new() }
+        Received { bytes: bytes.into(), coding, limit, shared: LargeBodies::default(), _room: Vec::new() }
     }
 
     fn gzip(plain: &[u8]) -> Vec<u8> {

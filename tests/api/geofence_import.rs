@@ -70,3 +70,29 @@ fn the_plan_and_the_size_are_limits() {
         app
     });
 }
+
+#[test]
+fn a_large_body_waits_for_those_of_its_own_server_only() {
+    with_app(async |app| {
+        let org = app.org("large").await;
+        let bearer = format!("Bearer {}", org.org_admin);
+        let headers = [
+            ("content-type", "application/geo+json"),
+            ("content-encoding", "zstd"),
+            ("authorization", bearer.as_str()),
+        ];
+        let body = json!({ "type": "FeatureCollection", "features": [point("a", 50.0)] }).to_string();
+        let packed = zstd::encode_all(body.as_bytes(), 1).unwrap();
+        let send = || app.send("POST", "/v1/geofences/import", &headers, packed.clone());
+        let other = App::start_with(|_| {}).await;
+        let others = other.context.large_bodies.turn().await.unwrap();
+        send().await.ok(200);
+        let own = app.context.large_bodies.turn().await.unwrap();
+        let said = send().await;
+        said.problem(503, "busy");
+        assert_eq!(said.header("retry-after"), Some("1"));
+        drop((own, others));
+        other.stop().await;
+        app
+    });
+}
