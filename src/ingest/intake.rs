@@ -1,6 +1,7 @@
 //! Items → fixes → vehicles: what the socket and `POST /v1/positions` share.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -96,6 +97,13 @@ impl Intake {
         match &self.reports {
             Reports::Own(own) => Some(own.config_at(now)),
             Reports::Fleet(_) => None,
+        }
+    }
+
+    /// The organization of the connection's own tracker keeps positions for so many days; a fleet's are looked up anew.
+    pub fn keep_positions(&mut self, days: Option<i64>) {
+        if let Reports::Own(own) = &mut self.reports {
+            Arc::make_mut(own).keep_days = days;
         }
     }
 

@@ -11,7 +11,7 @@ use super::protocol::{CREDIT, Close, LIMITS, MAX_BOOT_ID_CHARS, MAX_FRAME_BYTES,
 use super::sent::{Outcome, Place, Sent};
 use crate::auth::Configured;
 use crate::domain::tracker::TrackerConfig;
-use crate::sessions::{self, End, News};
+use crate::sessions::{self, End, KeepDays, News};
 use crate::socket::Broken;
 use crate::socket::{Frame, Message, Messages, Out};
 
@@ -109,6 +109,10 @@ impl Socket {
                 news = self.place.news() => match news {
                     News::End(end) => return ended(end),
                     News::Config(config) => Box::pin(self.configure(config)).await,
+                    News::KeepDays(KeepDays(days)) => {
+                        self.intake.keep_positions(days);
+                        Ok(())
+                    }
                 },
                 outcome = self.sent.next() => self.settle(outcome).await,
                 message = messages.next(), if may_read => {

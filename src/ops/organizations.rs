@@ -261,8 +261,8 @@ pub async fn update_organization(
         false => change.updated(&before, &changed).await?,
     };
     if changed.said.settings != before.said.settings {
-        // How old a fix may be is among what is kept of a tracker.
-        change.tell_sessions(move |sessions| sessions.trackers_changed(id));
+        let days = changed.said.settings.retention.positions_days;
+        change.tell_sessions(move |sessions| sessions.keep_positions(id, days));
     }
     let usage = organization::usage(change.on(), &scope).await?;
     Ok((change.commit(recorded, changed).await?, usage))

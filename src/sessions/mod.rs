@@ -17,7 +17,7 @@ use waypost_actors::model::{OrganizationId, TrackerId};
 use crate::domain::tracker::TrackerConfig;
 use fleet::Fleets;
 pub use fleet::{Changes, FleetSession};
-pub use news::{End, News};
+pub use news::{End, KeepDays, News};
 pub use tracker::TrackerSession;
 use tracker::Trackers;
 pub use watchers::WatcherSession;
@@ -114,6 +114,13 @@ impl Sessions {
     pub fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
         self.revoke();
         self.trackers.configure(tracker, config);
+    }
+
+    /// Tells an organization's sockets for how many days it keeps positions from now on. To be called in the order of
+    /// the changes.
+    pub fn keep_positions(&self, organization: OrganizationId, days: Option<i64>) {
+        self.trackers_changed(organization);
+        self.trackers.keep_positions(organization, KeepDays(days));
     }
 
     /// Ends the sockets of an account or system user.

@@ -15,6 +15,10 @@ pub enum End {
     Restarting,
 }
 
+/// For how many days an organization keeps positions; `None` = for ever.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KeepDays(pub Option<i64>);
+
 /// What an open socket is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
@@ -22,4 +26,6 @@ pub enum News {
     End(End),
     /// Its tracker is to do this from now on.
     Config(TrackerConfig),
+    /// Older positions are refused from now on.
+    KeepDays(KeepDays),
 }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::watch;
 use waypost_actors::model::{OrganizationId, TrackerId};
 
-use super::news::{End, News};
+use super::news::{End, KeepDays, News};
 use crate::domain::tracker::TrackerConfig;
 
 /// What is known of trackers that are or were connected.
@@ -32,6 +32,8 @@ struct TrackerSocket {
 struct Told {
     /// What the tracker is to do, if that changed since the socket was opened.
     config: Option<TrackerConfig>,
+    /// How long its organization keeps positions, if that changed since the socket was opened.
+    keep_days: Option<KeepDays>,
     /// Why the socket must end.
     end: Option<End>,
 }
@@ -50,6 +52,8 @@ pub struct TrackerSession {
     told: watch::Receiver<Told>,
     /// The config it was told last.
     config: Option<TrackerConfig>,
+    /// The retention it was told last.
+    keep_days: Option<KeepDays>,
     stopping: watch::Receiver<Option<End>>,
 }
 
@@ -71,7 +75,15 @@ impl Trackers {
         if let Some(before) = entry.socket.replace(socket) {
             before.end(End::Replaced);
         }
-        TrackerSession { trackers: self.clone(), tracker, number, told, config: None, stopping }
+        TrackerSession {
+            trackers: self.clone(),
+            tracker,
+            number,
+            told,
+            config: None,
+            keep_days: None,
+            stopping,
+        }
     }
 
     /// Ends a tracker's socket, if it has one.
@@ -97,6 +109,15 @@ impl Trackers {
         }
     }
 
+    /// Tells an organization's connected trackers' sockets how long it keeps positions from now on.
+    pub(super) fn keep_positions(&self, organization: OrganizationId, days: KeepDays) {
+        let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
+        for socket in sockets.filter(|socket| socket.organization == organization) {
+            socket.told.send_modify(|told| told.keep_days = Some(days));
+        }
+    }
+
     /// How many trackers are connected.
     pub(super) fn count(&self) -> usize {
         let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -112,6 +133,10 @@ impl TrackerSession {
             if let Some(config) = told.config.filter(|config| self.config != Some(*config)) {
                 self.config = Some(config);
                 return News::Config(config);
+            }
+            if let Some(days) = told.keep_days.filter(|days| self.keep_days != Some(*days)) {
+                self.keep_days = Some(days);
+                return News::KeepDays(days);
             }
             if let Some(end) = told.end {
                 return News::End(end);

@@ -2,9 +2,10 @@
 
 use futures_util::SinkExt;
 use serde_json::{Value, json};
+use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
-use crate::harness::{App, text, with_app};
+use crate::harness::{ANSWER_WITHIN, App, text, with_app};
 use crate::sockets::{Socket, hear, opened, say};
 
 /// A vehicle's tracker, connected.
@@ -63,6 +64,37 @@ fn a_boots_name_has_an_end() {
         assert_eq!(error["code"], "malformedFrame");
         assert!(text(&error["detail"]).contains("bootId"));
         assert_eq!(hear(&mut socket).await["closed"], 4400);
+        app
+    });
+}
+
+#[test]
+fn an_open_socket_hears_how_long_positions_are_kept() {
+    with_app(async |app| {
+        let org = app.org("forgetful").await;
+        let body = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-1" } });
+        let made = app.post("/v1/vehicles", &org.org_admin, body).await.ok(201);
+        let mut socket = opened(&app, "/v1/ws/tracker", &text(&made["tracker"]["token"])).await.unwrap();
+        let path = format!("/v1/organizations/organization/{}", org.id);
+        let mut seq = 0;
+        for (days, code) in [(json!(1), json!("olderThanRetention")), (Value::Null, Value::Null)] {
+            let settings = json!({ "settings": { "retention": { "positionsDays": days } } });
+            app.put(&path, &org.org_admin, settings).await.ok(200);
+            // A frame may overtake what the socket is told.
+            let heard = async {
+                loop {
+                    seq += 1;
+                    let old = json!({ "seq": seq, "recordedAt": "2026-04-20T12:00:00Z", "latitude": 30.25, "longitude": -97.75 });
+                    say(&mut socket, &json!({ "type": "positions", "items": [old] })).await;
+                    if hear(&mut socket).await["rejected"][0]["code"] == code {
+                        return;
+                    }
+                }
+            };
+            timeout(ANSWER_WITHIN, heard)
+                .await
+                .unwrap_or_else(|_| panic!("positionsDays {days} is not heard"));
+        }
         app
     });
 }
