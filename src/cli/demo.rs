@@ -99,14 +99,15 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
         "contactEmail": EMAIL,
         "admin": { "email": "dispatcher@waypost.example", "firstName": "Demo", "lastName": "Dispatcher" },
     });
-    let organization = organizations::create_organization(context, Some(&caller), organization).await?.0.id;
+    let organization =
+        organizations::create_organization(context, Some(&caller), organization.into()).await?.0.id;
     organizations::activate_organization(context, &caller, organization).await?;
     let by = Scoped { caller: caller.clone(), organization: Some(organization) };
     for fence in &bundle.fences {
         // At thirty times the speed, a way between two fixes says little about what lies on it.
         let rules = Rules { infer_passages: false, ..Rules::default() };
         let body = json!({ "name": fence.name, "shape": fence.shape, "rules": rules });
-        geofences::create_geofence(context, &by, body).await?;
+        geofences::create_geofence(context, &by, body.into()).await?;
     }
     let mut fleet = Vec::new();
     for bus in &bundle.vehicles {

@@ -6,7 +6,7 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
 
-use super::field::FieldError;
+use super::body::body;
 use super::members::{Members, Read, flag, id, instant};
 use super::vehicle::{Plate, VehicleStub};
 use super::words::words;
@@ -149,52 +149,58 @@ pub struct CurrentDriver {
     pub started_at: Timestamp,
 }
 
-/// A wish to give a driver a vehicle.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AssignIn {
-    /// Which vehicle.
-    pub vehicle_id: VehicleId,
-    /// Since when: not in the future, not before the assignment it replaces began, and not within one
-    /// that ended. Absent = now.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub started_at: Option<Timestamp>,
-    /// Whether to take it from another driver.
-    #[schema(required = false)]
-    pub force: bool,
-}
+body!(
+    /// A wish to give a driver a vehicle.
+    pub struct AssignVehicle {
+        /// Whose; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+        /// Which vehicle.
+        vehicle_id "vehicleId": required VehicleId, by(id);
+        /// Since when: not in the future, not before the assignment it replaces began, and not within one
+        /// that ended. Absent = now.
+        started_at "startedAt": optional Timestamp, by(instant);
+        /// Whether to take it from another driver.
+        force "force": optional bool, by(flag, value_type = bool, required = false);
+    }
+);
 
-impl AssignIn {
-    /// Reads a wish.
-    pub fn read(body: &Value, now: Timestamp) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let vehicle_id = members.required("vehicleId", id);
-        let started_at = members.optional("startedAt", past(now));
-        let force = members.optional("force", flag).unwrap_or(false);
-        members.finish(|| Some(Self { vehicle_id: vehicle_id?, started_at, force }))
+body!(
+    /// When a past assignment really began and ended.
+    pub struct CorrectionIn {
+        /// Since when.
+        started_at "startedAt": required Timestamp, by(instant);
+        /// Until when: not before it began, not in the future.
+        ended_at "endedAt": required Timestamp, by(instant);
+    }
+    READ_ONLY: &[
+        "id", "organizationId", "driverId", "vehicleId", "assignedBy", "endedBy", "endReason", "createdAt", "updatedAt",
+    ];
+);
+
+impl AssignVehicle {
+    /// Since when, if it says so; a clock that is a little fast means now.
+    #[must_use]
+    pub fn started_by(&self, now: Timestamp) -> Option<Timestamp> {
+        self.started_at.map(|at| at.min(now))
     }
 }
 
-/// When a past assignment really began and ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct CorrectionIn {
-    /// Since when.
-    pub started_at: Timestamp,
-    /// Until when: not before it began, not in the future.
-    pub ended_at: Timestamp,
-}
-
-impl CorrectionIn {
-    /// Reads a correction whose members are both there, present values merged with a body.
-    pub fn read(body: &Value, now: Timestamp) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let started_at = members.required("startedAt", past(now));
-        let ended_at = members.required("endedAt", past(now));
-        if matches!((started_at, ended_at), (Some(start), Some(end)) if end < start) {
-            members.problem("endedAt", "range", "must not be before startedAt");
+/// Refuses times of an assignment that are ahead of now, and an end before its start.
+pub fn happened_by(now: Timestamp) -> impl FnOnce(&mut Members<'_>) {
+    move |assignment| {
+        let mut at = |name| {
+            let given = assignment.value(name).filter(|value| instant(value).is_ok())?;
+            match past(now)(given) {
+                Ok(at) => Some(at),
+                Err((code, must)) => {
+                    assignment.problem(name, code, format!("must be {must}"));
+                    None
+                }
+            }
+        };
+        if at("startedAt").zip(at("endedAt")).is_some_and(|(start, end)| end < start) {
+            assignment.problem("endedAt", "range", "must not be before startedAt");
         }
-        members.finish(|| Some(Self { started_at: started_at?, ended_at: ended_at? }))
     }
 }
 
@@ -212,14 +218,16 @@ pub fn past(now: Timestamp) -> impl Fn(&Value) -> Read<Timestamp> {
 mod tests {
     use serde_json::json;
 
+    use super::super::body::Params;
     use super::*;
 
     #[test]
     fn a_start_may_lie_back_but_not_ahead() {
         let now = Timestamp::parse("2026-05-01T12:00:00Z").unwrap();
         let read = |start: Value| {
-            AssignIn::read(&json!({ "vehicleId": Uuid::nil(), "startedAt": start }), now)
-                .map(|wish| wish.started_at)
+            let body = json!({ "vehicleId": Uuid::nil(), "startedAt": start });
+            let read = Params::<AssignVehicle>::from(body).made_if(happened_by(now));
+            read.map(|wish| wish.started_by(now))
         };
         assert_eq!(read(Value::Null), Ok(None));
         assert_eq!(

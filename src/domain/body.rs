@@ -1,4 +1,4 @@
-//! Request bodies. A member is declared once, with [`body!`]: its name, type, check, default and description make the
+//! Request bodies. A member is declared once, with `body!`: its name, type, check, default and description make the
 //! struct, the reader that collects every problem, the schema with its bounds, and what a POST may leave out.
 
 use std::marker::PhantomData;
@@ -11,7 +11,7 @@ use super::field::FieldError;
 use super::members::{Members, id};
 use super::merge::{all_problems, merged, writable};
 
-/// What a JSON object says. Declared with [`body!`].
+/// What a JSON object says. Declared with `body!`.
 pub trait Body: Sized {
     /// Members that a PUT replaces whole; others that are objects are merged.
     const WHOLE: &'static [&'static str] = &[];
@@ -31,12 +31,13 @@ pub trait Body: Sized {
 #[derive(Debug)]
 pub struct Params<B> {
     json: Value,
+    defaults: Map<String, Value>,
     body: PhantomData<B>,
 }
 
 impl<B> From<Value> for Params<B> {
     fn from(json: Value) -> Self {
-        Self { json, body: PhantomData }
+        Self { json, defaults: Map::new(), body: PhantomData }
     }
 }
 
@@ -48,30 +49,57 @@ impl<B: Body> Params<B> {
         self
     }
 
+    /// What a POST says of a member that it leaves out, if that is not the same for everybody.
+    #[must_use]
+    pub fn or(mut self, member: &str, default: impl Serialize) -> Self {
+        self.defaults.insert(member.to_owned(), json!(default));
+        self
+    }
+
+    /// A member as it was sent; null is as good as none.
+    #[must_use]
+    pub fn sent(&self, member: &str) -> Option<&Value> {
+        self.json.get(member).filter(|value| !value.is_null())
+    }
+
     /// The organization that the body names.
     pub fn organization(&self) -> Result<Option<OrganizationId>, Vec<FieldError>> {
-        match self.json.get("organizationId") {
-            None | Some(Value::Null) => Ok(None),
-            Some(given) => id(given).map(Some).map_err(|(code, must)| {
-                vec![FieldError::new("/organizationId", code, format!("must be {must}"))]
-            }),
-        }
+        let read = self.sent("organizationId").map(id).transpose();
+        read.map_err(|(code, must)| vec![FieldError::new("/organizationId", code, format!("must be {must}"))])
     }
 
     /// What a POST says.
     pub fn made(self) -> Result<B, Vec<FieldError>> {
-        read(&merged(B::defaults().into(), &self.json, B::WHOLE))
+        self.made_if(|_| ())
+    }
+
+    /// What a POST says, unless `check` finds more that is wrong with it.
+    pub fn made_if(self, check: impl FnOnce(&mut Members<'_>)) -> Result<B, Vec<FieldError>> {
+        let mut defaults = B::defaults();
+        defaults.extend(self.defaults);
+        read(&merged(defaults.into(), &self.json, B::WHOLE), check)
     }
 
     /// What a PUT says of `resource`, of which `said` may be changed: absent members stay, null clears.
     pub fn changed(self, resource: &impl Serialize, said: &impl Serialize) -> Result<B, Vec<FieldError>> {
+        self.changed_if(resource, said, |_| ())
+    }
+
+    /// What a PUT says, as [`Params::changed`], unless `check` finds more that is wrong with it.
+    pub fn changed_if(
+        self,
+        resource: &impl Serialize,
+        said: &impl Serialize,
+        check: impl FnOnce(&mut Members<'_>),
+    ) -> Result<B, Vec<FieldError>> {
         let (json, problems) = writable(self.json, &json!(resource), B::READ_ONLY, B::DERIVED);
-        all_problems(problems, read(&merged(json!(said), &json, B::WHOLE)))
+        all_problems(problems, read(&merged(json!(said), &json, B::WHOLE), check))
     }
 }
 
-fn read<B: Body>(json: &Value) -> Result<B, Vec<FieldError>> {
+fn read<B: Body>(json: &Value, check: impl FnOnce(&mut Members<'_>)) -> Result<B, Vec<FieldError>> {
     let mut members = Members::of(json);
+    check(&mut members);
     let read = B::read(&mut members);
     members.finish(|| read)
 }
@@ -79,8 +107,9 @@ fn read<B: Body>(json: &Value) -> Result<B, Vec<FieldError>> {
 /// Declares a body. A member is `name "jsonName": presence Type, check, or default;`, after its description. A default
 /// holds in a POST.
 ///
-/// Presence: `required`; `optional`, shown if it is there; `nullable`, shown as null; `patch`, whose absence differs from null.
-/// Check: `text`, `whole` or `number` with bounds, `word`, `by` a reader of [`super::members`] with what the schema says of it,
+/// Presence: `required`; `optional`, shown if it is there; `nullable`, shown as null; `given`, which may be absent but not
+/// null; `patch`, whose absence differs from null.
+/// Check: `text`, `whole` or `number` with bounds, `word`, `by` a reader of `domain::members` with what the schema says of it,
 /// `deep`, a reader that gives the pointers itself, or `part`, a reader of
 /// the members of an object. `..name: Type;` takes the members of another body.
 macro_rules! body {
@@ -119,8 +148,8 @@ macro_rules! body {
         body!(@member $a $b $c $d $(#[$meta])* $field $name deep $type, ($reader) {$($($schema)+)?} [$($default)?] $($rest)*);
     };
     (@next $a:tt $b:tt $c:tt $d:tt
-        $(#[$meta:meta])* $field:ident $name:tt: required $type:ty, part($reader:expr) $(, or $default:expr)?; $($rest:tt)*) => {
-        body!(@member $a $b $c $d $(#[$meta])* $field $name part $type, ($reader) {} [$($default)?] $($rest)*);
+        $(#[$meta:meta])* $field:ident $name:tt: required $type:ty, part($reader:expr $(, $($schema:tt)+)?) $(, or $default:expr)?; $($rest:tt)*) => {
+        body!(@member $a $b $c $d $(#[$meta])* $field $name part $type, ($reader) {$($($schema)+)?} [$($default)?] $($rest)*);
     };
     (@next $a:tt $b:tt $c:tt $d:tt
         $(#[$meta:meta])* $field:ident $name:tt: optional $type:ty, part($reader:expr); $($rest:tt)*) => {
@@ -144,6 +173,12 @@ macro_rules! body {
             [$($reads)* { $field $name $method $check }] $d $($rest)*);
     };
     (@member $a:tt [$($fields:tt)*] [$($reads:tt)*] $d:tt
+        $(#[$meta:meta])* $field:ident $name:tt given $type:ty, $check:tt {$($($schema:tt)+)?} [] $($rest:tt)*) => {
+        body!(@next $a [$($fields)* { $(#[$meta])* #[schema(value_type = $type, required = false $(, $($schema)+)?)]
+                #[serde(rename = $name, skip_serializing_if = "Option::is_none")] pub $field: Option<$type> }]
+            [$($reads)* { $field $name given $check }] $d $($rest)*);
+    };
+    (@member $a:tt [$($fields:tt)*] [$($reads:tt)*] $d:tt
         $(#[$meta:meta])* $field:ident $name:tt patch $type:ty, $check:tt {$($schema:tt)*} [] $($rest:tt)*) => {
         body!(@next $a [$($fields)* { $(#[$meta])* #[schema(value_type = Option<$type>)]
                 #[serde(rename = $name)] pub $field: $crate::domain::members::Patch<Option<$type>> }]
@@ -160,8 +195,8 @@ macro_rules! body {
             [$($reads)* { $field $name $presence $check }] $d $($rest)*);
     };
     (@member $a:tt [$($fields:tt)*] [$($reads:tt)*] [$($defaults:tt)*]
-        $(#[$meta:meta])* $field:ident $name:tt $presence:ident $type:ty, $check:tt {$($schema:tt)*} [$default:expr] $($rest:tt)*) => {
-        body!(@next $a [$($fields)* { $(#[$meta])* #[schema(required = false $(, $schema)*)] #[serde(rename = $name)] pub $field: $type }]
+        $(#[$meta:meta])* $field:ident $name:tt $presence:ident $type:ty, $check:tt {$($($schema:tt)+)?} [$default:expr] $($rest:tt)*) => {
+        body!(@next $a [$($fields)* { $(#[$meta])* #[schema(required = false $(, $($schema)+)?)] #[serde(rename = $name)] pub $field: $type }]
             [$($reads)* { $field $name $presence $check }] [$($defaults)* { $name $default }] $($rest)*);
     };
 
@@ -193,6 +228,7 @@ macro_rules! body {
     (@read $members:ident $presence:ident $key:tt ($check:expr)) => { $members.$presence($key, $check) };
     (@value optional $read:ident) => { $read };
     (@value change $read:ident) => { $read };
+    (@value given $read:ident) => { $read };
     (@value object $read:ident) => { $read.flatten() };
     (@value $presence:ident $read:ident) => { $read? };
 }

@@ -6,16 +6,15 @@
 //! [`DriverStub`]; [`Seen`] says which, so that nothing can show a driver by mistake.
 
 use serde::Serialize;
-use serde_json::Value;
 use utoipa::ToSchema;
 use waypost_actors::model::{DriverId, OrganizationId, Timestamp};
 
+use super::body::body;
 use super::day::{Day, day};
 use super::driver_document::{Document, read_documents};
-use super::field::FieldError;
 use super::fold::folded;
 use super::license::{License, LicenseStatus, read_license};
-use super::members::{Members, email, one_of, text};
+use super::members::{Members, email, flag, id};
 use super::words::words;
 
 words!(
@@ -30,62 +29,81 @@ words!(
     }
 );
 
-/// Who somebody is, the same for every organization.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Person {
-    /// Given name, 1 to 100 characters.
-    #[schema(min_length = 1, max_length = 100)]
-    pub first_name: String,
-    /// Family name, 1 to 100 characters.
-    #[schema(min_length = 1, max_length = 100)]
-    pub last_name: String,
-    /// When they were born. Shown to the keeper only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub date_of_birth: Option<Day>,
-    /// Their driving licence. Shown to the keeper only.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub license: Option<License>,
-}
+body!(
+    /// Who somebody is, the same for every organization.
+    #[derive(Default)]
+    pub struct Person {
+        /// Given name, 1 to 100 characters.
+        first_name "firstName": required String, text(1..=100);
+        /// Family name, 1 to 100 characters.
+        last_name "lastName": required String, text(1..=100);
+        /// When they were born. Shown to the keeper only.
+        date_of_birth "dateOfBirth": optional Day, by(day);
+        /// Their driving licence. Shown to the keeper only.
+        license "license": optional License, part(read_license);
+    }
+);
 
-/// What one organization has on record of a driver; no other organization sees it.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Profile {
-    /// Where to write.
-    #[schema(format = Email, max_length = 254)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub email: Option<String>,
-    /// Where to call, 3 to 40 characters.
-    #[schema(min_length = 3, max_length = 40)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub phone: Option<String>,
-    /// What the organization calls them, 1 to 40 characters.
-    #[schema(min_length = 1, max_length = 40)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub employee_code: Option<String>,
-    /// Whatever else, 1 to 2000 characters.
-    #[schema(min_length = 1, max_length = 2000)]
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub notes: Option<String>,
-    /// Their papers, at most 50. Sending the list replaces it; one without an id is new.
-    #[schema(required = false, max_items = 50)]
-    pub documents: Vec<Document>,
-    /// Whether they drive.
-    #[schema(required = false)]
-    pub status: DriverStatus,
-}
+body!(
+    /// What one organization has on record of a driver; no other organization sees it.
+    pub struct Profile {
+        /// Where to write.
+        email "email": optional String, by(email, format = Email, max_length = 254);
+        /// Where to call, 3 to 40 characters.
+        phone "phone": optional String, text(3..=40);
+        /// What the organization calls them, 1 to 40 characters.
+        employee_code "employeeCode": optional String, text(1..=40);
+        /// Whatever else, 1 to 2000 characters.
+        notes "notes": optional String, text(1..=2000);
+        /// Their papers, at most 50. Sending the list replaces it; one without an id is new.
+        documents "documents": required Vec<Document>, deep(read_documents, max_items = 50), or Vec::<Document>::new();
+        /// Whether they drive.
+        status "status": required DriverStatus, word, or DriverStatus::Active;
+    }
+);
 
-/// What may be said of a driver.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, ToSchema)]
-pub struct DriverIn {
-    /// Who they are.
-    #[serde(flatten)]
-    pub person: Person,
-    /// What the organization has on record of them.
-    #[serde(flatten)]
-    pub profile: Profile,
-}
+body!(
+    /// What may be said of a driver.
+    pub struct DriverIn {
+        /// Who they are.
+        ..person: Person;
+        /// What the organization has on record of them.
+        ..profile: Profile;
+    }
+    READ_ONLY: &["id", "lock", "createdAt", "updatedAt", "deletedAt"];
+    DERIVED: &["masked", "kept", "licenseStatus", "currentVehicles"];
+);
+
+body!(
+    /// A new driver.
+    pub struct CreateDriver {
+        /// Who enters them; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+        /// Whether the organization holds them from the start (default); `false` offers them to any organization that knows
+        /// the licence.
+        lock "lock": optional bool, by(flag);
+        /// What is said of them.
+        ..driver: DriverIn;
+    }
+);
+
+body!(
+    /// A wish to hold a driver.
+    pub struct LockIn {
+        /// For whom; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+        /// What for, 1 to 500 characters.
+        reason "reason": optional String, text(1..=500);
+    }
+);
+
+body!(
+    /// A wish to give a driver free.
+    pub struct UnlockIn {
+        /// Who holds them; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+    }
+);
 
 /// Which organization holds a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -202,32 +220,13 @@ impl Default for Profile {
     }
 }
 
-impl DriverIn {
-    /// Reads one whose members are all there (defaults or present values merged with a body), ids of
-    /// documents too. Nobody is born after `today`.
-    pub fn read(body: &Value, today: Day) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let first_name = members.required("firstName", text(1..=100));
-        let last_name = members.required("lastName", text(1..=100));
-        let email = members.optional("email", email);
-        let phone = members.optional("phone", text(3..=40));
-        let employee_code = members.optional("employeeCode", text(1..=40));
-        let notes = members.optional("notes", text(1..=2000));
-        let date_of_birth = members.optional("dateOfBirth", day);
-        if date_of_birth.is_some_and(|born| born > today) {
-            members.problem("dateOfBirth", "range", "must not be in the future");
+/// Refuses who is born after today.
+pub fn born_by(today: Day) -> impl FnOnce(&mut Members<'_>) {
+    move |driver| {
+        let born = driver.value("dateOfBirth").and_then(|born| day(born).ok());
+        if born.is_some_and(|born| born > today) {
+            driver.problem("dateOfBirth", "range", "must not be in the future");
         }
-        let license = members.object("license", read_license).flatten();
-        let documents = members.any("documents").map_or_else(|| Ok(Vec::new()), read_documents);
-        let documents = documents.map_err(|problems| members.extend(problems)).ok();
-        let status = members.required("status", one_of(DriverStatus::WORDS));
-        members.finish(|| {
-            let (documents, status) = (documents?, status?);
-            Some(Self {
-                person: Person { first_name: first_name?, last_name: last_name?, date_of_birth, license },
-                profile: Profile { email, phone, employee_code, notes, documents, status },
-            })
-        })
     }
 }
 
@@ -265,6 +264,7 @@ mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
+    use super::super::body::Params;
     use super::*;
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
             "phone": "+49 1", "employeeCode": "E7", "notes": "n",
             "license": { "number": "AB-12 3", "country": "ES", "categories": ["B", "CE"], "expiresAt": "2030-01-01" },
             "documents": [{ "id": Uuid::nil(), "type": "hazmat", "expiresAt": "2027-01-01" }] });
-        let said = DriverIn::read(&body, today).unwrap();
+        let said = Params::<DriverIn>::from(body.clone()).made_if(born_by(today)).unwrap();
         assert_eq!(json!(said), body);
         assert_eq!(
             (said.person.search_key(), said.profile.search_key()),
@@ -291,7 +291,7 @@ mod tests {
             "license": { "number": "--", "country": "es", "categories": ["B", "B"], "issuedAt": "2026-01-01",
                 "expiresAt": "2025-01-01" },
             "documents": [{ "id": "x", "type": "toy", "issuedAt": "yesterday" }] });
-        let problems = DriverIn::read(&body, today).unwrap_err();
+        let problems = Params::<DriverIn>::from(body).made_if(born_by(today)).unwrap_err();
         let mut found: Vec<&str> = problems.iter().map(|problem| problem.pointer.as_str()).collect();
         found.sort_unstable();
         assert_eq!(

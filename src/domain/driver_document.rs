@@ -1,13 +1,13 @@
 //! Papers of a driver, as one organization has them on record.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
-use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::body::{Body, body};
 use super::day::{Day, day};
 use super::field::FieldError;
-use super::members::{Members, id, one_of, text};
+use super::members::{Members, id};
 use super::words::words;
 
 /// Documents of one driver at most.
@@ -33,31 +33,24 @@ words!(
     }
 );
 
-/// A document of a driver.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct Document {
-    /// Which. The server gives it; sent back, the document stays the same one.
-    #[schema(required = false)]
-    pub id: Uuid,
-    /// What it is.
-    #[serde(rename = "type")]
-    pub kind: DocumentType,
-    /// Its number, 1 to 64 characters.
-    #[schema(min_length = 1, max_length = 64)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub number: Option<String>,
-    /// Since when.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub issued_at: Option<Day>,
-    /// Its last day.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expires_at: Option<Day>,
-    /// Whatever else, 1 to 500 characters.
-    #[schema(min_length = 1, max_length = 500)]
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub note: Option<String>,
-}
+body!(
+    /// A document of a driver.
+    #[derive(Deserialize)]
+    pub struct Document {
+        /// Which. The server gives it; sent back, the document stays the same one.
+        id "id": required Uuid, by(id, required = false);
+        /// What it is.
+        kind "type": required DocumentType, word;
+        /// Its number, 1 to 64 characters.
+        number "number": optional String, text(1..=64);
+        /// Since when.
+        issued_at "issuedAt": optional Day, by(day);
+        /// Its last day.
+        expires_at "expiresAt": optional Day, by(day);
+        /// Whatever else, 1 to 500 characters.
+        note "note": optional String, text(1..=500);
+    }
+);
 
 pub(super) fn read_documents(value: &Value) -> Result<Vec<Document>, Vec<FieldError>> {
     let place = "/documents";
@@ -81,14 +74,10 @@ pub(super) fn read_documents(value: &Value) -> Result<Vec<Document>, Vec<FieldEr
 
 fn read_document(item: &Value, place: String) -> Result<Document, Vec<FieldError>> {
     let mut members = Members::at(item, place);
-    let id = members.required("id", id);
-    let kind = members.required("type", one_of(DocumentType::WORDS));
-    let number = members.optional("number", text(1..=64));
-    let issued_at = members.optional("issuedAt", day);
-    let expires_at = members.optional("expiresAt", day);
-    if matches!((issued_at, expires_at), (Some(issued), Some(expires)) if expires < issued) {
+    let read = Document::read(&mut members);
+    let date = |name| members.value(name).and_then(|value| day(value).ok());
+    if date("expiresAt").zip(date("issuedAt")).is_some_and(|(expires, issued)| expires < issued) {
         members.problem("expiresAt", "range", "must not be before issuedAt");
     }
-    let note = members.optional("note", text(1..=500));
-    members.finish(|| Some(Document { id: id?, kind: kind?, number, issued_at, expires_at, note }))
+    members.finish(|| read)
 }

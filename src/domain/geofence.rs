@@ -5,49 +5,58 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use waypost_actors::model::{Fence, FenceVersion, GeofenceId, OrganizationId, Rules, ShapeSpec, Timestamp};
 
+use super::body::body;
 use super::field::FieldError;
 use super::fold::folded;
-use super::members::{Members, Patch, flag, instant, matching, text};
+use super::members::{Patch, Read, flag, id, instant, matching};
 use super::rules::read_rules;
 use super::shape::read_shape;
 
-/// What may be said of a geofence.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GeofenceIn {
-    /// 1 to 120 characters.
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// At most 1,000 characters.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 1000)]
-    pub description: Option<String>,
-    /// At most 60 characters, the organization's own word.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 60)]
-    pub category: Option<String>,
-    /// `#RRGGBB`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(pattern = "^#[0-9A-Fa-f]{6}$")]
-    pub color: Option<String>,
-    /// Whether it is in force.
-    #[schema(required = false)]
-    pub enabled: bool,
-    /// The shape. A PUT replaces it whole.
-    pub shape: ShapeSpec,
-    /// The rules; at creation those left out come from the organization's defaults.
-    #[schema(required = false)]
-    pub rules: Rules,
-}
+body!(
+    /// What may be said of a geofence.
+    pub struct GeofenceIn {
+        /// 1 to 120 characters.
+        name "name": required String, text(1..=120);
+        /// At most 1,000 characters.
+        description "description": optional String, text(1..=1000);
+        /// At most 60 characters, the organization's own word.
+        category "category": optional String, text(1..=60);
+        /// `#RRGGBB`.
+        color "color": optional String, by(color, pattern = "^#[0-9A-Fa-f]{6}$");
+        /// Whether it is in force.
+        enabled "enabled": required bool, by(flag), or true;
+        /// The shape. A PUT replaces it whole.
+        shape "shape": required ShapeSpec, deep(shape);
+        /// The rules; at creation those left out come from the organization's defaults.
+        rules "rules": required Rules, part(read_rules, required = false);
+    }
+);
 
-/// What a body says of a geofence.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GeofenceSaid {
-    /// The lasting part.
-    pub said: GeofenceIn,
-    /// From when the version holds: absent = its creation or change, null = always.
-    pub effective_from: Patch<Option<Timestamp>>,
-}
+body!(
+    /// What a body says of a geofence.
+    pub struct GeofenceSaid {
+        /// From when the version holds: absent = its creation or change, null = always.
+        effective_from "effectiveFrom": patch Timestamp, by(instant);
+        /// The lasting part.
+        ..said: GeofenceIn;
+    }
+    WHOLE: &["shape"];
+    READ_ONLY: &["id", "organizationId", "createdAt", "updatedAt"];
+    DERIVED: &["bbox", "areaSquareMeters", "insideCount", "version"];
+);
+
+body!(
+    /// A new geofence.
+    pub struct CreateGeofence {
+        /// Whose; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+        /// From when it is in force: absent = now, null = always, for imported history and replays.
+        effective_from "effectiveFrom": patch Timestamp, by(instant);
+        /// What is said of it.
+        ..geofence: GeofenceIn;
+    }
+    WHOLE: GeofenceSaid::WHOLE;
+);
 
 /// A geofence.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -107,40 +116,9 @@ impl Geofence {
     }
 }
 
-impl GeofenceSaid {
-    /// Reads one whose members are all there (defaults or present values merged with a body), but
-    /// for `effectiveFrom`, whose absence has a meaning.
-    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let name = members.required("name", text(1..=120));
-        let description = members.optional("description", text(1..=1000));
-        let category = members.optional("category", text(1..=60));
-        let color = members.optional("color", matching(is_color, "a colour such as #1A2B3C"));
-        let enabled = members.required("enabled", flag);
-        let effective_from = members.change("effectiveFrom", instant);
-        let shape = match members.any("shape") {
-            None | Some(Value::Null) => {
-                members.problem("shape", "required", "is required");
-                None
-            }
-            Some(shape) => read_shape(shape, "/shape").map_err(|problems| members.extend(problems)).ok(),
-        };
-        let rules = members.object("rules", read_rules).flatten();
-        if body["rules"].is_null() {
-            members.problem("rules", "required", "cannot be cleared; clear single rules");
-        }
-        members.finish(|| {
-            let said = GeofenceIn {
-                name: name?,
-                description,
-                category,
-                color,
-                enabled: enabled?,
-                shape: shape?,
-                rules: rules?,
-            };
-            Some(Self { said, effective_from })
-        })
+impl From<CreateGeofence> for GeofenceSaid {
+    fn from(CreateGeofence { effective_from, geofence, .. }: CreateGeofence) -> Self {
+        Self { effective_from, said: geofence }
     }
 }
 
@@ -153,6 +131,16 @@ impl GeofenceIn {
     }
 }
 
-fn is_color(text: &str) -> bool {
-    text.len() == 7 && text.starts_with('#') && text[1..].bytes().all(|b| b.is_ascii_hexdigit())
+fn shape(value: &Value) -> Result<ShapeSpec, Vec<FieldError>> {
+    match value {
+        Value::Null => Err(vec![FieldError::new("/shape", "required", "is required")]),
+        shape => read_shape(shape, "/shape"),
+    }
+}
+
+fn color(value: &Value) -> Read<String> {
+    let fits = |text: &str| {
+        text.len() == 7 && text.starts_with('#') && text[1..].bytes().all(|b| b.is_ascii_hexdigit())
+    };
+    matching(fits, "a colour such as #1A2B3C")(value)
 }

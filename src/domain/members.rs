@@ -71,6 +71,12 @@ impl<'v> Members<'v> {
         }
     }
 
+    /// A member that may be absent, but not null.
+    pub fn given<T>(&mut self, name: &'static str, read: impl FnOnce(&Value) -> Read<T>) -> Option<T> {
+        let value = self.ask(name)?;
+        self.read(name, value, read)
+    }
+
     /// A member that may be absent; null is a value of its own.
     pub fn change<T>(
         &mut self,
@@ -103,8 +109,10 @@ impl<'v> Members<'v> {
         name: &'static str,
         inner: impl FnOnce(&mut Members<'v>) -> Option<T>,
     ) -> Option<T> {
-        if self.ask(name).is_none_or(Value::is_null) {
-            self.problem(name, "required", "cannot be cleared");
+        match self.ask(name) {
+            None if self.object.is_some() => self.problem(name, "required", "is required"),
+            Some(Value::Null) => self.problem(name, "required", "cannot be null; null clears its members"),
+            _ => {}
         }
         self.object(name, inner).flatten()
     }
@@ -128,6 +136,12 @@ impl<'v> Members<'v> {
     /// Lets a member be whatever it is; its value, if it is there.
     pub fn any(&mut self, name: &'static str) -> Option<&'v Value> {
         self.ask(name)
+    }
+
+    /// A member's value, if it is there, for what it must be together with others.
+    #[must_use]
+    pub fn value(&self, name: &str) -> Option<&'v Value> {
+        self.object?.get(name)
     }
 
     /// The pointer to a member, or to what is in it.
@@ -200,6 +214,11 @@ pub fn text(length: std::ops::RangeInclusive<usize>) -> impl Fn(&Value) -> Read<
         }
         Ok(text.to_owned())
     }
+}
+
+/// A text as it is: a password may begin with a space.
+pub fn any_text(value: &Value) -> Read<String> {
+    value.as_str().map(str::to_owned).ok_or_else(|| ("type", "a text".to_owned()))
 }
 
 /// A text that `fits`, else "must be …".

@@ -5,9 +5,9 @@ use serde_json::Value;
 use utoipa::ToSchema;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::field::FieldError;
-use super::fold::folded;
-use super::members::{Members, email, matching, text};
+use super::body::{Params, body};
+use super::fold::{self, folded};
+use super::members::{Read, email, matching};
 use super::organization_settings::{Settings, Subscription, read_settings, read_subscription};
 use super::words::words;
 
@@ -35,34 +35,60 @@ words!(
     }
 );
 
-/// What may be said of an organization.
-#[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct OrganizationIn {
-    /// 1 to 120 characters.
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent.
-    #[schema(pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", min_length = 2, max_length = 63, required = false)]
-    pub slug: String,
-    /// Where to reach it.
-    #[schema(format = Email, max_length = 254)]
-    pub contact_email: String,
-    /// Where to call it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 3, max_length = 40)]
-    pub contact_phone: Option<String>,
-    /// Where it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(min_length = 1, max_length = 500)]
-    pub address: Option<String>,
-    /// What it sets for itself.
-    #[schema(required = false)]
-    pub settings: Settings,
-    /// What it pays for. Only operators change it.
-    #[schema(required = false)]
-    pub subscription: Subscription,
-}
+body!(
+    /// What may be said of an organization.
+    pub struct OrganizationIn {
+        /// 1 to 120 characters.
+        name "name": required String, text(1..=120);
+        /// 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent.
+        slug "slug": required String,
+            by(slug, pattern = "^[a-z0-9]+(-[a-z0-9]+)*$", min_length = 2, max_length = 63, required = false);
+        /// Where to reach it.
+        contact_email "contactEmail": required String, by(email, format = Email, max_length = 254);
+        /// Where to call it.
+        contact_phone "contactPhone": optional String, text(3..=40);
+        /// Where it is.
+        address "address": optional String, text(1..=500);
+        /// What it sets for itself.
+        settings "settings": required Settings, part(read_settings), or Settings::starting();
+        /// What it pays for. Only operators change it.
+        subscription "subscription": required Subscription, part(read_subscription, required = false);
+    }
+    READ_ONLY: &["id", "emailVerifiedAt", "activatedAt", "activationMethod", "createdAt", "updatedAt"];
+);
+
+body!(
+    /// A new organization.
+    pub struct CreateOrganization {
+        /// Its first orgAdmin, invited when the organization becomes active.
+        admin "admin": required FirstAdminIn, part(FirstAdminIn::read);
+        /// What is said of it.
+        ..organization: OrganizationIn;
+    }
+);
+
+body!(
+    /// The first orgAdmin of an organization.
+    pub struct FirstAdminIn {
+        /// Unique on the platform.
+        email "email": required String, by(email, format = Email, max_length = 254);
+        /// Given name.
+        first_name "firstName": required String, text(1..=80);
+        /// Family name.
+        last_name "lastName": required String, text(1..=80);
+    }
+);
+
+body!(
+    /// What may be changed of an organization.
+    pub struct UpdateOrganization {
+        /// Operators set it to `active` or `inactive`.
+        status "status": given OrganizationStatus, word;
+        /// What is said of it.
+        ..organization: OrganizationIn;
+    }
+    READ_ONLY: OrganizationIn::READ_ONLY;
+);
 
 /// An organization.
 #[derive(Clone, Debug, PartialEq, Serialize, ToSchema)]
@@ -141,49 +167,16 @@ impl OrganizationStatus {
     }
 }
 
-impl OrganizationIn {
-    /// What an organization starts with.
+impl Params<CreateOrganization> {
+    /// With what an organization starts with unless its body says so: a slug made of its name, and a subscription.
     #[must_use]
-    pub fn starting(now: Timestamp) -> Self {
-        Self {
-            name: String::new(),
-            slug: String::new(),
-            contact_email: String::new(),
-            contact_phone: None,
-            address: None,
-            settings: Settings::starting(),
-            subscription: Subscription::starting(now),
-        }
+    pub fn starting(self, now: Timestamp) -> Self {
+        let slug = self.sent("name").and_then(Value::as_str).map(fold::slug).filter(|slug| is_slug(slug));
+        self.or("slug", slug).or("subscription", Subscription::starting(now))
     }
+}
 
-    /// Reads one whose members are all there (defaults or present values merged with a body).
-    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let name = members.required("name", text(1..=120));
-        let slug = members.required("slug", matching(is_slug, SLUG));
-        let contact_email = members.required("contactEmail", email);
-        let contact_phone = members.optional("contactPhone", text(3..=40));
-        let address = members.optional("address", text(1..=500));
-        let settings = members.object("settings", read_settings).flatten();
-        let subscription = members.object("subscription", read_subscription).flatten();
-        for (name, value) in [("settings", &body["settings"]), ("subscription", &body["subscription"])] {
-            if value.is_null() {
-                members.problem(name, "required", "cannot be cleared");
-            }
-        }
-        members.finish(|| {
-            Some(Self {
-                name: name?,
-                slug: slug?,
-                contact_email: contact_email?,
-                contact_phone,
-                address,
-                settings: settings?,
-                subscription: subscription?,
-            })
-        })
-    }
-
+impl OrganizationIn {
     /// What a search looks through.
     #[must_use]
     pub fn search_key(&self) -> String {
@@ -191,7 +184,9 @@ impl OrganizationIn {
     }
 }
 
-const SLUG: &str = "2 to 63 lower-case letters, digits and single hyphens";
+fn slug(value: &Value) -> Read<String> {
+    matching(is_slug, "2 to 63 lower-case letters, digits and single hyphens")(value)
+}
 
 /// Whether a text can be a slug.
 #[must_use]
@@ -206,26 +201,32 @@ pub fn is_slug(text: &str) -> bool {
 mod tests {
     use serde_json::json;
 
+    use super::super::field::FieldError;
     use super::*;
-    use crate::domain::merge::merged;
+
+    fn made(body: &Value) -> Result<OrganizationIn, Vec<FieldError>> {
+        let mut body = body.clone();
+        body["admin"] = json!({ "email": "a@b.de", "firstName": "A", "lastName": "B" });
+        let body = Params::<CreateOrganization>::from(body).starting(Timestamp::default());
+        body.made().map(|made| made.organization)
+    }
 
     #[test]
     fn what_an_organization_starts_with_reads_back() {
-        let starting = serde_json::to_value(OrganizationIn::starting(Timestamp::default())).unwrap();
-        let said = json!({ "name": "Test", "slug": "test", "contactEmail": "a@b.de" });
-        let read = OrganizationIn::read(&merged(starting.clone(), &said, &[])).unwrap();
-        assert_eq!(merged(starting, &said, &[]), serde_json::to_value(read).unwrap());
+        let made = made(&json!({ "name": "Test Fleet", "contactEmail": "a@b.de" })).unwrap();
+        assert_eq!((made.slug.as_str(), &made.settings), ("test-fleet", &Settings::starting()));
+        let read = Params::<OrganizationIn>::from(json!(made)).made();
+        assert_eq!(read, Ok(made));
     }
 
     #[test]
     fn settings_name_every_fault() {
-        let starting = serde_json::to_value(OrganizationIn::starting(Timestamp::default())).unwrap();
         let said = json!({
             "name": "Test", "slug": "Test!", "contactEmail": "a@b.de",
             "settings": { "timezone": "Mars/Olympus", "locale": "?", "offlineAfterSeconds": 1,
                 "geofenceDefaults": { "exitMarginMeters": -1 }, "retention": null },
         });
-        let problems = OrganizationIn::read(&merged(starting, &said, &[])).unwrap_err();
+        let problems = made(&said).unwrap_err();
         let pointers: Vec<&str> = problems.iter().map(|p| p.pointer.as_str()).collect();
         for wanted in [
             "/slug",

@@ -186,7 +186,7 @@ impl Subscription {
 /// Reads settings whose members are all there.
 pub fn read_settings(settings: &mut Members<'_>) -> Option<Settings> {
     let read = Settings::read(settings);
-    let mut seconds = |name| settings.any(name).and_then(Value::as_i64);
+    let seconds = |name| settings.value(name).and_then(Value::as_i64);
     if seconds("offlineAfterSeconds")
         .zip(seconds("staleAfterSeconds"))
         .is_some_and(|(off, stale)| off < stale)
@@ -198,7 +198,7 @@ pub fn read_settings(settings: &mut Members<'_>) -> Option<Settings> {
 
 /// Reads a subscription whose members are all there.
 pub fn read_subscription(subscription: &mut Members<'_>) -> Option<Subscription> {
-    let mut at = |name| subscription.any(name).and_then(|value| instant(value).ok());
+    let at = |name| subscription.value(name).and_then(|value| instant(value).ok());
     if at("periodEnd").zip(at("periodStart")).is_some_and(|(end, start)| end <= start) {
         subscription.problem("periodEnd", "range", "must be after periodStart");
     }

@@ -6,9 +6,10 @@ use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
-use super::field::FieldError;
+use super::account::new_password;
+use super::body::body;
 use super::fold::folded;
-use super::members::{Members, Read, one_of, text};
+use super::members::{Read, any_text, email, id, one_of};
 use super::words::words;
 
 words!(
@@ -81,27 +82,49 @@ pub struct SystemUser {
     pub updated_at: Timestamp,
 }
 
-/// What may be said of a system user.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SystemUserIn {
-    /// What it is called, 1 to 120 characters.
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// What it may do.
-    #[schema(value_type = Vec<Scope>)]
-    pub scopes: Scopes,
-}
+body!(
+    /// What may be said of a system user.
+    #[derive(Eq)]
+    pub struct SystemUserIn {
+        /// What it is called, 1 to 120 characters.
+        name "name": required String, text(1..=120);
+        /// What it may do.
+        scopes "scopes": required Scopes, by(scopes, value_type = Vec<Scope>);
+    }
+);
+
+body!(
+    /// A new system user.
+    pub struct CreateSystemUser {
+        /// What it is called.
+        name "name": required String, text(1..=120);
+        /// Its address; a letter with a link goes there.
+        email "email": required String, by(email, format = Email, max_length = 254);
+        /// Its password.
+        password "password": required String, by(new_password, format = Password, min_length = 12, max_length = 128);
+        /// What it may do; not for a sign-up.
+        scopes "scopes": optional Scopes, by(scopes, value_type = Option<Vec<Scope>>);
+        /// Whose it is; operators name it.
+        organization_id "organizationId": optional OrganizationId, by(id);
+    }
+);
+
+body!(
+    /// What may be changed of a system user.
+    pub struct UpdateSystemUser {
+        /// `active` (also after it was locked) or `disabled`.
+        status "status": given SystemUserStatus, word;
+        /// What it is called.
+        name "name": required String, text(1..=120);
+        /// What it may do.
+        scopes "scopes": required Scopes, by(scopes, value_type = Vec<Scope>);
+        /// A new password, which ends its sessions.
+        password "password": given String, by(any_text, format = Password, min_length = 12, max_length = 128);
+    }
+    READ_ONLY: &["id", "organizationId", "email", "emailVerifiedAt", "lastLoginAt", "createdAt", "updatedAt"];
+);
 
 impl SystemUserIn {
-    /// Reads one whose members are all there.
-    pub fn read(body: &Value) -> Result<Self, Vec<FieldError>> {
-        let mut members = Members::of(body);
-        let name = members.required("name", text(1..=120));
-        let scopes = members.required("scopes", scopes);
-        members.finish(|| Some(Self { name: name?, scopes: scopes? }))
-    }
-
     /// What searching looks into, besides the address.
     #[must_use]
     pub fn search_key(&self, email: &str) -> String {

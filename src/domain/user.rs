@@ -9,7 +9,7 @@ use super::account::{AccountStatus, Role};
 use super::body::body;
 use super::fold::folded;
 use super::locale::{language_tag, timezone};
-use super::members::{email, id};
+use super::members::{any_text, email, id};
 
 body!(
     /// What may be said of a user.
@@ -42,6 +42,20 @@ body!(
         /// Operators name the organization of whom they make; without one they make an operator.
         organization_id "organizationId": optional OrganizationId, by(id);
     }
+);
+
+body!(
+    /// A change of a user.
+    pub struct UpdateUser {
+        /// `disabled`, `active` or `invited`.
+        status "status": given AccountStatus, word;
+        /// What is said of them.
+        ..user: UserIn;
+        /// One's own password, to change one's own address.
+        current_password "currentPassword": optional String, by(any_text, format = Password, max_length = 1024);
+    }
+    READ_ONLY: UserIn::READ_ONLY;
+    DERIVED: UserIn::DERIVED;
 );
 
 /// A user.

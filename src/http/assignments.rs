@@ -1,39 +1,26 @@
 //! `/v1/drivers/{driverId}/vehicles` and `/v1/vehicles/{id}/drivers`: who drives what, now and before.
 
 use actix_web::{HttpRequest, HttpResponse};
-use serde::Serialize;
-use utoipa::ToSchema;
 use uuid::Uuid;
-use waypost_actors::model::{DriverId, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, PageOf};
-use super::body::JsonBody;
 use super::query::{Query, flag, instant, word};
 use super::request::{InOrganization, Matching, PathId, PathIds, Shared, SignedCaller};
 use crate::domain::assignment::{
-    AssignIn, AssignedDriver, AssignedVehicle, Assignment, AssignmentState, CorrectionIn, HistoryFilter,
+    AssignVehicle, AssignedDriver, AssignedVehicle, Assignment, AssignmentState, CorrectionIn, HistoryFilter,
 };
+use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
 use crate::ops::scoped::Scoped;
 use crate::ops::{assignment_history, assignments as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "startedAt", is_descending: true };
 
-/// A wish to give a driver a vehicle.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct AssignVehicleIn {
-    /// Whose; operators name it.
-    pub organization_id: Option<OrganizationId>,
-    /// Which vehicle, since when.
-    #[serde(flatten)]
-    pub wish: AssignIn,
-}
-
 /// Give a driver a vehicle. One that they drive already stays as it is; one that another drives is taken
 /// from them only with `force`.
 #[utoipa::path(post, path = "/v1/drivers/{driverId}/assign-vehicle", tag = "drivers",
-    request_body = AssignVehicleIn, params(("driverId" = DriverId, Path)),
+    request_body = AssignVehicle, params(("driverId" = DriverId, Path)),
     responses((status = 200, body = Assignment, description = "The open assignment"),
         (status = 409, description = "driverLocked, driverNotHeld, driverNotActive, licenseExpired, openVehicleLimitReached, vehicleNotActive, vehicleAlreadyAssigned, assignmentOverlaps")))]
 pub async fn assign_vehicle(
@@ -41,10 +28,10 @@ pub async fn assign_vehicle(
     SignedCaller(caller): SignedCaller,
     PathId(id): PathId<DriverId>,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<AssignVehicle>,
 ) -> Answer {
     query.finish()?;
-    let assignment = ops::assign_vehicle(&context, &caller, id, body).await?;
+    let assignment = ops::assign_vehicle(&context, &Scoped::named_by(caller, &body)?, id, body).await?;
     Ok(answer::ok(&assignment, &assignment))
 }
 
@@ -144,7 +131,7 @@ pub async fn correct_assignment(
     PathId(id): PathId<Uuid>,
     query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<CorrectionIn>,
 ) -> Answer {
     let by = query.scoped(caller)?;
     let pair = (driver, vehicle);

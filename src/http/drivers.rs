@@ -1,18 +1,17 @@
 //! `/v1/drivers`.
 
 use actix_web::{HttpRequest, HttpResponse};
-use serde::Serialize;
 use serde_json::json;
-use utoipa::ToSchema;
-use waypost_actors::model::{DriverId, OrganizationId};
+use waypost_actors::model::DriverId;
 
 use super::answer::{self, Answer, PageOf};
-use super::body::{JsonBody, OptionalBody};
+use super::body::OptionalBody;
 use super::code::Code;
 use super::problem::Problem;
 use super::query::{Query, flag, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
-use crate::domain::driver::{DriverIn, DriverStatus};
+use crate::domain::body::Params;
+use crate::domain::driver::{CreateDriver, DriverIn, DriverStatus, LockIn, UnlockIn};
 use crate::domain::field::FieldError;
 use crate::domain::license::{LicenseStatus, license_number};
 use crate::domain::members::country;
@@ -22,39 +21,6 @@ use crate::ops::drivers::{self as ops, DriverView, OwnDriver};
 use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A new driver.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct DriverCreateIn {
-    /// Who enters them; operators name it.
-    pub organization_id: Option<OrganizationId>,
-    /// Whether the organization holds them from the start (default); `false` offers them to any organization that knows
-    /// the licence.
-    pub lock: Option<bool>,
-    /// What is said of them.
-    #[serde(flatten)]
-    pub driver: DriverIn,
-}
-
-/// A wish to hold a driver.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct LockIn {
-    /// For whom; operators name it.
-    pub organization_id: Option<OrganizationId>,
-    /// What for, 1 to 500 characters.
-    #[schema(min_length = 1, max_length = 500)]
-    pub reason: Option<String>,
-}
-
-/// A wish to give a driver free.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct UnlockIn {
-    /// Who holds them; operators name it.
-    pub organization_id: Option<OrganizationId>,
-}
 
 fn shown(own: &OwnDriver) -> HttpResponse {
     answer::with_derived(&own.driver, own)
@@ -98,7 +64,7 @@ pub async fn list_drivers(
 }
 
 /// Create a driver, held by the organization. A licence that another driver of the platform has is refused.
-#[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = DriverCreateIn,
+#[utoipa::path(post, path = "/v1/drivers", tag = "drivers", request_body = CreateDriver,
     responses((status = 201, body = OwnDriver, description = "Created; Location names it"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "licenseTaken")))]
@@ -106,10 +72,10 @@ pub async fn create_driver(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<CreateDriver>,
 ) -> Answer {
     query.finish()?;
-    let own = ops::create_driver(&context, &caller, body).await?;
+    let own = ops::create_driver(&context, &Scoped::named_by(caller, &body)?, body).await?;
     Ok(answer::created(format!("/v1/drivers/{}", own.driver.id), &own.driver, &own))
 }
 
@@ -173,7 +139,7 @@ pub async fn update_driver(
     PathId(id): PathId<DriverId>,
     query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<DriverIn>,
 ) -> Answer {
     let by = query.scoped(caller)?;
     Ok(shown(&ops::update_driver(&context, &by, id, &if_match, body).await?))
@@ -210,7 +176,8 @@ pub async fn lock_driver(
     OptionalBody(body): OptionalBody,
 ) -> Answer {
     query.finish()?;
-    Ok(shown(&driver_lock::lock_driver(&context, &caller, id, body).await?))
+    let body = Params::<LockIn>::from(body);
+    Ok(shown(&driver_lock::lock_driver(&context, &Scoped::named_by(caller, &body)?, id, body).await?))
 }
 
 /// Unlock a driver: any organization may lock them. What they drive for this one ends now; its profile stays.
@@ -226,5 +193,6 @@ pub async fn unlock_driver(
     OptionalBody(body): OptionalBody,
 ) -> Answer {
     query.finish()?;
-    Ok(shown(&driver_lock::unlock_driver(&context, &caller, id, body).await?))
+    let body = Params::<UnlockIn>::from(body);
+    Ok(shown(&driver_lock::unlock_driver(&context, &Scoped::named_by(caller, &body)?, id, body).await?))
 }

@@ -5,7 +5,7 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
-use waypost_actors::model::{GeofenceId, OrganizationId};
+use waypost_actors::model::GeofenceId;
 
 use super::answer::{self, Answer, PageOf};
 use super::body::GeofenceBody;
@@ -14,7 +14,7 @@ use super::problem::Problem;
 use super::query::{Query, flag, number, word};
 use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::context::Context;
-use crate::domain::geofence::{Geofence, GeofenceIn};
+use crate::domain::geofence::{CreateGeofence, Geofence};
 use crate::domain::paging::{Page, SortKey};
 use crate::large_bodies::Turn;
 use crate::ops::error::OpError;
@@ -23,19 +23,6 @@ use crate::ops::geofences as ops;
 use crate::ops::scoped::Scoped;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A new geofence.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct GeofenceCreateIn {
-    /// Whose; operators name it.
-    pub organization_id: Option<OrganizationId>,
-    /// From when it is in force: absent = now, null = always, for imported history and replays.
-    pub effective_from: Option<waypost_actors::model::Timestamp>,
-    /// What is said of it.
-    #[serde(flatten)]
-    pub geofence: GeofenceIn,
-}
 
 /// A geofence and how many vehicles are in it.
 #[derive(Debug, Serialize, ToSchema)]
@@ -163,7 +150,7 @@ pub async fn list_geofences(
 
 /// Create a geofence. Answers once every vehicle that is inside has its entry.
 #[utoipa::path(post, path = "/v1/geofences", tag = "geofences",
-    request_body(content((GeofenceCreateIn = "application/json"), (Value = "application/geo+json"))),
+    request_body(content((CreateGeofence = "application/json"), (Value = "application/geo+json"))),
     responses((status = 201, description = "Created; Location names it", content(
         (GeofenceOut = "application/json"), (Value = "application/geo+json"))),
         (status = 403, description = "planLimitReached")))]
@@ -176,7 +163,7 @@ pub async fn create_geofence(
 ) -> Answer {
     let by = query.scoped(caller)?;
     let Said { members, feature, _turn } = Said::of(body)?;
-    let made = ops::create_geofence(&context, &by, members).await;
+    let made = ops::create_geofence(&context, &by, members.into()).await;
     let out = with_count(&context, made.map_err(|error| in_clients_terms(error, feature))?).await?;
     let mut answer = HttpResponse::Created();
     answer.insert_header((header::LOCATION, format!("/v1/geofences/{}", out.geofence.id)));
@@ -204,7 +191,7 @@ pub async fn find_geofence(
 #[utoipa::path(put, path = "/v1/geofences/{id}", tag = "geofences",
     params(("id" = GeofenceId, Path),
         InOrganization),
-    request_body(content((GeofenceCreateIn = "application/json"), (Value = "application/geo+json"))),
+    request_body(content((CreateGeofence = "application/json"), (Value = "application/geo+json"))),
     responses((status = 200, description = "The geofence as it is now", content(
         (GeofenceOut = "application/json"), (Value = "application/geo+json")))))]
 pub async fn update_geofence(
@@ -218,7 +205,7 @@ pub async fn update_geofence(
 ) -> Answer {
     let by = query.scoped(caller)?;
     let Said { members, feature, _turn } = Said::of(body)?;
-    let changed = ops::update_geofence(&context, &by, id, &if_match, members).await;
+    let changed = ops::update_geofence(&context, &by, id, &if_match, members.into()).await;
     let out = with_count(&context, changed.map_err(|error| in_clients_terms(error, feature))?).await?;
     Ok(single(HttpResponse::Ok(), &request, &out))
 }

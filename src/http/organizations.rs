@@ -11,8 +11,9 @@ use super::body::JsonBody;
 use super::query::{Query, word};
 use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
 use crate::domain::activation::{ActivationRequest, ActivationStatus};
+use crate::domain::body::Params;
 use crate::domain::members::{Members, email};
-use crate::domain::organization::{Organization, OrganizationIn, OrganizationStatus};
+use crate::domain::organization::{CreateOrganization, Organization, OrganizationStatus, UpdateOrganization};
 use crate::domain::organization_settings::Usage;
 use crate::domain::paging::SortKey;
 use crate::ops::error::OpError;
@@ -20,31 +21,6 @@ use crate::ops::{activation, organizations as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
 const NEWEST_REQUEST_FIRST: SortKey = SortKey { name: "requestedAt", is_descending: true };
-
-/// A new organization.
-#[derive(Debug, Serialize, ToSchema)]
-pub struct OrganizationCreateIn {
-    /// What is said of it.
-    #[serde(flatten)]
-    pub organization: OrganizationIn,
-    /// Its first orgAdmin, invited when the organization becomes active.
-    pub admin: FirstAdminIn,
-}
-
-/// The first orgAdmin of an organization.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct FirstAdminIn {
-    /// Unique on the platform.
-    #[schema(format = Email, max_length = 254)]
-    pub email: String,
-    /// Given name.
-    #[schema(min_length = 1, max_length = 80)]
-    pub first_name: String,
-    /// Family name.
-    #[schema(min_length = 1, max_length = 80)]
-    pub last_name: String,
-}
 
 /// What came of a link that was opened.
 #[derive(Debug, Serialize, ToSchema)]
@@ -119,7 +95,7 @@ pub async fn list_all_organizations(
 /// yet, which is bound to this one with all scopes once it is active. Operators always may, and may set
 /// the subscription. The contact address gets a link that activates the organization; the orgAdmin is
 /// invited then.
-#[utoipa::path(post, path = "/v1/organizations", tag = "organizations", request_body = OrganizationCreateIn,
+#[utoipa::path(post, path = "/v1/organizations", tag = "organizations", request_body = CreateOrganization,
     responses((status = 201, body = Organization, description = "Created, pending; Location names it"),
         (status = 403, description = "signUpClosed"),
         (status = 409, description = "slugTaken, emailTaken, invalidTransition")))]
@@ -127,7 +103,7 @@ pub async fn create_organization(
     context: Shared,
     MaybeCaller(caller): MaybeCaller,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<CreateOrganization>,
 ) -> Answer {
     query.finish()?;
     let (made, usage) = ops::create_organization(&context, caller.as_ref(), body).await?;
@@ -224,7 +200,7 @@ pub async fn find_organization(
 
 /// Change an organization. Status and subscription are the operators' to change.
 #[utoipa::path(put, path = "/v1/organizations/organization/{id}", tag = "organizations",
-    params(("id" = OrganizationId, Path)), request_body = OrganizationIn,
+    params(("id" = OrganizationId, Path)), request_body = UpdateOrganization,
     responses((status = 200, body = Organization, description = "The organization as it is now"),
         (status = 409, description = "slugTaken, invalidTransition")))]
 pub async fn update_organization(
@@ -233,7 +209,7 @@ pub async fn update_organization(
     PathId(id): PathId<OrganizationId>,
     query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<UpdateOrganization>,
 ) -> Answer {
     query.finish()?;
     let (found, usage) = ops::update_organization(&context, &caller, id, &if_match, body).await?;

@@ -13,47 +13,13 @@ use super::query::{Query, word};
 use super::request::{Matching, MaybeCaller, PathId, PathToken, Shared, SignedCaller};
 use crate::auth::SignedIn;
 use crate::auth::link::Redeemed;
+use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
-use crate::domain::system_user::{Scope, SystemUser, SystemUserStatus};
+use crate::domain::system_user::{CreateSystemUser, SystemUser, SystemUserStatus, UpdateSystemUser};
 use crate::ops::scoped::Scoped;
 use crate::ops::{request_context, sign_in, system_users as ops};
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A new system user.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SystemUserCreateIn {
-    /// What it is called.
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// Its address; a letter with a link goes there.
-    #[schema(format = Email, max_length = 254)]
-    pub email: String,
-    /// Its password.
-    #[schema(format = Password, min_length = 12, max_length = 128)]
-    pub password: String,
-    /// What it may do; not for a sign-up.
-    pub scopes: Option<Vec<Scope>>,
-    /// Whose it is; operators name it.
-    pub organization_id: Option<OrganizationId>,
-}
-
-/// What may be changed of a system user.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct SystemUserChangeIn {
-    /// What it is called.
-    #[schema(min_length = 1, max_length = 120)]
-    pub name: String,
-    /// What it may do.
-    pub scopes: Vec<Scope>,
-    /// `active` (also after it was locked) or `disabled`.
-    pub status: SystemUserStatus,
-    /// A new password, which ends its sessions.
-    #[schema(format = Password, min_length = 12, max_length = 128)]
-    pub password: String,
-}
 
 /// What became of a verification.
 #[derive(Debug, Serialize, ToSchema)]
@@ -75,7 +41,7 @@ impl From<Redeemed> for Verified {
 /// Create a system user. Anybody may sign up, without scopes and organization; orgAdmins and operators
 /// make one of an organization, with its scopes. Either way its address has to be verified. A sign-up with an address
 /// that has a system user is answered alike; nothing is made, and a letter tells the owner of the address.
-#[utoipa::path(post, path = "/v1/system-users", tag = "system users", request_body = SystemUserCreateIn,
+#[utoipa::path(post, path = "/v1/system-users", tag = "system users", request_body = CreateSystemUser,
     responses((status = 201, body = SystemUser, description = "Created; Location names it. A letter is on its way"),
         (status = 403, description = "signUpClosed"),
         (status = 409, description = "emailTaken")))]
@@ -83,7 +49,7 @@ pub async fn create_system_user(
     context: Shared,
     MaybeCaller(caller): MaybeCaller,
     query: Query,
-    JsonBody(body): JsonBody,
+    body: Params<CreateSystemUser>,
 ) -> Answer {
     query.finish()?;
     let made = ops::create_system_user(&context, caller.as_ref(), body).await?;
@@ -159,7 +125,7 @@ pub async fn find_system_user(context: Shared, PathId(id): PathId<Uuid>, by: Sco
 }
 
 /// Change a system user. Being disabled or given a new password ends its sessions.
-#[utoipa::path(put, path = "/v1/system-users/{id}", tag = "system users", request_body = SystemUserChangeIn,
+#[utoipa::path(put, path = "/v1/system-users/{id}", tag = "system users", request_body = UpdateSystemUser,
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "Operators may name the organization")),
     responses((status = 200, body = SystemUser, description = "The system user as it is now"),
@@ -170,7 +136,7 @@ pub async fn update_system_user(
     PathId(id): PathId<Uuid>,
     query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<UpdateSystemUser>,
 ) -> Answer {
     let by = query.scoped(caller)?;
     let changed = ops::update_system_user(&context, &by, id, &if_match, body).await?;

@@ -9,7 +9,6 @@ use super::request::{InOrganization, Matching, PathId, Shared, SignedCaller};
 use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
 use crate::domain::tracker::{CreateTracker, Tracker, TrackerStatus, UpdateTracker};
-use crate::ops::error::OpError;
 use crate::ops::scoped::Scoped;
 use crate::ops::trackers::{self as ops, TrackerWithToken};
 
@@ -50,7 +49,7 @@ pub async fn create_tracker(
     body: Params<CreateTracker>,
 ) -> Answer {
     query.finish()?;
-    let by = Scoped { caller, organization: body.organization().map_err(OpError::from)? };
+    let by = Scoped::named_by(caller, &body)?;
     let out = ops::create_tracker(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/trackers/{}", out.tracker.id), &out.tracker, &out))
 }

@@ -1,38 +1,20 @@
 //! `/v1/users`.
 
 use actix_web::HttpRequest;
-use serde::Serialize;
-use utoipa::ToSchema;
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
 use super::answer::{self, Answer, PageOf};
-use super::body::JsonBody;
 use super::query::{Query, word};
 use super::request::{Matching, PathId, Shared, SignedCaller};
 use crate::domain::account::{AccountStatus, Role};
 use crate::domain::body::Params;
 use crate::domain::paging::SortKey;
-use crate::domain::user::{CreateUser, User, UserIn};
-use crate::ops::error::OpError;
+use crate::domain::user::{CreateUser, UpdateUser, User};
 use crate::ops::scoped::Scoped;
 use crate::ops::users as ops;
 
 const NEWEST_FIRST: SortKey = SortKey { name: "createdAt", is_descending: true };
-
-/// A change of a user.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct UserUpdateIn {
-    /// What is said of them.
-    #[serde(flatten)]
-    pub user: UserIn,
-    /// `disabled`, `active` or `invited`.
-    pub status: Option<AccountStatus>,
-    /// One's own password, to change one's own address.
-    #[schema(format = Password, max_length = 1024)]
-    pub current_password: Option<String>,
-}
 
 /// List the users of an organization; an operator who names none sees the platform's operators.
 #[utoipa::path(get, path = "/v1/users", tag = "users",
@@ -77,7 +59,7 @@ pub async fn create_user(
     body: Params<CreateUser>,
 ) -> Answer {
     query.finish()?;
-    let by = Scoped { caller, organization: body.organization().map_err(OpError::from)? };
+    let by = Scoped::named_by(caller, &body)?;
     let made = ops::create_user(&context, &by, body).await?;
     Ok(answer::created(format!("/v1/users/{}", made.id), &made.settled(), &made))
 }
@@ -102,7 +84,7 @@ pub async fn find_user(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) ->
 #[utoipa::path(put, path = "/v1/users/{id}", tag = "users",
     params(("id" = Uuid, Path),
         ("organizationId" = Option<OrganizationId>, Query, description = "For operators; may be left out")),
-    request_body = UserUpdateIn,
+    request_body = UpdateUser,
     responses((status = 200, body = User, description = "The user as they are now"),
         (status = 403, description = "planLimitReached"),
         (status = 409, description = "emailTaken, lastOrgAdmin, lastSuperAdmin, invalidTransition")))]
@@ -112,7 +94,7 @@ pub async fn update_user(
     PathId(id): PathId<Uuid>,
     query: Query,
     Matching(if_match): Matching,
-    JsonBody(body): JsonBody,
+    body: Params<UpdateUser>,
 ) -> Answer {
     let by = query.scoped(caller)?;
     let changed = ops::update_user(&context, &by, id, &if_match, body).await?;

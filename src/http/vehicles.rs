@@ -15,7 +15,6 @@ use crate::domain::assignment::CurrentDriver;
 use crate::domain::body::Params;
 use crate::domain::paging::{Page, SortKey};
 use crate::domain::vehicle::{CreateVehicle, Vehicle, VehicleCategory, VehicleIn, VehicleStatus};
-use crate::ops::error::OpError;
 use crate::ops::live_view::LiveVehicle;
 use crate::ops::scoped::Scoped;
 use crate::ops::vehicles::{self as ops, NewTracker};
@@ -156,7 +155,7 @@ pub async fn create_vehicle(
     body: Params<CreateVehicle>,
 ) -> Answer {
     query.finish()?;
-    let by = Scoped { caller, organization: body.organization().map_err(OpError::from)? };
+    let by = Scoped::named_by(caller, &body)?;
     let ops::Created { vehicle, tracker } = ops::create_vehicle(&context, &by, body).await?;
     let location = format!("/v1/vehicles/{}", vehicle.id);
     let out = VehicleOut { vehicle, live: None, driver: None, tracker };

@@ -2,7 +2,7 @@
 //!
 //! Records that are written already keep their driver, whatever becomes of an assignment.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, VehicleId};
 
@@ -12,27 +12,16 @@ use super::etag::IfMatch;
 use super::scoped::Scoped;
 use crate::auth::{Action, OrgScope};
 use crate::context::Context;
-use crate::domain::assignment::{AssignedDriver, AssignedVehicle, Assignment, CorrectionIn, HistoryFilter};
+use crate::domain::assignment::{
+    AssignedDriver, AssignedVehicle, Assignment, CorrectionIn, HistoryFilter, happened_by,
+};
 use crate::domain::audit::AuditAction;
-use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::body::Params;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::assignment_history as history;
 pub use crate::store::assignment_history::SORT_KEYS;
 use crate::store::sql::Tx;
 use crate::store::{driver, vehicle};
-
-/// Members of an assignment that a client may send back but not change.
-const READ_ONLY: &[&str] = &[
-    "id",
-    "organizationId",
-    "driverId",
-    "vehicleId",
-    "assignedBy",
-    "endedBy",
-    "endReason",
-    "createdAt",
-    "updatedAt",
-];
 
 /// A page of what a driver drives and drove for the organization, which has a profile of the driver, or had one.
 pub async fn list_vehicles_of_driver(
@@ -76,24 +65,23 @@ pub async fn correct_assignment(
     pair: (DriverId, VehicleId),
     id: Uuid,
     if_match: &IfMatch,
-    body: Value,
+    body: Params<CorrectionIn>,
 ) -> Result<Assignment, OpError> {
     let (mut change, scope) = Change::begin(context, by, Action::WriteDrivers).await?;
     let current = hold_past(change.tx(), &scope, pair, id).await?;
-    let (body, problems) = writable(body, &json!(current), READ_ONLY, &[]);
+    let now = change.now();
     let present = json!({ "startedAt": current.started_at, "endedAt": current.ended_at });
-    let wished = merged(present.clone(), &body, &[]);
-    let said = all_problems(problems, CorrectionIn::read(&wished, change.now()))?;
-    if wished == present {
+    let said = body.changed_if(&current, &present, happened_by(now))?;
+    if json!(said) == present {
         return Ok(current); // it is as asked already
     }
+    let span = (said.started_at.min(now), said.ended_at.min(now));
     if_match.check(&current)?;
-    let (started_at, ended_at) = (said.started_at, Some(said.ended_at));
-    let span = (said.started_at, said.ended_at);
     if let Some((from, to)) = history::overlapping(change.on(), &scope, (pair.1, id), span).await? {
         return Err(OpError::Blocked(Blocked::AnotherAssignment(from, to)));
     }
-    let corrected = Assignment { started_at, ended_at, updated_at: change.now(), ..current.clone() };
+    let corrected =
+        Assignment { started_at: span.0, ended_at: Some(span.1), updated_at: now, ..current.clone() };
     history::correct(change.on(), &scope, &corrected).await?;
     let recorded = change.done(&pair.0, AuditAction::CorrectAssignment, &current, &corrected).await?;
     change.commit(recorded, corrected).await

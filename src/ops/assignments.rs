@@ -1,6 +1,6 @@
 //! Who drives what: giving a driver a vehicle, and taking it away.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
 
 use super::change::Change;
@@ -9,12 +9,12 @@ use super::error::{Blocked, OpError};
 use super::etag::IfMatch;
 use super::own_organization::settings_of;
 use super::scoped::Scoped;
-use super::take_organization;
-use crate::auth::{Action, Caller, OrgScope};
+use crate::auth::{Action, OrgScope};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::assignment::{AssignIn, Assignment, EndReason, past};
+use crate::domain::assignment::{AssignVehicle, Assignment, EndReason, happened_by, past};
 use crate::domain::audit::AuditAction;
+use crate::domain::body::Params;
 use crate::domain::day::Day;
 use crate::domain::driver::{Driver, DriverStatus};
 use crate::domain::field::FieldError;
@@ -29,16 +29,15 @@ use crate::store::vehicle;
 /// another driver, at the instant the new one starts.
 pub async fn assign_vehicle(
     context: &Context,
-    caller: &Caller,
+    by: &Scoped,
     id: DriverId,
-    mut body: Value,
+    body: Params<AssignVehicle>,
 ) -> Result<Assignment, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.scope(&context.db, Action::AssignDrivers, named).await?;
+    let scope = by.scope(context, Action::AssignDrivers).await?;
     let now = context.clock.now();
-    let wish = AssignIn::read(&body, now)?;
+    let wish = body.made_if(happened_by(now))?;
     let settings = settings_of(context, &scope).await?;
-    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     let driver = hold_own(change.tx(), &scope, id).await?;
     require_kept(&driver)?;
     vehicle::hold(change.on(), &scope, wish.vehicle_id).await?;
@@ -52,12 +51,12 @@ pub async fn assign_vehicle(
         return Err(OpError::Blocked(Blocked::VehicleNotActive));
     }
     refuse_unfit(change.tx(), &scope, &driver, &settings, now).await?;
-    if let Some(present) = present.as_ref().filter(|_| !wish.force) {
+    if let Some(present) = present.as_ref().filter(|_| wish.force != Some(true)) {
         return Err(OpError::Blocked(Blocked::VehicleAlreadyAssigned(Some(present.driver_id))));
     }
     let free_since = assignment::last_end(change.on(), &scope, vehicle.id).await?;
     let started_at = start(&wish, now, free_since.max(present.map(|present| present.started_at)))?;
-    let ending = Ending { at: started_at, by: Some(caller.id), reason: EndReason::Reassigned };
+    let ending = Ending { at: started_at, by: Some(by.caller.id), reason: EndReason::Reassigned };
     assignment::end(change.on(), &scope, Open::OfVehicle(vehicle.id), ending, now).await?;
     let assignment = Assignment {
         id: clock::new_id(),
@@ -66,7 +65,7 @@ pub async fn assign_vehicle(
         vehicle_id: vehicle.id,
         started_at,
         ended_at: None,
-        assigned_by: caller.id,
+        assigned_by: by.caller.id,
         ended_by: None,
         end_reason: None,
         created_at: now,
@@ -103,8 +102,12 @@ async fn refuse_unfit(
 
 /// When an assignment starts: as wished, unless the vehicle's history goes on after that; what ended stays
 /// as it was. Without a wish it starts now, or where the history ends if the clock was set back.
-fn start(wish: &AssignIn, now: Timestamp, history_ends: Option<Timestamp>) -> Result<Timestamp, OpError> {
-    match (wish.started_at, history_ends) {
+fn start(
+    wish: &AssignVehicle,
+    now: Timestamp,
+    history_ends: Option<Timestamp>,
+) -> Result<Timestamp, OpError> {
+    match (wish.started_by(now), history_ends) {
         (Some(start), Some(end)) if start < end => Err(OpError::Blocked(Blocked::AssignmentOverlaps(end))),
         (Some(start), _) => Ok(start),
         (None, end) => Ok(end.map_or(now, |end| end.max(now))),

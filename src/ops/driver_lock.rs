@@ -3,39 +3,36 @@
 //! Both changes run in one transaction that holds the driver's row, so that of two organizations that lock at
 //! once one gets the driver and the other hears that it is locked.
 
-use serde_json::{Value, json};
+use serde_json::json;
 use waypost_actors::model::DriverId;
 
 use super::change::{Change, Recorded};
 use super::drivers::{OwnDriver, hold_own, require_kept, shown, tell_others, today};
 use super::error::{Blocked, OpError};
 use super::own_organization::{Counted, require_room};
-use super::take_organization;
-use crate::auth::{Action, Caller, OrgScope};
+use super::scoped::Scoped;
+use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::assignment::EndReason;
 use crate::domain::audit::AuditAction;
+use crate::domain::body::Params;
 use crate::domain::day::Day;
-use crate::domain::driver::Profile;
-use crate::domain::members::{Members, text};
+use crate::domain::driver::{LockIn, Profile, UnlockIn};
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::{driver, driver_lock, driver_profile, organization};
 
 /// Gives a driver whom nobody holds to the organization. Who holds them already keeps them as they are.
 pub async fn lock_driver(
     context: &Context,
-    caller: &Caller,
+    by: &Scoped,
     id: DriverId,
-    mut body: Value,
+    body: Params<LockIn>,
 ) -> Result<OwnDriver, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.scope(&context.db, Action::LockDrivers, named).await?;
-    let mut members = Members::of(&body);
-    let reason = members.optional("reason", text(1..=500));
-    let reason = members.finish(|| Some(reason))?;
+    let scope = by.scope(context, Action::LockDrivers).await?;
+    let LockIn { reason, .. } = body.made()?;
     let own = Some(scope.organization_id());
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
-    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     // Always in this order, or two requests could wait for each other: organization, driver, vehicle.
     organization::hold(change.on(), &scope).await?;
     driver::hold(change.on(), &scope, id).await?;
@@ -63,22 +60,21 @@ pub async fn lock_driver(
 /// Gives a driver whom the organization holds free; what they drive for it ends now. Its profile stays.
 pub async fn unlock_driver(
     context: &Context,
-    caller: &Caller,
+    by: &Scoped,
     id: DriverId,
-    mut body: Value,
+    body: Params<UnlockIn>,
 ) -> Result<OwnDriver, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.scope(&context.db, Action::LockDrivers, named).await?;
-    Members::of(&body).finish(|| Some(()))?;
+    let scope = by.scope(context, Action::LockDrivers).await?;
+    body.made()?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
-    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     let current = hold_own(change.tx(), &scope, id).await?;
     if !current.lock.locked {
         let recorded = change.as_before();
         return answer(change, recorded, &scope, id, today).await;
     }
     require_kept(&current)?;
-    let ending = Ending { at: now, by: Some(caller.id), reason: EndReason::DriverUnlocked };
+    let ending = Ending { at: now, by: Some(by.caller.id), reason: EndReason::DriverUnlocked };
     assignment::end(change.on(), &scope, Open::OfDriver(id), ending, now).await?;
     driver_lock::unlock(change.on(), &scope, Some(id), now.into()).await?;
     tell_others(&mut change, &scope, id, AuditAction::Unlock, (json!({}), json!({}))).await?;

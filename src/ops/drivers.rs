@@ -14,30 +14,24 @@ use super::error::{Blocked, OpError, Taken, conflict};
 use super::etag::IfMatch;
 use super::own_organization::{Counted, require_room, settings_of};
 use super::scoped::Scoped;
-use super::take_organization;
-use crate::auth::{Action, Caller, OrgScope};
+use crate::auth::{Action, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::assignment::{CurrentVehicle, EndReason};
 use crate::domain::audit::AuditAction;
+use crate::domain::body::{Body, Params};
 use crate::domain::day::Day;
-use crate::domain::driver::{Driver, DriverIn, DriverStub, Lock, Seen};
+use crate::domain::driver::{CreateDriver, Driver, DriverIn, DriverStub, Lock, Seen, born_by};
 use crate::domain::driver_document::Document;
 use crate::domain::field::FieldError;
 use crate::domain::fold::compact;
 use crate::domain::license::LicenseStatus;
-use crate::domain::members::{Members, flag};
-use crate::domain::merge::{all_problems, merged, take, writable};
+use crate::domain::merge::all_problems;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::store::assignment::{self, Ending, Open};
 pub use crate::store::driver::{Filter, SORT_KEYS};
 use crate::store::sql::{On, Tx};
 use crate::store::{driver, driver_lock, driver_profile};
-
-/// Members of a driver that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "lock", "createdAt", "updatedAt", "deletedAt"];
-/// Members that the server finds out.
-const DERIVED: &[&str] = &["masked", "kept", "licenseStatus", "currentVehicles"];
 
 /// A driver with what the server finds out, for an organization with a profile.
 #[derive(Debug, Serialize, ToSchema)]
@@ -68,24 +62,23 @@ pub enum DriverView {
 /// Makes a driver, locked to the organization or offered to all.
 pub async fn create_driver(
     context: &Context,
-    caller: &Caller,
-    mut body: Value,
+    by: &Scoped,
+    body: Params<CreateDriver>,
 ) -> Result<OwnDriver, OpError> {
-    let named = take_organization(&mut body)?;
-    let scope = caller.scope(&context.db, Action::WriteDrivers, named).await?;
+    let scope = by.scope(context, Action::WriteDrivers).await?;
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
-    let mut starting = json!(DriverIn::default());
-    starting["firstName"] = Value::Null;
-    starting["lastName"] = Value::Null;
-    let (is_locked, mut problems) = take_lock(&mut body);
-    problems.extend(name_documents(&mut body, &[]));
-    let said = all_problems(problems, DriverIn::read(&merged(starting, &body, &[]), today))?;
-    let holder = Some(scope.organization_id()).filter(|_| is_locked);
-    let lock =
-        Lock { locked: is_locked, organization_id: holder, locked_at: holder.map(|_| now), reason: None };
+    let (body, problems) = name_documents(body, &[]);
+    let CreateDriver { driver: said, lock, .. } = all_problems(problems, body.made_if(born_by(today)))?;
+    let holder = Some(scope.organization_id()).filter(|_| lock.unwrap_or(true));
+    let lock = Lock {
+        locked: holder.is_some(),
+        organization_id: holder,
+        locked_at: holder.map(|_| now),
+        reason: None,
+    };
     let id = DriverId(clock::new_id());
     let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
-    let mut change = Change::within(context, Some(caller), Some(scope)).await?.at(now);
+    let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     require_room(change.tx(), &scope, Counted::Drivers).await?;
     // Whoever's driver has the licence, the refusal is the same.
     conflict(driver::insert(change.on(), &scope, &driver).await, Taken::License)?;
@@ -93,18 +86,6 @@ pub async fn create_driver(
     let recorded = change.created(&driver).await?;
     let own = shown(change.on(), &scope, driver, today).await?;
     change.commit_created(recorded, own).await
-}
-
-/// Takes `lock` out of the body of a new driver: whether the organization holds them from the start.
-fn take_lock(body: &mut Value) -> (bool, Vec<FieldError>) {
-    let given = body.as_object_mut().and_then(|members| take(members, "lock"));
-    let given = json!({ "lock": given });
-    let mut members = Members::of(&given);
-    let is_locked = members.optional("lock", flag).unwrap_or(true);
-    match members.finish(|| Some(is_locked)) {
-        Ok(is_locked) => (is_locked, Vec::new()),
-        Err(problems) => (true, problems),
-    }
 }
 
 /// A page of the drivers of whom the organization has a profile.
@@ -166,17 +147,14 @@ pub async fn update_driver(
     by: &Scoped,
     id: DriverId,
     if_match: &IfMatch,
-    mut body: Value,
+    body: Params<DriverIn>,
 ) -> Result<OwnDriver, OpError> {
     let scope = by.scope(context, Action::WriteDrivers).await?;
     let today = today(context, &scope).await?;
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?;
     let current = hold_own(change.tx(), &scope, id).await?;
-    let mut problems = name_documents(&mut body, &current.said.profile.documents);
-    let (body, read_only) = writable(body, &json!(current), READ_ONLY, DERIVED);
-    problems.extend(read_only);
-    let read = DriverIn::read(&merged(json!(current.said), &body, &[]), today);
-    let said = all_problems(problems, read)?;
+    let (body, problems) = name_documents(body, &current.said.profile.documents);
+    let said = all_problems(problems, body.changed_if(&current, &current.said, born_by(today)))?;
     if said == current.said {
         return shown(change.on(), &scope, current, today).await; // it is as asked already
     }
@@ -288,7 +266,13 @@ async fn with_derived(
 }
 
 /// Gives ids to the documents of a body that have none; refuses ids that are not the driver's.
-fn name_documents(body: &mut Value, current: &[Document]) -> Vec<FieldError> {
+fn name_documents<B: Body>(body: Params<B>, current: &[Document]) -> (Params<B>, Vec<FieldError>) {
+    let mut problems = Vec::new();
+    let body = body.reworded(|body| problems = named_documents(body, current));
+    (body, problems)
+}
+
+fn named_documents(body: &mut Value, current: &[Document]) -> Vec<FieldError> {
     let mut problems = Vec::new();
     let mut named: Vec<Uuid> = Vec::new();
     let items = body.get_mut("documents").and_then(Value::as_array_mut).into_iter().flatten();

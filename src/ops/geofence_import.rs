@@ -12,8 +12,9 @@ use super::own_organization::{Counted, require_room, settings_of};
 use super::scoped::Scoped;
 use crate::auth::Action;
 use crate::context::Context;
+use crate::domain::body::Params;
 use crate::domain::field::FieldError;
-use crate::domain::geofence::Geofence;
+use crate::domain::geofence::{Geofence, GeofenceSaid};
 use crate::store::geofence;
 
 /// A feature to import: the members of a geofence, or why there are none.
@@ -85,7 +86,7 @@ pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
         let feature = feature(index).await;
         let has_shape = feature.as_ref().is_ok_and(|members| members.get("shape").is_some());
         let made = match feature {
-            Ok(members) => new_geofence(&scope, &settings, members, now).await,
+            Ok(members) => new_geofence(&scope, &settings, Params::<GeofenceSaid>::from(members), now).await,
             Err(errors) => Err(OpError::Invalid(errors)),
         };
         read.push(match made {

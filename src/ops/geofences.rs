@@ -1,7 +1,7 @@
 //! Geofences. An edit is over when every vehicle it touches has its records.
 
 use futures_util::future::try_join_all;
-use serde_json::{Value, json};
+use serde_json::json;
 use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
 
 use super::change::Change;
@@ -10,28 +10,25 @@ use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
 use super::own_organization::{Counted, require_room, settings_of};
 use super::scoped::Scoped;
-use super::take_organization;
 use crate::auth::{Action, Caller, OrgScope};
 use crate::clock;
 use crate::context::Context;
-use crate::domain::geofence::{Geofence, GeofenceIn, GeofenceSaid};
+use crate::domain::body::{Body, Params};
+use crate::domain::geofence::{CreateGeofence, Geofence, GeofenceIn, GeofenceSaid};
 use crate::domain::members::Patch;
-use crate::domain::merge::{all_problems, merged, writable};
 use crate::domain::organization_settings::Settings;
 use crate::domain::paging::{Page, PageRequest, Sort};
+use crate::domain::shape::read_shape;
 use crate::store::geofence;
 pub use crate::store::geofence::{Filter, SORT_KEYS};
 
-/// Members of a geofence that a client may send back but not change.
-const READ_ONLY: &[&str] = &["id", "organizationId", "createdAt", "updatedAt"];
-/// Members that the server finds out.
-const DERIVED: &[&str] = &["bbox", "areaSquareMeters", "insideCount", "version"];
-/// Members that a PUT replaces whole.
-const WHOLE: &[&str] = &["shape"];
-
 /// Makes a geofence.
-pub async fn create_geofence(context: &Context, by: &Scoped, mut body: Value) -> Result<Geofence, OpError> {
-    let organization = take_organization(&mut body)?.or(by.organization);
+pub async fn create_geofence(
+    context: &Context,
+    by: &Scoped,
+    body: Params<CreateGeofence>,
+) -> Result<Geofence, OpError> {
+    let organization = body.organization()?.or(by.organization);
     let scope = by.caller.scope(&context.db, Action::WriteGeofences, organization).await?;
     let settings = settings_of(context, &scope).await?;
     let now = context.clock.now();
@@ -47,14 +44,13 @@ pub async fn create_geofence(context: &Context, by: &Scoped, mut body: Value) ->
 }
 
 /// A geofence as a body says it, with the organization's defaults; its shape is checked.
-pub(super) async fn new_geofence(
+pub(super) async fn new_geofence<B: Body + Into<GeofenceSaid>>(
     scope: &OrgScope,
     settings: &Settings,
-    body: Value,
+    body: Params<B>,
     now: Timestamp,
 ) -> Result<Geofence, OpError> {
-    let starting = json!({ "enabled": true, "rules": settings.geofence_defaults });
-    let GeofenceSaid { said, effective_from } = GeofenceSaid::read(&merged(starting, &body, WHOLE))?;
+    let GeofenceSaid { said, effective_from } = body.or("rules", settings.geofence_defaults).made()?.into();
     let checked = check(said.shape.clone()).await?;
     Ok(Geofence {
         id: GeofenceId(clock::new_id()),
@@ -102,22 +98,21 @@ pub async fn update_geofence(
     by: &Scoped,
     id: GeofenceId,
     if_match: &IfMatch,
-    body: Value,
+    body: Params<GeofenceSaid>,
 ) -> Result<Geofence, OpError> {
     by.scope(context, Action::WriteGeofences).await?;
     // The shape is checked off this thread, and with no transaction open that others wait for.
-    let body = with_checked_shape(body).await?;
+    let (body, checked) = with_checked_shape(body).await?;
     let (mut change, scope) = Change::begin(context, by, Action::WriteGeofences).await?;
     geofence::hold(change.on(), &scope, id).await?;
     let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
-    let (json, problems) = writable(body.json, &json!(current), READ_ONLY, DERIVED);
-    let new = all_problems(problems, GeofenceSaid::read(&merged(json!(current.said), &json, WHOLE)))?;
+    let new = body.changed(&current, &current.said)?;
     let is_new_version = current.is_changed_by(&new);
     if !is_new_version && new.said == current.said {
         return Ok(current);
     }
     if_match.check(&current)?;
-    let geofence = changed(current.clone(), new, body.checked, is_new_version, change.now());
+    let geofence = changed(current.clone(), new, checked, is_new_version, change.now());
     geofence::update(change.tx(), &scope, &geofence, is_new_version).await?;
     // A new name alone makes no version but is told to the live core all the same: events carry it.
     let recorded = change.updated(&current, &geofence).await?;
@@ -125,18 +120,14 @@ pub async fn update_geofence(
 }
 
 /// A body whose shape, if it has one, is good and normalised.
-struct CheckedBody {
-    json: Value,
-    checked: Option<Checked>,
-}
-
-async fn with_checked_shape(mut json: Value) -> Result<CheckedBody, OpError> {
-    let shape = json.get("shape").map(|shape| crate::domain::shape::read_shape(shape, "/shape"));
+async fn with_checked_shape(
+    body: Params<GeofenceSaid>,
+) -> Result<(Params<GeofenceSaid>, Option<Checked>), OpError> {
+    let shape = body.sent("shape").map(|shape| read_shape(shape, "/shape"));
     // What cannot be read is told later, with all the other problems of the body.
-    let Some(Ok(shape)) = shape else { return Ok(CheckedBody { json, checked: None }) };
+    let Some(Ok(shape)) = shape else { return Ok((body, None)) };
     let checked = check(shape).await?;
-    json["shape"] = json!(checked.shape);
-    Ok(CheckedBody { json, checked: Some(checked) })
+    Ok((body.reworded(|body| body["shape"] = json!(checked.shape)), Some(checked)))
 }
 
 fn changed(

@@ -123,11 +123,11 @@ pub(super) fn silent_for(silent: f64, settings: &Settings) -> Connection {
 mod tests {
     use super::*;
     use crate::auth::Caller;
-    use crate::domain::organization::OrganizationIn;
+    use crate::domain::organization_settings::Settings;
 
     #[test]
     fn silence_makes_stale_then_offline() {
-        let settings = OrganizationIn::starting(Timestamp::default()).settings;
+        let settings = Settings::starting();
         let all = Caller::console().sees();
         let (heard, place) = (Timestamp::from_micros(0), Place::new(1.0, 2.0));
         let view = VehicleView { fix: Some(Fix::new(heard, heard, place)), ..VehicleView::default() };

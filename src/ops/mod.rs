@@ -1,6 +1,6 @@
 //! What can be done, one file per resource: permission, transaction, and after the commit the live core.
 //!
-//! Takes bodies as `domain::body` types them, or as JSON that `domain` reads; knows nothing of HTTP.
+//! Takes bodies as `domain::body` types them; knows nothing of HTTP.
 
 pub mod activation;
 pub mod assignment_history;
@@ -43,22 +43,3 @@ pub mod trackers;
 pub mod users;
 pub mod vehicles;
 pub mod visits;
-
-use serde_json::{Map, Value};
-use waypost_actors::model::OrganizationId;
-
-use crate::domain::field::FieldError;
-use crate::domain::members;
-use error::OpError;
-
-/// Takes `organizationId` out of the body of a POST.
-fn take_organization(body: &mut Value) -> Result<Option<OrganizationId>, OpError> {
-    let given =
-        body.as_object_mut().and_then(|members: &mut Map<String, Value>| members.remove("organizationId"));
-    match given {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => members::id(&value).map(Some).map_err(|(code, must)| {
-            OpError::Invalid(vec![FieldError::new("/organizationId", code, format!("must be {must}"))])
-        }),
-    }
-}

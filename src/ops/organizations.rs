@@ -1,6 +1,5 @@
 //! Organizations.
 
-use serde_json::{Value, json};
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
@@ -15,12 +14,10 @@ use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::activation::ActivationStatus;
-use crate::domain::field::FieldError;
-use crate::domain::fold;
-use crate::domain::members::{Members, email, text};
-use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::body::Params;
 use crate::domain::organization::{
-    Organization, OrganizationIn, OrganizationStatus, OrganizationStep, is_slug,
+    CreateOrganization, FirstAdminIn, Organization, OrganizationIn, OrganizationStatus, OrganizationStep,
+    UpdateOrganization,
 };
 use crate::domain::organization_settings::Usage;
 use crate::domain::paging::{Page, PageRequest, Sort};
@@ -28,18 +25,6 @@ use crate::domain::user::{User, UserIn};
 pub use crate::store::organization::{Filter, SORT_KEYS};
 use crate::store::sql::is_conflict;
 use crate::store::{activation, founder, organization, user};
-
-/// Members of an organization that a client may send back but not change.
-const READ_ONLY: &[&str] =
-    &["id", "emailVerifiedAt", "activatedAt", "activationMethod", "createdAt", "updatedAt"];
-
-/// The first orgAdmin of a new organization.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct FirstAdmin {
-    email: String,
-    first_name: String,
-    last_name: String,
-}
 
 /// Who makes an organization.
 enum Founder {
@@ -73,12 +58,12 @@ impl Founder {
 pub async fn create_organization(
     context: &Context,
     caller: Option<&Caller>,
-    body: Value,
+    body: Params<CreateOrganization>,
 ) -> Result<(Organization, Usage), OpError> {
     let founder = Founder::of(context, caller)?;
     let now = context.clock.now();
-    let sets_subscription = body.get("subscription").is_some_and(|value| !value.is_null());
-    let (said, admin) = read_new(body, now)?;
+    let sets_subscription = body.sent("subscription").is_some();
+    let CreateOrganization { organization: said, admin } = body.starting(now).made()?;
     if sets_subscription && !matches!(founder, Founder::Operator) {
         return Err(AuthError::Forbidden(Action::ManageSubscription).into());
     }
@@ -96,7 +81,7 @@ pub async fn create_organization(
     let mut change = Change::within(context, caller, Some(scope)).await?.at(now);
     stale_sign_up::free_for_organization(&mut change, &admin.email, &organization.said.slug).await?;
     conflict(organization::insert(change.on(), &scope, &organization).await, Taken::Slug)?;
-    let admin = admin.user(&scope, now);
+    let admin = first_admin(admin, &scope, now);
     match user::insert(change.tx(), &AccountScope::Organization(scope), &admin).await {
         Err(error) if is_conflict(&error) && !matches!(founder, Founder::Operator) => {
             drop(change);
@@ -119,57 +104,25 @@ pub async fn create_organization(
     Ok((change.commit_created(recorded, organization).await?, usage))
 }
 
-/// Reads the body of a new organization.
-fn read_new(mut body: Value, now: Timestamp) -> Result<(OrganizationIn, FirstAdmin), OpError> {
-    let (admin, problems) = take_admin(&mut body);
-    let mut starting = json!(OrganizationIn::starting(now));
-    for member in ["name", "contactEmail"] {
-        starting[member] = Value::Null;
-    }
-    starting["slug"] = match body.get("name").and_then(Value::as_str).map(fold::slug) {
-        Some(slug) if is_slug(&slug) => json!(slug),
-        _ => Value::Null,
-    };
-    let said = all_problems(problems, OrganizationIn::read(&merged(starting, &body, &[])))?;
-    let missing = || OpError::Internal("an organization without its first orgAdmin was read".to_owned());
-    Ok((said, admin.ok_or_else(missing)?))
-}
-
-impl FirstAdmin {
-    fn user(self, scope: &OrgScope, now: Timestamp) -> User {
-        User {
-            id: clock::new_id(),
-            organization_id: Some(scope.organization_id()),
-            said: UserIn {
-                email: self.email,
-                first_name: self.first_name,
-                last_name: self.last_name,
-                phone: None,
-                role: Role::OrgAdmin,
-                locale: None,
-                timezone: None,
-            },
-            status: AccountStatus::Invited,
-            pending_email: None,
-            last_login_at: None,
-            created_at: now,
-            updated_at: now,
-        }
-    }
-}
-
-/// Takes `admin{email, firstName, lastName}` out of a body.
-fn take_admin(body: &mut Value) -> (Option<FirstAdmin>, Vec<FieldError>) {
-    let given = body.as_object_mut().and_then(|members| members.remove("admin"));
-    let Some(given) = given.filter(|value| !value.is_null()) else {
-        return (None, vec![FieldError::new("/admin", "required", "is required: the first orgAdmin")]);
-    };
-    let mut members = Members::at(&given, "/admin".to_owned());
-    let (email, first) = (members.required("email", email), members.required("firstName", text(1..=80)));
-    let last = members.required("lastName", text(1..=80));
-    match members.finish(|| Some(FirstAdmin { email: email?, first_name: first?, last_name: last? })) {
-        Ok(admin) => (Some(admin), Vec::new()),
-        Err(problems) => (None, problems),
+fn first_admin(admin: FirstAdminIn, scope: &OrgScope, now: Timestamp) -> User {
+    let FirstAdminIn { email, first_name, last_name } = admin;
+    User {
+        id: clock::new_id(),
+        organization_id: Some(scope.organization_id()),
+        said: UserIn {
+            email,
+            first_name,
+            last_name,
+            phone: None,
+            role: Role::OrgAdmin,
+            locale: None,
+            timezone: None,
+        },
+        status: AccountStatus::Invited,
+        pending_email: None,
+        last_login_at: None,
+        created_at: now,
+        updated_at: now,
     }
 }
 
@@ -236,14 +189,13 @@ pub async fn update_organization(
     caller: &Caller,
     id: OrganizationId,
     if_match: &IfMatch,
-    body: Value,
+    body: Params<UpdateOrganization>,
 ) -> Result<(Organization, Usage), OpError> {
     let scope = caller.scope(&context.db, Action::UpdateOrganization, Some(id)).await?;
     let mut change = Change::within(context, Some(caller), Some(scope)).await?;
     let current = held(change.tx(), &scope).await?;
-    let (mut body, mut problems) = writable(body, &json!(current), READ_ONLY, &[]);
-    let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
-    let said = all_problems(problems, OrganizationIn::read(&merged(json!(current.said), &body, &[])))?;
+    let UpdateOrganization { organization: said, status } = body.changed(&current, &current.said)?;
+    let status = status.unwrap_or(current.status);
     if status != current.status || said.subscription != current.said.subscription {
         caller.may(Action::ManageSubscription)?;
     }
@@ -317,11 +269,4 @@ fn wanted_step(from: OrganizationStatus, to: OrganizationStatus) -> Result<Organ
     let step = to.wanted().filter(|step| from.after(*step) == Some(to));
     let (from, to) = (from.as_str(), to.as_str());
     step.ok_or_else(|| OpError::Transition(format!("an organization that is {from} cannot become {to}")))
-}
-
-fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<OrganizationStatus> {
-    let given = body.as_object_mut().and_then(|members| members.remove("status"))?;
-    let read = crate::domain::members::one_of(OrganizationStatus::WORDS)(&given);
-    read.map_err(|(code, must)| problems.push(FieldError::new("/status", code, format!("must be {must}"))))
-        .ok()
 }

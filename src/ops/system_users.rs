@@ -7,52 +7,46 @@ use super::change::Change;
 use super::error::{OpError, Taken};
 use super::etag::IfMatch;
 use super::scoped::Scoped;
-use super::{letters, request_context, stale_sign_up, take_organization};
+use super::{letters, request_context, stale_sign_up};
 use crate::auth::{Action, Caller};
 use crate::clock;
 use crate::config::SignUp;
 use crate::context::Context;
 use crate::domain::account::new_password;
+use crate::domain::body::Params;
 use crate::domain::field::FieldError;
-use crate::domain::members::{Members, email, one_of};
-use crate::domain::merge::{all_problems, merged, writable};
+use crate::domain::members::Members;
+use crate::domain::merge::all_problems;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::system_user::{SystemUser, SystemUserIn, SystemUserStatus};
+use crate::domain::system_user::{
+    CreateSystemUser, SystemUser, SystemUserIn, SystemUserStatus, UpdateSystemUser,
+};
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
 use crate::store::sql::is_conflict;
 pub use crate::store::system_user::{Filter, SORT_KEYS};
 use crate::store::{sign_in_attempt, system_user};
 
-/// Members of a system user that a client may send back but not change.
-const READ_ONLY: &[&str] =
-    &["id", "organizationId", "email", "emailVerifiedAt", "lastLoginAt", "createdAt", "updatedAt"];
-
-/// What a body says of a new system user.
-struct New {
-    email: String,
-    password: String,
-    said: SystemUserIn,
-}
-
 /// Makes a system user that waits for the verification of its address. Without a caller it is a sign-up,
 /// which names neither scopes nor an organization.
 pub async fn create_system_user(
     context: &Context,
     caller: Option<&Caller>,
-    mut body: Value,
+    body: Params<CreateSystemUser>,
 ) -> Result<SystemUser, OpError> {
     let organization_id = match caller {
         Some(caller) => {
             caller.may(Action::WriteSystemUsers)?;
-            let named = take_organization(&mut body)?;
-            let scope = caller.scope(&context.db, Action::WriteSystemUsers, named).await?;
+            let scope = caller.scope(&context.db, Action::WriteSystemUsers, body.organization()?).await?;
             Some(scope.organization_id())
         }
         None if context.settings.sign_up == SignUp::Closed => return Err(OpError::SignUpClosed),
         None => None,
     };
-    let new = read_new(&mut body, caller.is_none())?;
+    let new = match caller {
+        Some(_) => body.made_if(require_scopes),
+        None => signing_up(body),
+    }?;
     let password_hash = context.auth.hash_password(&request_context::peer().address, new.password).await?;
     let mut change = Change::within(context, caller, None).await?;
     let now = change.now();
@@ -60,7 +54,7 @@ pub async fn create_system_user(
         id: clock::new_id(),
         organization_id,
         email: new.email,
-        said: new.said,
+        said: SystemUserIn { name: new.name, scopes: new.scopes.unwrap_or_default() },
         status: SystemUserStatus::PendingVerification,
         email_verified_at: None,
         last_login_at: None,
@@ -82,30 +76,25 @@ pub async fn create_system_user(
     change.commit_created(recorded, user).await
 }
 
-fn read_new(body: &mut Value, is_sign_up: bool) -> Result<New, OpError> {
+/// Who signs up names neither scopes nor an organization.
+fn signing_up(body: Params<CreateSystemUser>) -> Result<CreateSystemUser, Vec<FieldError>> {
     let mut problems = Vec::new();
-    if let Some(members) = body.as_object_mut().filter(|_| is_sign_up) {
+    let body = body.reworded(|body| {
         for name in ["organizationId", "scopes"] {
-            if members.remove(name).is_some_and(|value| !value.is_null() && value != json!([])) {
+            let given = body.as_object_mut().and_then(|members| members.remove(name));
+            if given.is_some_and(|value| !value.is_null() && value != json!([])) {
                 let detail = "is for orgAdmins and operators to give; sign up without it";
                 problems.push(FieldError::new(format!("/{name}"), "notAllowed", detail));
             }
         }
-        members.insert("scopes".to_owned(), json!([]));
+    });
+    all_problems(problems, body.made())
+}
+
+fn require_scopes(user: &mut Members<'_>) {
+    if user.value("scopes").is_none_or(Value::is_null) {
+        user.problem("scopes", "required", "is required");
     }
-    let mut own = json!({});
-    if let (Some(members), Some(own)) = (body.as_object_mut(), own.as_object_mut()) {
-        for name in ["email", "password"] {
-            members.remove(name).map(|value| own.insert(name.to_owned(), value));
-        }
-    }
-    let mut members = Members::of(&own);
-    let (address, password) = (members.required("email", email), members.required("password", new_password));
-    let credentials = members.finish(|| Some((address?, password?)));
-    let credentials = credentials.map_err(|more| problems.extend(more)).ok();
-    let said = all_problems(problems, SystemUserIn::read(body))?;
-    let (email, password) = credentials.ok_or_else(|| OpError::Internal("no credentials".to_owned()))?;
-    Ok(New { email, password, said })
 }
 
 /// A page of system users: an organization's; all of them for operators who name none.
@@ -133,27 +122,28 @@ pub async fn update_system_user(
     by: &Scoped,
     id: Uuid,
     if_match: &IfMatch,
-    body: Value,
+    body: Params<UpdateSystemUser>,
 ) -> Result<SystemUser, OpError> {
     let scope = by.caller.system_users(&context.db, Action::WriteSystemUsers, by.organization).await?;
-    let (mut body, new_password) = take_password(body);
-    let new_hash = match new_password {
+    // With no transaction open that others wait for. What is no text is told with what else is wrong.
+    let (mut new_hash, mut weak) = (None, None);
+    match body.sent("password").filter(|password| password.is_string()).map(new_password) {
         Some(Ok(password)) => {
-            Some(Ok(context.auth.hash_password(&request_context::peer().address, password).await?))
+            new_hash = Some(context.auth.hash_password(&request_context::peer().address, password).await?);
         }
-        Some(Err(problem)) => Some(Err(problem)),
-        None => None,
-    };
+        Some(Err(problem)) => weak = Some(problem),
+        None => {}
+    }
     let mut change = Change::within(context, Some(&by.caller), None).await?;
     system_user::hold(change.on(), id).await?;
     let now = change.now();
     let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
-    let (written, mut problems) = writable(body.take(), &json!(current), READ_ONLY, &[]);
-    body = written;
-    let new_hash = new_hash.and_then(|hash| hash.map_err(|problem| problems.push(problem)).ok());
-    let status = take_status(&mut body, &mut problems);
-    let said = SystemUserIn::read(&merged(json!(current.said), &body, &["scopes"]));
-    let said = all_problems(problems, said)?;
+    let UpdateSystemUser { name, scopes, status, .. } = body.changed_if(&current, &current.said, |user| {
+        if let Some((code, must)) = weak {
+            user.problem("password", code, format!("must be {must}"));
+        }
+    })?;
+    let said = SystemUserIn { name, scopes };
     let status = next_status(&current, status)?;
     if said == current.said && status == current.status && new_hash.is_none() {
         return Ok(current);
@@ -177,22 +167,6 @@ pub async fn update_system_user(
         change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
     }
     change.commit(recorded, SystemUser { status, ..changed }).await
-}
-
-fn take_password(mut body: Value) -> (Value, Option<Result<String, FieldError>>) {
-    let given = body.as_object_mut().and_then(|members| members.remove("password"));
-    let read = given.map(|value| {
-        new_password(&value)
-            .map_err(|(code, must)| FieldError::new("/password", code, format!("must be {must}")))
-    });
-    (body, read)
-}
-
-fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<SystemUserStatus> {
-    let given = body.as_object_mut().and_then(|members| members.remove("status"))?;
-    one_of(SystemUserStatus::WORDS)(&given)
-        .map_err(|(code, must)| problems.push(FieldError::new("/status", code, format!("must be {must}"))))
-        .ok()
 }
 
 /// What a system user becomes: active once its address is verified, or disabled. The rest happens to it.

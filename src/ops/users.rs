@@ -20,11 +20,10 @@ use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::audit::AuditAction;
 use crate::domain::body::Params;
 use crate::domain::field::FieldError;
-use crate::domain::members::one_of;
-use crate::domain::merge::all_problems;
+use crate::domain::members::any_text;
 use crate::domain::organization::OrganizationStatus;
 use crate::domain::paging::{Page, PageRequest, Sort};
-use crate::domain::user::{CreateUser, User, UserIn, may_become};
+use crate::domain::user::{CreateUser, UpdateUser, User, UserIn, may_become};
 use crate::locks::KeyGuard;
 use crate::sessions::End;
 use crate::store::session::{self, HolderId};
@@ -86,26 +85,29 @@ pub async fn update_user(
     by: &Scoped,
     id: Uuid,
     if_match: &IfMatch,
-    mut body: Value,
+    body: Params<UpdateUser>,
 ) -> Result<User, OpError> {
     let scope = by.caller.account(&context.db, Action::WriteUsers, by.organization, id).await?;
-    let is_proven = by.caller.is_oneself(id) && proves(context, &by.caller, &mut body).await?;
+    let is_oneself = by.caller.is_oneself(id);
+    let is_proven = is_oneself && proves(context, &by.caller, body.sent("currentPassword")).await?;
     let mut held = Held::begin(context, &by.caller, scope).await?;
     let current = held.find(id).await?;
-    if !by.caller.is_oneself(id) {
+    if !is_oneself {
         by.caller.may(writing(current.said.role))?;
     }
-    let mut problems = Vec::new();
-    let status = take_status(&mut body, &mut problems).unwrap_or(current.status);
-    let said = Params::<UserIn>::from(body).changed(&current, &current.said);
-    let said = all_problems(problems, said)?;
+    let UpdateUser { user: said, status, .. } = body.changed_if(&current, &current.said, |user| {
+        if !is_oneself && user.value("currentPassword").is_some() {
+            user.problem("currentPassword", "unknown", "is not known: it is for one's own address");
+        }
+    })?;
+    let status = status.unwrap_or(current.status);
     if said == current.said && status == current.status {
         return Ok(current);
     }
     refuse_beyond_rights(&by.caller, &current, &said, status)?;
     if_match.check(&current.settled())?;
     let mut changed = User { said, status, updated_at: held.change.now(), ..current.clone() };
-    held.put_off_address(&current, &mut changed, by.caller.is_oneself(id) && !is_proven).await?;
+    held.put_off_address(&current, &mut changed, is_oneself && !is_proven).await?;
     held.refuse_transition(&current, &changed).await?;
     held.keep_an_administrator(&current, &changed).await?;
     if current.status == AccountStatus::Disabled && status != AccountStatus::Disabled {
@@ -123,29 +125,19 @@ pub async fn update_user(
     held.change.commit(recorded, changed).await
 }
 
-/// Whether a body has the caller's password, which is taken out of it. A wrong one is refused.
-async fn proves(context: &Context, caller: &Caller, body: &mut Value) -> Result<bool, OpError> {
-    let given = body.as_object_mut().and_then(|members| members.remove("currentPassword"));
-    let password = match given {
-        None | Some(Value::Null) => return Ok(false),
-        Some(Value::String(password)) => password,
-        Some(_) => {
-            return Err(OpError::Invalid(vec![FieldError::new(
-                "/currentPassword",
-                "type",
-                "must be a text",
-            )]));
-        }
-    };
+/// Whether a body has the caller's password. A wrong one is refused.
+async fn proves(context: &Context, caller: &Caller, given: Option<&Value>) -> Result<bool, OpError> {
+    let Some(given) = given else { return Ok(false) };
+    let password = any_text(given).map_err(|(_, must)| not_proven("type", &format!("must be {must}")))?;
     if context.auth.proves(caller.id, password, &request_context::peer()).await? {
         Ok(true)
     } else {
-        Err(not_proven("is not yours"))
+        Err(not_proven("value", "is not yours"))
     }
 }
 
-fn not_proven(detail: &str) -> OpError {
-    OpError::Invalid(vec![FieldError::new("/currentPassword", "value", detail)])
+fn not_proven(code: &'static str, detail: &str) -> OpError {
+    OpError::Invalid(vec![FieldError::new("/currentPassword", code, detail)])
 }
 
 /// Sends an invitation once more; the link sent before is good no longer.
@@ -198,13 +190,6 @@ fn organization_of(scope: &AccountScope) -> Option<OrganizationId> {
         AccountScope::Organization(scope) => Some(scope.organization_id()),
         AccountScope::Operators(_) | AccountScope::Oneself(_) => None,
     }
-}
-
-fn take_status(body: &mut Value, problems: &mut Vec<FieldError>) -> Option<AccountStatus> {
-    let given = body.as_object_mut().and_then(|members| members.remove("status"))?;
-    let read = one_of(AccountStatus::WORDS)(&given);
-    read.map_err(|(code, must)| problems.push(FieldError::new("/status", code, format!("must be {must}"))))
-        .ok()
 }
 
 /// A change during which nobody else changes users of the scope.
@@ -287,7 +272,7 @@ impl<'a> Held<'a> {
             return Ok(());
         }
         if is_unproven {
-            return Err(not_proven("is required: your password, to change your own address"));
+            return Err(not_proven("value", "is required: your password, to change your own address"));
         }
         stale_sign_up::free_for_user(&mut self.change, &changed.said.email).await?;
         if account::find_by_email(self.change.on(), &changed.said.email).await?.is_some() {

@@ -187,6 +187,48 @@ fn mistakes_with_bodies() {
     });
 }
 
+/// A member is known where it is declared, and nowhere else.
+#[test]
+fn mistakes_with_members_of_other_bodies() {
+    with_app(async |app| {
+        let Made { org, vehicle, .. } = made(&app).await;
+        let post = async |path: &str, body: Value| app.post(path, &org.org_admin, body).await;
+        let put = async |path: &str, body: Value| app.put(path, &org.org_admin, body).await;
+        let said = post("/v1/vehicles", json!({ "name": "x", "organisationId": org.id })).await;
+        told(&said, 422, "validationFailed", Some("/organisationId"), &["did you mean organizationId?"]);
+        let mut ruled = circle("x");
+        ruled["rules"] = Value::Null;
+        told(&post("/v1/geofences", ruled).await, 422, "validationFailed", Some("/rules"), &["null clears"]);
+        let properties = json!({ "name": "x", "radiusMeters": 50, "organizationId": org.id });
+        let point = json!({ "type": "Point", "coordinates": [-97.74, 30.27] });
+        let feature = json!({ "type": "Feature", "geometry": point, "properties": properties });
+        let body = json!({ "type": "FeatureCollection", "features": [feature] });
+        let results = post("/v1/geofences/import", body).await.ok(200)["results"].clone();
+        let place = "/features/0/properties/organizationId";
+        assert_eq!(results[0]["problem"]["errors"][0]["pointer"], place, "{results}");
+        let driver = post("/v1/drivers", json!({ "firstName": "A", "lastName": "B" })).await.ok(201);
+        let driver = format!("/v1/drivers/{}", text(&driver["id"]));
+        let said = put(&driver, json!({ "dateOfBirth": "2026-05-02" })).await;
+        told(&said, 422, "validationFailed", Some("/dateOfBirth"), &["must not be in the future"]);
+        let wish = json!({ "vehicleId": vehicle["id"], "endedAt": "2026-05-01T11:00:00Z" });
+        let said = post(&format!("{driver}/assign-vehicle"), wish).await;
+        told(&said, 422, "validationFailed", Some("/endedAt"), &["is not known"]);
+        let body = json!({ "email": "v@example.org", "firstName": "V", "lastName": "W", "role": "viewer" });
+        let user = format!("/v1/users/{}", text(&post("/v1/users", body).await.ok(201)["id"]));
+        let said = put(&user, json!({ "lastName": "X", "currentPassword": "x" })).await;
+        told(&said, 422, "validationFailed", Some("/currentPassword"), &["one's own address"]);
+        let said = put(&user, json!({ "status": null })).await;
+        told(&said, 422, "validationFailed", Some("/status"), &["one of invited, active"]);
+        let mut program = json!({ "name": "p", "email": "p@example.org", "password": "four words of mine" });
+        let said = post("/v1/system-users", program.clone()).await;
+        told(&said, 422, "validationFailed", Some("/scopes"), &["is required"]);
+        program["scopes"] = json!(["fuel:read"]);
+        let said = app.post("/v1/system-users", "", program).await;
+        told(&said, 422, "validationFailed", Some("/scopes"), &["sign up without it"]);
+        app
+    });
+}
+
 #[test]
 fn mistakes_with_positions() {
     with_app(async |app| {

@@ -57,7 +57,8 @@ impl Prepare<'_> {
             "contactEmail": EMAIL,
             "admin": { "email": "dispatcher@example.com", "firstName": "Bench", "lastName": "Dispatcher" },
         });
-        let organization = organizations::create_organization(self.context, Some(&caller), body).await?.0.id;
+        let organization =
+            organizations::create_organization(self.context, Some(&caller), body.into()).await?.0.id;
         organizations::activate_organization(self.context, &caller, organization).await?;
         self.make_program(&caller, organization).await?;
         let by = Scoped { caller, organization: Some(organization) };
@@ -85,7 +86,7 @@ impl Prepare<'_> {
             "password": PASSWORD,
             "scopes": ["positions:ingest"],
         });
-        system_users::create_system_user(self.context, Some(caller), body).await?;
+        system_users::create_system_user(self.context, Some(caller), body.into()).await?;
         let letter = self.mailbox.nth(PROGRAM, 1).await;
         let token = letter.link.rsplit(['=', '/']).next().unwrap_or_default();
         self.context.auth.verify_system_user(token, None).await?;

@@ -4527,7 +4527,7 @@ export interface components {
             /** @description As it was read; of no effect */
             readonly version?: unknown;
         };
-        /** @description What may be said of an organization. */
+        /** @description What may be changed of an organization. */
         readonly UpdateOrganizationBody: {
             /** @description As it was read; of no effect */
             readonly activatedAt?: unknown;
@@ -4554,8 +4554,8 @@ export interface components {
             readonly settings?: components["schemas"]["OrganizationSettingsIn"];
             /** @description 2 to 63 lower-case letters, digits and hyphens; unique. Made of the name when absent. */
             readonly slug?: string;
-            /** @description As it was read; of no effect */
-            readonly status?: unknown;
+            /** @description Operators set it to `active` or `inactive`. */
+            readonly status?: components["schemas"]["OrganizationStatus"];
             /** @description What an organization pays for. Operators change it. */
             readonly subscription?: components["schemas"]["SubscriptionIn"];
             /** @description As it was read; of no effect */
@@ -4644,7 +4644,8 @@ export interface components {
             readonly phone?: string | null;
             /** @description What they may do. `superAdmin` and `admin` belong to no organization, the others to one. */
             readonly role?: components["schemas"]["Role"];
-            readonly status?: components["schemas"]["AccountStatus"] | null;
+            /** @description `disabled`, `active` or `invited`. */
+            readonly status?: components["schemas"]["AccountStatus"];
             /** @description IANA time zone in which pages and letters tell times; the organization's when absent. */
             readonly timezone?: string | null;
             /** @description As it was read; of no effect */
