@@ -20,6 +20,8 @@ pub struct FenceSet {
     cover: Cover,
     /// How many fences infer passages.
     inferring: usize,
+    /// How many fences limit the speed.
+    limiting: usize,
     last_effective_from: Option<Timestamp>,
 }
 
@@ -66,6 +68,7 @@ impl FenceSet {
         cover.insert(&fences);
         Self {
             inferring: fences.iter().filter(|fence| fence.infers_passages()).count(),
+            limiting: fences.iter().filter(|fence| fence.limits_speed()).count(),
             last_effective_from: fences.iter().filter_map(|fence| fence.last_effective_from()).max(),
             fences: by_id,
             cover,
@@ -81,9 +84,11 @@ impl FenceSet {
         if let Some(before) = &before {
             next.cover.remove(before);
             next.inferring -= usize::from(before.infers_passages());
+            next.limiting -= usize::from(before.limits_speed());
         }
         next.cover.insert(std::slice::from_ref(&fence));
         next.inferring += usize::from(fence.infers_passages());
+        next.limiting += usize::from(fence.limits_speed());
         let (lost, gained) = (before.and_then(|f| f.last_effective_from()), fence.last_effective_from());
         next.last_effective_from = if lost.is_some() && lost == self.last_effective_from && gained < lost {
             next.iter().filter_map(|fence| fence.last_effective_from()).max()
@@ -121,6 +126,12 @@ impl FenceSet {
     #[must_use]
     pub fn infers_passages(&self) -> bool {
         self.inferring > 0
+    }
+
+    /// Whether any version of any fence limits the speed; if not, a vehicle has no other limit than its own.
+    #[must_use]
+    pub fn limits_speed(&self) -> bool {
+        self.limiting > 0
     }
 
     /// The latest instant from which any version in the set is in force; `None` when all are in

@@ -161,6 +161,11 @@ impl FenceTimeline {
         self.versions.iter().any(|version| version.active && version.rules.infer_passages)
     }
 
+    /// Whether any version limits the speed.
+    pub(super) fn limits_speed(&self) -> bool {
+        self.versions.iter().any(|version| version.rules.speed_limit_kmh.is_some())
+    }
+
     /// The latest instant at which a version took or takes effect.
     pub(super) fn last_effective_from(&self) -> Option<Timestamp> {
         self.versions.iter().filter_map(|version| version.effective_from).max()

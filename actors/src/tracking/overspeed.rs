@@ -14,6 +14,7 @@ use crate::model::{Fix, Timestamp};
 
 /// An episode counts from the fix on that is so much behind its first one. Seconds.
 const LEAST_SECONDS: f64 = 10.0;
+
 /// Goes on to a fix that counts. Call when it is known which fences hold the fix.
 pub(super) fn follow(
     state: &mut VehicleState,
@@ -22,12 +23,15 @@ pub(super) fn follow(
     context: &Context<'_>,
     effects: &mut Effects,
 ) {
+    let limit = limit_at(state, fix, context);
+    if limit.is_none() && state.overspeed.is_none() {
+        return;
+    }
     let way = way.filter(|(_, leg)| leg.seconds <= MAX_SILENCE_SECONDS);
     let speed_kmh = match way {
         Some((_, leg)) => Some(leg.speed_kmh),
         None => plausible_speed(fix, context.vehicle.limits.max_speed_kmh),
     };
-    let limit = limit_at(state, fix, context);
     if way.is_none() {
         end(state, fix.recorded_at, context, effects);
     }
@@ -83,6 +87,9 @@ pub(super) fn open_record(state: &VehicleState, context: &Context<'_>) -> Option
 /// The lowest limit that holds at a fix: the vehicle's own, and those of the fences that it is in.
 fn limit_at(state: &VehicleState, fix: &Fix, context: &Context<'_>) -> Option<Limit> {
     let own = context.vehicle.limits.overspeed_kmh.map(|kmh| Limit { kmh, geofence_id: None });
+    if !context.fences.limits_speed() {
+        return own;
+    }
     let inside = state.stays.iter().filter(|stay| matches!(stay.phase, Phase::Inside));
     let of_fences = inside.filter_map(|stay| {
         let version = context.fences.get(stay.geofence_id)?.in_force_at(fix.recorded_at)?;

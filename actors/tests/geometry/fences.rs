@@ -116,6 +116,7 @@ fn a_set_answers_like_a_list_through_any_edits() {
         let from = (dice.below(2) == 0).then(|| dice.below(1000) as i64);
         let mut change = version(number, from, shape);
         change.rules.infer_passages = dice.below(100) == 0;
+        change.rules.speed_limit_kmh = (dice.below(100) == 0).then_some(30.0);
         // Now and then a version is replaced, and with it perhaps the last that took effect.
         change.version -= i64::from(number > 1 && dice.below(3) == 0);
         let edit = fence(id, vec![change.clone()]);
@@ -137,6 +138,7 @@ fn a_set_answers_like_a_list_through_any_edits() {
         let versions = || list.0.values().flat_map(|fence| &fence.versions);
         assert_eq!(set.last_effective_from(), versions().filter_map(|v| v.effective_from).max());
         assert_eq!(set.infers_passages(), versions().any(|v| v.rules.infer_passages));
+        assert_eq!(set.limits_speed(), versions().any(|v| v.rules.speed_limit_kmh.is_some()));
     }
 }
 
