@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use waypost_actors::live::Live;
-use waypost_actors::ports::RecordLog;
 
 use crate::auth::{Auth, AuthError};
 use crate::clock::Clock;
@@ -17,6 +16,7 @@ use crate::sessions::Sessions;
 use crate::store::cache::CacheError;
 use crate::store::redis_limit::RedisLimits;
 use crate::store::sql::Db;
+use crate::store::track::Track;
 
 /// Why the parts could not be put together.
 #[derive(Debug, thiserror::Error)]
@@ -44,8 +44,8 @@ pub struct Context {
     pub keyed_lock: KeyedLock,
     /// Mail: put letters into the outbox, then wake it.
     pub mail: Arc<Post>,
-    /// The log of records, for those who missed some.
-    pub records: Arc<dyn RecordLog>,
+    /// The store of live data: the log of records, for those who missed some, and the vehicles' states.
+    pub track: Arc<Track>,
     /// Idempotency keys of requests under way.
     pub idempotency_keys: IdempotencyKeys,
     /// What large request bodies share.
@@ -65,7 +65,7 @@ impl Context {
     pub async fn start(
         db: Db,
         live: Live,
-        records: Arc<dyn RecordLog>,
+        track: Arc<Track>,
         clock: Clock,
         settings: Settings,
         mail: Post,
@@ -86,7 +86,7 @@ impl Context {
             sessions,
             keyed_lock,
             mail,
-            records,
+            track,
             idempotency_keys,
             large_bodies: LargeBodies::default(),
             readiness,

@@ -36,6 +36,8 @@ pub struct VehicleWrite {
     pub effects: Effects,
     /// The engine's state after it.
     pub state: Arc<VehicleState>,
+    /// The server's clock when it was judged.
+    pub judged_at: Timestamp,
 }
 
 /// One transaction: everything or nothing.

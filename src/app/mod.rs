@@ -42,6 +42,8 @@ const ACCEPT_BACKLOG: i32 = 1024;
 const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
 /// How long it waits for what is on its way to a commit, and for mail that is under way.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
+/// How long for states to be stored that the fix log tells: what is left of them, the next start replays.
+const SAVE_WITHIN: Duration = Duration::from_millis(700);
 /// How long for the store to take leave.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// How a server ended.
@@ -190,6 +192,8 @@ impl Application {
         }
         if !all_told {
             tracing::warn!("the store is stuck: what was on its way is not acknowledged, and comes again");
+        } else if !matches!(timeout(SAVE_WITHIN, self.context.track.save_states()).await, Ok(Ok(()))) {
+            tracing::info!("not all states are stored; the next start finds them in the fix log");
         }
         let closed = async { tokio::join!(self.writer.close(), self.context.db.close()) };
         if timeout(CLOSE_WITHIN, closed).await.is_err() {

@@ -1,4 +1,4 @@
-//! What is done from time to time for as long as the server runs: partitions, signing keys, retention, SQLite's log.
+//! What is done from time to time for as long as the server runs: partitions, signing keys, retention, states, SQLite's log.
 
 use std::time::Duration;
 
@@ -16,7 +16,8 @@ const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 const KEYS_EVERY: Duration = Duration::from_secs(5);
 /// Between two looks at the size of the embedded store's log.
 const LOG_EVERY: Duration = Duration::from_secs(10);
-/// Between two looks at what is past retention.
+/// Between two looks at what is past retention, and two times that every vehicle's state is stored: so long at most does
+/// the fix log hold a fix.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
 /// Makes partitions ahead of their time, for as long as the server runs.
@@ -37,11 +38,11 @@ pub(super) async fn keep_keys(context: Context) {
     }
 }
 
-/// Deletes what is past retention, for as long as the server runs. Stopped in the middle, it goes on after the next
-/// start.
+/// Stores the states that the fix log tells and deletes what is past retention, for as long as the server runs. Stopped
+/// in the middle, it goes on after the next start.
 pub(super) async fn keep_retention(context: Context) {
     loop {
-        match enforce(&context.db, context.clock.now()).await {
+        match enforce(&context).await {
             Ok(gone) if gone == Gone::default() => {}
             Ok(gone) => tracing::info!(?gone, "deleted what is past retention"),
             Err(error) => tracing::warn!(%error, "what is past retention could not be deleted"),

@@ -107,7 +107,7 @@ pub async fn live_socket(
     let answer = socket::handshake(&request, &[])?;
     let feed = Feed {
         live: context.live.clone(),
-        log: context.records.clone(),
+        log: Arc::clone(&context.track) as _,
         auth: context.auth.clone(),
         limits: FeedLimits {
             heartbeat_every: context.settings.feed_heartbeat_interval,

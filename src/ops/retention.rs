@@ -7,6 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
+use crate::context::Context;
 use crate::mail::COUNTED_SECONDS;
 use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
@@ -39,8 +40,11 @@ pub struct Gone {
     pub partitions: u64,
 }
 
-/// Deletes what every organization's retention says, once. May be stopped at any moment, and goes on next time.
-pub async fn enforce(db: &Db, now: Timestamp) -> Result<Gone, SqlError> {
+/// Stores what only the fix log tells, then deletes what every organization's retention says, once. May be stopped at
+/// any moment, and goes on next time.
+pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
+    let (db, now) = (&context.db, context.clock.now());
+    context.track.save_states().await?;
     sign_in_attempt::forget_old(db, now.into(), now.plus_seconds(-KEEP_ADDRESSES_SECONDS).into()).await?;
     letter_written::forget(db, now.plus_seconds(-COUNTED_SECONDS).into()).await?;
     let horizons = retention::horizons(db, now).await?;

@@ -18,28 +18,33 @@ use super::time::Time;
 /// Spans in which a vehicle was out of service, oldest first.
 type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
-/// Every vehicle in use, and those taken out whose stays are still open or that await a correction.
-pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<VehicleSeed>> {
-    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, Option<Time>, Option<Time>);
-    let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, v.deleted_at, s.dirty_from \
+/// Every vehicle in use, and those taken out whose stays are still open or that await a correction. With each the newest
+/// commit that is in its state as it is stored.
+pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<(VehicleSeed, i64)>> {
+    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, i64, Option<Time>, Option<Time>);
+    let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, coalesce(s.log_number, 0), \
+        v.deleted_at, s.dirty_from \
         from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
         where v.deleted_at is null or s.dirty_from is not null \
         or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null)";
     let rows = db.read().sql(select).all_beside::<Row>();
     let (rows, spans, calibrations) = tokio::try_join!(rows, read_spans(db), calibration::read_all(db))?;
     let (mut spans, mut calibrations) = (spans, calibrations);
-    let seed = |(id, organization, name, Json(limits), state, deleted_at, dirty): Row| VehicleSeed {
-        vehicle: Vehicle {
-            id: id.into(),
-            organization_id: organization.into(),
-            name,
-            limits,
-            out_of_service: spans.remove(&id).unwrap_or_default(),
-            calibrations: calibrations.remove(&id).unwrap_or_default(),
-        },
-        state: state.map(|StateText(state)| state).unwrap_or_default(),
-        is_removed: deleted_at.is_some(),
-        is_dirty: dirty.is_some(),
+    let seed = |(id, organization, name, Json(limits), state, log_number, deleted_at, dirty): Row| {
+        let seed = VehicleSeed {
+            vehicle: Vehicle {
+                id: id.into(),
+                organization_id: organization.into(),
+                name,
+                limits,
+                out_of_service: spans.remove(&id).unwrap_or_default(),
+                calibrations: calibrations.remove(&id).unwrap_or_default(),
+            },
+            state: state.map(|StateText(state)| state).unwrap_or_default(),
+            is_removed: deleted_at.is_some(),
+            is_dirty: dirty.is_some(),
+        };
+        (seed, log_number)
     };
     Ok(rows.into_iter().map(seed).collect())
 }

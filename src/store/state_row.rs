@@ -1,11 +1,12 @@
 //! Each vehicle's newest state, and from when on its records await a correction (its dirty mark).
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sqlx::error::BoxDynError;
 use sqlx::{Database, Decode, Type};
 use uuid::Uuid;
-use waypost_actors::model::{Origin, VehicleId};
+use waypost_actors::model::{OrganizationId, Origin, VehicleId};
 use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Mark, VehicleState};
 
@@ -13,6 +14,9 @@ use super::record_row::unknown;
 use super::rows::{Column, Insert, Update};
 use super::sql::{Connection, Result, Tx};
 use super::time::Time;
+
+/// Vehicles in one statement.
+const TOGETHER: usize = 500;
 
 /// A state as its column holds it: JSON, in a text that no engine takes apart.
 pub(super) struct StateText(pub(super) VehicleState);
@@ -63,41 +67,92 @@ impl MarkRow {
 
 /// What a batch makes of one vehicle's mark.
 #[derive(Clone, Copy, Debug, Default)]
-struct Change {
+pub(super) struct MarkChange {
     /// A correction said what is left, whatever was marked before it.
     is_whole: bool,
     /// What is left, and what was marked since.
     mark: Option<Mark>,
 }
 
-/// The newest state of a vehicle in a batch, and what becomes of its mark.
-type Newest<'a> = (&'a VehicleWrite, Change);
+/// A state to store, and what becomes of its vehicle's mark.
+#[derive(Clone, Debug)]
+pub(super) struct NewState {
+    pub(super) vehicle: VehicleId,
+    pub(super) organization: OrganizationId,
+    pub(super) state: Arc<VehicleState>,
+    pub(super) change: MarkChange,
+}
 
-/// The newest state of each vehicle in the batch, and its mark. `late`: what each write was found to
-/// have brought late. `anybody_is_dirty`: some vehicle had a mark before it. Answers the vehicles that have a mark
-/// now.
+/// What a batch leaves of one vehicle.
+#[derive(Clone, Debug)]
+pub(super) struct Left {
+    pub(super) newest: NewState,
+    /// Whether the fix log tells how the state came about; if not, the state is stored now.
+    pub(super) is_logged: bool,
+}
+
+/// What the batch leaves of each vehicle in it. `late`: what each write was found to have brought late.
+pub(super) fn left_of(writes: &[VehicleWrite], late: &[Option<Mark>]) -> HashMap<VehicleId, Left> {
+    let mut left: HashMap<VehicleId, Left> = HashMap::with_capacity(writes.len());
+    for (write, found) in writes.iter().zip(late) {
+        let Left { newest, is_logged } = left.entry(write.vehicle_id).or_insert_with(|| Left {
+            newest: NewState {
+                vehicle: write.vehicle_id,
+                organization: write.organization_id,
+                state: Arc::clone(&write.state),
+                change: MarkChange::default(),
+            },
+            is_logged: true,
+        });
+        newest.state = Arc::clone(&write.state);
+        if let Some(correction) = &write.effects.correction {
+            newest.change = MarkChange { is_whole: true, mark: correction.dirty };
+        }
+        for more in [*found, write.effects.late].into_iter().flatten() {
+            newest.change.mark = Some(newest.change.mark.map_or(more, |known| known.merge(more)));
+        }
+        *is_logged &=
+            !newest.change.is_whole && newest.change.mark.is_none() && !write.effects.rows.is_empty();
+    }
+    left
+}
+
+/// Stores states, into which every commit up to `log_number` went. `anybody_is_dirty`: some vehicle had a mark before.
+/// Answers which of theirs have one now.
 pub(super) async fn store_states(
     tx: &mut Tx,
-    writes: &[VehicleWrite],
-    late: &[Option<Mark>],
+    states: &[NewState],
+    log_number: i64,
     anybody_is_dirty: bool,
 ) -> Result<Vec<VehicleId>> {
-    let (whole, merged) = newest(writes, late);
-    if !anybody_is_dirty && whole.is_empty() && merged.iter().all(|(_, change)| change.mark.is_none()) {
-        put_plain(tx, &merged).await?;
+    if !anybody_is_dirty && states.iter().all(|new| !new.change.is_whole && new.change.mark.is_none()) {
+        put_plain(tx, states, log_number).await?;
         return Ok(Vec::new());
     }
-    let mut rows: Vec<(Uuid, bool)> = insert_states(&merged, MERGED)?.returning(tx).await?;
-    rows.extend(insert_states(&whole, REPLACED)?.returning::<(Uuid, bool)>(tx).await?);
+    let (whole, merged): (Vec<_>, Vec<_>) = states.iter().partition(|new| new.change.is_whole);
+    let mut rows: Vec<(Uuid, bool)> = insert_states(&merged, log_number, MERGED)?.returning(tx).await?;
+    rows.extend(insert_states(&whole, log_number, REPLACED)?.returning::<(Uuid, bool)>(tx).await?);
     Ok(rows.into_iter().filter(|(_, is_dirty)| *is_dirty).map(|(vehicle, _)| vehicle.into()).collect())
 }
 
-/// States of vehicles without a mark, which almost all batches have only.
-async fn put_plain(tx: &mut Tx, states: &[Newest<'_>]) -> Result<()> {
+/// Which of some vehicles have a mark.
+pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<Vec<VehicleId>> {
+    let mut dirty = Vec::new();
+    for some in vehicles.chunks(TOGETHER) {
+        let select = "select vehicle_id from vehicle_state where dirty_from is not null and vehicle_id in (";
+        let stmt = tx.on().sql(select).push_each(some, |stmt, id| stmt.push_bind(id.0));
+        let rows: Vec<(Uuid,)> = stmt.push(")").all().await?;
+        dirty.extend(rows.into_iter().map(|(vehicle,)| VehicleId::from(vehicle)));
+    }
+    Ok(dirty)
+}
+
+/// States of vehicles without a mark, which almost all are.
+async fn put_plain(tx: &mut Tx, states: &[NewState], log_number: i64) -> Result<()> {
     if states.is_empty() {
         return Ok(());
     }
-    let columns = plain_columns(states)?;
+    let columns = plain_columns(states.iter(), log_number)?;
     let new = if let Connection::Postgres(tx) = tx.connection() {
         let there = Update { change: PLAIN_CHANGE, columns: &columns, named: PLAIN_NAMED }.run(tx).await?;
         if there == states.len() as u64 {
@@ -107,40 +162,21 @@ async fn put_plain(tx: &mut Tx, states: &[Newest<'_>]) -> Result<()> {
     } else {
         PLAIN
     };
-    let into =
-        "insert into vehicle_state (vehicle_id, organization_id, recorded_at, latitude, longitude, state)";
+    let into = "insert into vehicle_state (vehicle_id, organization_id, state, log_number)";
     Insert { into, columns, after: new }.run(tx).await?;
     Ok(())
 }
 
-const PLAIN: &str = "on conflict (vehicle_id) do update set recorded_at = excluded.recorded_at, \
-    latitude = excluded.latitude, longitude = excluded.longitude, state = excluded.state";
-const PLAIN_CHANGE: &str = "update vehicle_state set recorded_at = n.recorded_at, latitude = n.latitude, \
-    longitude = n.longitude, state = n.state";
-const PLAIN_NAMED: &str = "as n (vehicle_id, organization_id, recorded_at, latitude, longitude, state) \
-    where vehicle_state.vehicle_id = n.vehicle_id";
-
-/// Those whose mark is replaced, and the others.
-fn newest<'a>(writes: &'a [VehicleWrite], late: &[Option<Mark>]) -> (Vec<Newest<'a>>, Vec<Newest<'a>>) {
-    let mut newest: HashMap<VehicleId, Newest<'a>> = HashMap::with_capacity(writes.len());
-    for (write, found) in writes.iter().zip(late) {
-        let (last, change) = newest.entry(write.vehicle_id).or_insert((write, Change::default()));
-        *last = write;
-        if let Some(correction) = &write.effects.correction {
-            *change = Change { is_whole: true, mark: correction.dirty };
-        }
-        for more in [*found, write.effects.late].into_iter().flatten() {
-            change.mark = Some(change.mark.map_or(more, |known| known.merge(more)));
-        }
-    }
-    newest.into_values().partition(|(_, change)| change.is_whole)
-}
+const PLAIN: &str =
+    "on conflict (vehicle_id) do update set state = excluded.state, log_number = excluded.log_number";
+const PLAIN_CHANGE: &str = "update vehicle_state set state = n.state, log_number = n.log_number";
+const PLAIN_NAMED: &str =
+    "as n (vehicle_id, organization_id, state, log_number) where vehicle_state.vehicle_id = n.vehicle_id";
 
 macro_rules! state_and {
     ($mark:literal) => {
         concat!(
-            "on conflict (vehicle_id) do update set recorded_at = excluded.recorded_at, \
-             latitude = excluded.latitude, longitude = excluded.longitude, state = excluded.state, ",
+            "on conflict (vehicle_id) do update set state = excluded.state, log_number = excluded.log_number, ",
             $mark,
             " returning vehicle_id, dirty_from is not null as is_dirty"
         )
@@ -163,27 +199,27 @@ const REPLACED: &str = state_and!(
 );
 
 /// What a state is without its mark.
-fn plain_columns(states: &[Newest<'_>]) -> Result<Vec<Column<'static>>> {
-    let last = |write: &VehicleWrite| write.state.last;
+fn plain_columns<'a>(
+    states: impl Iterator<Item = &'a NewState> + Clone,
+    log_number: i64,
+) -> Result<Vec<Column<'static>>> {
     Ok(vec![
-        Column::Uuid(states.iter().map(|(w, _)| w.vehicle_id.0).collect()),
-        Column::Uuid(states.iter().map(|(w, _)| w.organization_id.0).collect()),
-        Column::MaybeTime(states.iter().map(|(w, _)| last(w).map(|fix| Time(fix.recorded_at))).collect()),
-        Column::MaybeFloat(states.iter().map(|(w, _)| last(w).map(|fix| fix.place.latitude)).collect()),
-        Column::MaybeFloat(states.iter().map(|(w, _)| last(w).map(|fix| fix.place.longitude)).collect()),
-        Column::Written(states.iter().map(|(w, _)| StateText::of(&w.state)).collect::<Result<_>>()?),
+        Column::Uuid(states.clone().map(|new| new.vehicle.0).collect()),
+        Column::Uuid(states.clone().map(|new| new.organization.0).collect()),
+        Column::Written(states.clone().map(|new| StateText::of(&new.state)).collect::<Result<_>>()?),
+        Column::Int(states.map(|_| log_number).collect()),
     ])
 }
 
-fn insert_states(states: &[Newest<'_>], after: &'static str) -> Result<Insert<'static>> {
-    let mark = |change: &Change| change.mark;
-    let mut columns = plain_columns(states)?;
+fn insert_states(states: &[&NewState], log_number: i64, after: &'static str) -> Result<Insert<'static>> {
+    let marks = || states.iter().map(|new| new.change.mark);
+    let mut columns = plain_columns(states.iter().copied(), log_number)?;
     columns.extend([
-        Column::MaybeTime(states.iter().map(|(_, c)| mark(c).map(|mark| Time(mark.from))).collect()),
-        Column::MaybeTime(states.iter().map(|(_, c)| mark(c).map(|mark| Time(mark.until))).collect()),
-        Column::MaybeText(states.iter().map(|(_, c)| mark(c).map(|mark| mark.origin.as_str())).collect()),
+        Column::MaybeTime(marks().map(|mark| Some(Time(mark?.from))).collect()),
+        Column::MaybeTime(marks().map(|mark| Some(Time(mark?.until))).collect()),
+        Column::MaybeText(marks().map(|mark| Some(mark?.origin.as_str())).collect()),
     ]);
-    let into = "insert into vehicle_state (vehicle_id, organization_id, recorded_at, latitude, longitude, \
-        state, dirty_from, dirty_until, dirty_origin)";
+    let into = "insert into vehicle_state (vehicle_id, organization_id, state, log_number, dirty_from, \
+        dirty_until, dirty_origin)";
     Ok(Insert { into, columns, after })
 }

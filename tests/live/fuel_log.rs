@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 use waypost_actors::fuel::{FuelEvent, Reading};
 use waypost_actors::model::Place;
+use waypost_actors::ports::RecordLog;
 use waypost_actors::tracking::RecordView;
 use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, run};
@@ -75,7 +76,7 @@ async fn score_a_log(store: TestStore) {
         server.put(&format!("/v1/vehicles/{}", bus.vehicle), &fleet.admin, tank).await.ok(200);
         send(&server, &bus, &items(&readings, arguments.tank_liters), TOGETHER).await;
         until_clean(&store.db).await;
-        let told = server.context.records.records_from(Audience::Everyone, 1, 10_000).await.unwrap();
+        let told = server.context.track.records_from(Audience::Everyone, 1, 10_000).await.unwrap();
         let own = told.iter().filter(|record| record.vehicle_id.to_string() == bus.vehicle);
         let views = own.filter_map(|record| RecordView::from(record).fuel());
         let found: Vec<FuelEvent> = views.map(|record| record.event).collect();

@@ -39,7 +39,7 @@ async fn keep_ten_days(fleet: &Fleet<'_>) {
 
 /// Deletes what is past by the server's clock.
 async fn delete_past(server: &Server) -> Gone {
-    enforce(&server.context.db, server.context.clock.now()).await.unwrap()
+    enforce(&server.context).await.unwrap()
 }
 
 /// A list's entries, as one who may see it.

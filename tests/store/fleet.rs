@@ -40,6 +40,7 @@ pub(crate) fn write(rows: Vec<PositionRow>) -> VehicleWrite {
         organization_id: ORGANIZATION,
         effects: Effects { rows, ..Effects::default() },
         state: Arc::new(state),
+        judged_at: at(0),
     }
 }
 
@@ -138,7 +139,9 @@ pub(crate) async fn stored(store: &TestStore) -> i64 {
 }
 
 pub(crate) async fn dirty_from(store: &TestStore) -> Option<Time> {
-    store.db.read().sql("select dirty_from from vehicle_state").scalar().await.expect("read")
+    let row: Option<(Option<Time>,)> =
+        store.db.read().sql("select dirty_from from vehicle_state").optional().await.expect("read");
+    row.and_then(|(from,)| from)
 }
 
 /// A mark of late fixes between two seconds.

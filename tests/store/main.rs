@@ -4,6 +4,7 @@ mod assignment;
 mod cache;
 mod corrections;
 mod driver_at;
+mod fix_log;
 mod fleet;
 mod fuel;
 mod merging;

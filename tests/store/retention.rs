@@ -45,6 +45,7 @@ async fn past(store: &TestStore, second: i64) -> Vec<(VehicleId, Timestamp)> {
 async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
     let track = stand(&store).await;
     commit(&track, vec![write((0..4_500).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
+    track.save_states().await.expect("saved");
     let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(due().await, [VEHICLE]);
     assert!(past(&store, 4_400).await.is_empty());
@@ -102,6 +103,7 @@ async fn a_correction_of_before_begins_at_what_is_kept(store: TestStore) {
     let mut written = write((0..10).map(|n| row(fix(10 * n), Standing::Fresh)).collect());
     written.effects.checkpoints = [20, 40, 60, 80].map(|second| checkpoint(second, second)).to_vec();
     commit(&track, vec![written]).await;
+    track.save_states().await.expect("saved");
     keep(&store, 65).await;
     assert_eq!(kept(&store).await, [Time(at(65)), Time(at(80))]);
     for (from, begin) in [(5, 65), (65, 65), (70, 65), (85, 80)] {
@@ -120,6 +122,7 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
     // at(0) is a Thursday: the weeks from 2025-12-22 to 2026-01-29 have partitions.
     make_partitions(&store.db, at(0)).await.expect("made");
     commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Standing::Fresh)).collect())]).await;
+    track.save_states().await.expect("saved");
     keep(&store, 9 * DAY).await;
     let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
     match store.engine() {

@@ -10,8 +10,8 @@ use waypost_actors::model::{
     VehicleLimits,
 };
 use waypost_actors::tracking::{
-    Context, Effects, Mark, Meanwhile, Slice, Standing, VehicleState, apply, by_rank, catch_up, correct,
-    settle_change,
+    Applied, Context, Effects, Mark, Meanwhile, Slice, Standing, VehicleState, apply, by_rank, catch_up,
+    correct, replay, settle_change,
 };
 
 use crate::fences::{any_rules, fences};
@@ -36,6 +36,8 @@ pub(crate) struct Life {
     /// Corrections in the end read so many fixes at once.
     pub(crate) slice: usize,
     correcting: Option<(Slice, Meanwhile, usize)>,
+    /// The state as it was stored last, and what was applied since.
+    stored: (VehicleState, Vec<Applied>),
 }
 
 impl Life {
@@ -65,6 +67,7 @@ impl Life {
             writes: 0,
             slice: 3,
             correcting: None,
+            stored: (VehicleState::default(), Vec::new()),
         }
     }
 
@@ -87,13 +90,30 @@ impl Life {
     }
 
     fn write(&mut self, effects: &Effects) {
+        self.log(effects);
         self.ledger.write(effects, &self.state, &mut self.next_sequence);
         self.writes += 1;
         let is_newer = self.state.newest() > self.state.corrected_to;
         if self.writes.is_multiple_of(self.keeps) && effects.correction.is_none() && is_newer {
             self.state.unsaved = 0;
+            self.stored = (self.state.clone(), Vec::new());
             self.ledger.checkpoints.insert(self.state.newest(), self.state.clone());
         }
+    }
+
+    /// As the store does: what is no plain report is stored with its state, and a server that starts now finds the state.
+    fn log(&mut self, effects: &Effects) {
+        let (stored, log) = &mut self.stored;
+        if effects.rows.is_empty() || effects.late.is_some() {
+            (*stored, *log) = (self.state.clone(), Vec::new());
+        } else {
+            log.push(Applied::of(self.now, effects));
+        }
+        let (mut state, log) = self.stored.clone();
+        for applied in &log {
+            assert!(replay(&mut state, applied, &self.context()), "it came to something else: {applied:#?}");
+        }
+        assert_eq!(state, self.state);
     }
 
     pub(crate) fn through(&mut self, schedule: &[(f64, Step)]) {

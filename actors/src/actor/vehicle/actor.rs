@@ -174,6 +174,7 @@ impl VehicleActor {
             organization_id: self.parts.vehicle.organization_id,
             effects,
             state: Arc::clone(&state),
+            judged_at,
             part,
             link: self.chain.append(),
         };

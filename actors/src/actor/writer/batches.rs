@@ -152,6 +152,7 @@ impl Waiting {
                 organization_id: write.organization_id,
                 effects: write.effects,
                 state: write.state,
+                judged_at: write.judged_at,
             });
         }
         self.rows -= rows;

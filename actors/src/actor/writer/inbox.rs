@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use crate::actor::vehicle::report_batch::VehicleReport;
 use crate::actor::vehicle::write_chain::ChainLink;
 use crate::error::LiveError;
-use crate::model::{OrganizationId, VehicleId};
+use crate::model::{OrganizationId, Timestamp, VehicleId};
 use crate::tracking::{Effects, VehicleState};
 
 /// The writer, as others see it.
@@ -43,6 +43,8 @@ pub(crate) struct Write {
     pub(crate) organization_id: OrganizationId,
     pub(crate) effects: Effects,
     pub(crate) state: Arc<VehicleState>,
+    /// The server's clock when it was judged.
+    pub(crate) judged_at: Timestamp,
     /// What it answers.
     pub(crate) part: VehicleReport,
     pub(crate) link: ChainLink,

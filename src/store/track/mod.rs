@@ -1,33 +1,34 @@
 //! The writer's half of the store: one transaction per batch of live data.
 //!
-//! Implements `waypost_actors::ports::TrackStore`. Every statement takes any number of rows; none
-//! is run per fix. What is written for which part of a batch is said in the files of the rows.
+//! Implements `waypost_actors::ports::TrackStore`. Every statement takes any number of rows; none is run per fix.
 
-use std::collections::{HashMap, HashSet};
+mod commit;
+mod fix_log;
+mod packed_fixes;
+mod recovery;
+mod unsaved;
+
+use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
+use tokio::sync::Mutex;
 use uuid::Uuid;
 use waypost_actors::model::{GeofenceId, VehicleId};
 use waypost_actors::ports::{
-    Batch, Committed, RecordLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore, VehicleWrite,
+    Batch, Committed, RecordLog, RefusedFix, Reread, Seeds, Slice, StoreError, TrackStore,
 };
 use waypost_actors::tracking::{Record, VehicleState};
 use waypost_actors::watch::Audience;
 
+use self::recovery::{Memory, Stored};
 use super::calibration;
-use super::driver_at::Drivers;
-use super::fuel_log::store_fuel_log;
-use super::position_row::{Fresh, store_positions, store_quarantines};
 use super::record_row::{RecordRow, SELECT_RECORDS};
-use super::records::store_timelines;
 use super::refused_fix;
-use super::seeds::{read_fences, read_unsettled, read_vehicles};
+use super::seeds::read_unsettled;
 use super::slice::read_slice;
-use super::sql::{
-    Db, Engine, On, Promises, Result, Tx, Writer, in_time, is_conflict, is_never_taken, not_durable,
-};
-use super::state_row::{StateText, store_states};
+use super::sql::{Db, Engine, On, Promises, Result, Tx, Writer, in_time, not_durable};
+use super::state_row::StateText;
 
 /// How long the pool may take for what the live core asks of it.
 const ANSWER_WITHIN: Duration = Duration::from_secs(10);
@@ -38,17 +39,15 @@ pub struct Track {
     writer: Writer,
     epoch: i64,
     promises: Promises,
+    memory: Mutex<Memory>,
 }
 
-/// What a batch begins with.
+/// The row of numbers.
 #[derive(sqlx::FromRow)]
-struct Taken {
-    /// The number of its first record.
-    first: i64,
-    /// Whether anybody ever drove anything.
-    anybody_drove: bool,
-    /// Whether any vehicle has a dirty mark.
-    anybody_is_dirty: bool,
+struct Numbers {
+    next_sequence: i64,
+    /// The newest commit's.
+    log_number: i64,
 }
 
 impl Track {
@@ -63,7 +62,8 @@ impl Track {
         let take = "update writer set epoch = epoch + 1 where name = 'main' returning epoch";
         let epoch = tx.on().sql(take).scalar().await?;
         tx.commit().await?;
-        Ok(Self { db, writer: writer.into(), epoch, promises: Promises::default() })
+        let memory = Mutex::default();
+        Ok(Self { db, writer: writer.into(), epoch, promises: Promises::default(), memory })
     }
 
     /// The number of this server's time as the writer.
@@ -78,88 +78,18 @@ impl Track {
         self.promises.clone()
     }
 
-    /// `None` when this writer is not the one any more.
-    async fn commit_whole(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
-        match self.commit_batch(batch, Fresh::Believed).await {
-            // Something is stored that is held to be new. Nothing of the batch is: once more, looking each up.
-            Err(error) if is_conflict(&error) => self.commit_batch(batch, Fresh::Doubted).await,
-            ended => ended,
-        }
-    }
-
-    async fn commit_batch(&self, batch: &Batch, fresh: Fresh) -> Result<Option<Vec<Committed>>> {
-        let mut tx = self.writer.begin().await?;
-        match self.write(&mut tx, &batch.writes, fresh).await {
-            Ok(Some(committed)) => {
-                tx.commit().await?;
-                Ok(Some(committed))
-            }
-            // The connection is sound: the database took the row, or the epoch, for what it is.
-            Ok(None) => tx.rollback().await.map(|()| None),
-            Err(error) if is_conflict(&error) || is_never_taken(&error) => {
-                tx.rollback().await?;
-                Err(error)
-            }
-            Err(error) => Err(error),
-        }
-    }
-
-    async fn write(
-        &self,
-        tx: &mut Tx,
-        writes: &[VehicleWrite],
-        fresh: Fresh,
-    ) -> Result<Option<Vec<Committed>>> {
-        let expected: usize = writes.iter().map(|write| write.effects.records.len()).sum();
-        let Some(Taken { first, anybody_drove, anybody_is_dirty }) =
-            self.take_numbers(tx, expected as i64).await?
-        else {
-            return Ok(None);
-        };
-        let stored = store_positions(tx, writes, fresh).await?;
-        store_quarantines(tx, writes).await?;
-        let dirty: HashSet<VehicleId> =
-            store_states(tx, writes, &stored.late, anybody_is_dirty).await?.into_iter().collect();
-        let mut next = first;
-        let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
-        let told = store_timelines(tx, writes, &drivers, &mut next).await?;
-        store_fuel_log(tx, writes, &drivers).await?;
-        if next != first + expected as i64 {
-            self.put_next_number(tx, next).await?;
-        }
-        let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
-        let answers = is_dirty.zip(stored.counts).zip(told);
-        let committed = |((is_dirty, counts), records)| Committed { counts, records, is_dirty };
-        Ok(Some(answers.map(committed).collect()))
-    }
-
-    /// Locks the row of numbers and takes as many as there should be new records.
-    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<Taken>> {
-        let take = "update writer set next_sequence = next_sequence + $1 where name = 'main' and epoch = $2 \
-            returning next_sequence - $1 as first, exists (select 1 from assignment) as anybody_drove, \
-            (select min(dirty_from) from vehicle_state where dirty_from is not null) is not null as anybody_is_dirty";
-        tx.on().sql(take).bind(count).bind(self.epoch).optional().await
-    }
-
-    /// There were more new records than there should have been, by a correction, or fewer.
-    async fn put_next_number(&self, tx: &mut Tx, next: i64) -> Result<()> {
-        tx.on().sql("update writer set next_sequence = $1 where name = 'main'").bind(next).run().await?;
-        Ok(())
-    }
-
-    /// The number of the next event, if this is still the writer. Touches the row, so that it waits
+    /// The numbers as they stand, if this is still the writer. Touches the row, so that it waits
     /// for a transaction that may still be on its way.
-    async fn is_writer(&self, tx: &mut Tx) -> Result<Option<i64>> {
-        let touch =
-            "update writer set epoch = epoch where name = 'main' and epoch = $1 returning next_sequence";
-        let next: Option<(i64,)> = tx.on().sql(touch).bind(self.epoch).optional().await?;
-        Ok(next.map(|(next,)| next))
+    async fn is_writer(&self, tx: &mut Tx) -> Result<Option<Numbers>> {
+        let touch = "update writer set epoch = epoch where name = 'main' and epoch = $1 \
+            returning next_sequence, log_number";
+        tx.on().sql(touch).bind(self.epoch).optional().await
     }
 
     async fn read_seeds(&self) -> Result<Seeds> {
-        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
+        let Stored { vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
         let mut tx = self.writer.begin().await?;
-        let next_sequence = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
+        let Numbers { next_sequence, .. } = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
         tx.commit().await?;
         Ok(Seeds {
             vehicles,
@@ -172,8 +102,12 @@ impl Track {
 
     /// Over the writer's own connection: those of the pool may have gone silent with the one that failed.
     async fn read_back(&self, vehicles: &[VehicleId], sequence: i64) -> Result<Option<Reread>> {
+        let memory = &mut *self.memory.lock().await;
         let mut tx = self.writer.begin().await?;
-        let Some(next_sequence) = self.is_writer(&mut tx).await? else { return Ok(None) };
+        let Some(Numbers { next_sequence, log_number }) = self.is_writer(&mut tx).await? else {
+            return Ok(None);
+        };
+        memory.settle_doubt(log_number);
         let mut reread = Reread { next_sequence, ..Reread::default() };
         for some in vehicles.chunks(500) {
             let rows: Vec<(Uuid, StateText, bool)> = tx
@@ -187,7 +121,12 @@ impl Track {
             reread.dirty.extend(is_dirty.map(|(id, ..)| VehicleId::from(*id)));
             let mut stored: HashMap<Uuid, VehicleState> =
                 rows.into_iter().map(|(id, StateText(state), _)| (id, state)).collect();
-            reread.states.extend(some.iter().map(|id| (*id, stored.remove(&id.0).unwrap_or_default())));
+            let unsaved = memory.unsaved();
+            reread.states.extend(some.iter().map(|id| {
+                let stored = stored.remove(&id.0);
+                let newer = unsaved.state(*id).map(|state| VehicleState::clone(state));
+                (*id, newer.or(stored).unwrap_or_default())
+            }));
         }
         let limit = (next_sequence - sequence).max(0);
         reread.records = read_records(tx.on(), Audience::Everyone, sequence, limit).await?;

@@ -1,0 +1,46 @@
+//! Applying again what was applied before: a state is found from an earlier one and the fixes since.
+
+use super::change::catch_up;
+use super::context::Context;
+use super::effects::{Effects, PositionRow, Quarantine};
+use super::state::VehicleState;
+use super::timeline::apply;
+use crate::model::{Fix, Timestamp};
+
+/// What one step applied to a vehicle, and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Applied {
+    /// The server's clock at the step.
+    pub judged_at: Timestamp,
+    /// The fixes that were handed to the store, in the order in which they were applied, and why one was not evaluated.
+    pub fixes: Vec<(Fix, Option<Quarantine>)>,
+    /// How many records it made.
+    pub records: usize,
+}
+
+impl Applied {
+    /// A step's fixes and records.
+    #[must_use]
+    pub fn of(judged_at: Timestamp, effects: &Effects) -> Self {
+        let fixes = effects.rows.iter().map(|row| (row.fix, row.quarantine)).collect();
+        Self { judged_at, fixes, records: effects.records.len() }
+    }
+}
+
+/// Applies a step again, as of its own time. Whether the same came of it: if the vehicle's settings or a fence were
+/// changed and nobody judged by them before the server stopped, it may not, and what was recorded since then awaits a
+/// correction.
+pub fn replay(state: &mut VehicleState, applied: &Applied, context: &Context<'_>) -> bool {
+    let context = Context { detected_at: applied.judged_at, ..*context };
+    let mut effects = Effects::default();
+    for (fix, _) in &applied.fixes {
+        apply(state, *fix, &context, &mut effects);
+    }
+    catch_up(state, &context, &mut effects);
+    let same = |(row, (fix, quarantine)): (&PositionRow, &(Fix, Option<Quarantine>))| {
+        row.fix == *fix && row.quarantine == *quarantine
+    };
+    effects.records.len() == applied.records
+        && effects.rows.len() == applied.fixes.len()
+        && effects.rows.iter().zip(&applied.fixes).all(same)
+}

@@ -1,0 +1,144 @@
+//! One transaction per batch. What is written for which part of it is said in the files of the rows.
+
+use std::collections::HashSet;
+
+use waypost_actors::model::VehicleId;
+use waypost_actors::ports::{Batch, Committed, VehicleWrite};
+
+use super::recovery::Memory;
+use super::unsaved::Plan;
+use super::{Track, fix_log};
+use crate::store::driver_at::Drivers;
+use crate::store::fuel_log::store_fuel_log;
+use crate::store::position_row::{Fresh, store_positions, store_quarantines};
+use crate::store::records::store_timelines;
+use crate::store::sql::{Result, Tx, is_conflict, is_never_taken};
+use crate::store::state_row::{dirty_among, left_of, store_states};
+
+/// What a commit answers, and what it does once it is stored.
+struct Written {
+    committed: Vec<Committed>,
+    number: i64,
+    plan: Plan,
+    /// The log begins there afterwards.
+    log_from: i64,
+}
+
+/// What a batch begins with.
+#[derive(sqlx::FromRow)]
+struct Taken {
+    /// The number of its first record.
+    first: i64,
+    /// Its own.
+    number: i64,
+    /// Whether anybody ever drove anything.
+    anybody_drove: bool,
+    /// Whether any vehicle has a dirty mark.
+    anybody_is_dirty: bool,
+}
+
+impl Track {
+    /// `None` when this writer is not the one any more.
+    pub(super) async fn commit_whole(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
+        let memory = &mut *self.memory.lock().await;
+        if memory.unsaved.is_none() {
+            self.read_stored(memory).await?;
+        }
+        match self.commit_batch(memory, &batch.writes, Fresh::Believed).await {
+            // Something is stored that is held to be new. Nothing of the batch is: once more, looking each up.
+            Err(error) if is_conflict(&error) => {
+                self.commit_batch(memory, &batch.writes, Fresh::Doubted).await
+            }
+            ended => ended,
+        }
+    }
+
+    pub(super) async fn commit_batch(
+        &self,
+        memory: &mut Memory,
+        writes: &[VehicleWrite],
+        fresh: Fresh,
+    ) -> Result<Option<Vec<Committed>>> {
+        let mut tx = self.writer.begin().await?;
+        match self.write(&mut tx, memory, writes, fresh).await {
+            Ok(Some(Written { committed, number, plan, log_from })) => {
+                memory.doubt = Some((number, plan));
+                tx.commit().await?;
+                memory.settle_doubt(number);
+                memory.log_from = log_from;
+                Ok(Some(committed))
+            }
+            // The connection is sound: the database took the row, or the epoch, for what it is.
+            Ok(None) => tx.rollback().await.map(|()| None),
+            Err(error) if is_conflict(&error) || is_never_taken(&error) => {
+                tx.rollback().await?;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn write(
+        &self,
+        tx: &mut Tx,
+        memory: &mut Memory,
+        writes: &[VehicleWrite],
+        fresh: Fresh,
+    ) -> Result<Option<Written>> {
+        let expected: usize = writes.iter().map(|write| write.effects.records.len()).sum();
+        let Some(Taken { first, number, anybody_drove, anybody_is_dirty }) =
+            self.take_numbers(tx, expected as i64).await?
+        else {
+            return Ok(None);
+        };
+        memory.settle_doubt(number - 1);
+        let stored = store_positions(tx, writes, fresh).await?;
+        store_quarantines(tx, writes).await?;
+        fix_log::append(tx, number, writes).await?;
+        let fixes = writes.iter().map(|write| write.effects.rows.len()).sum();
+        let plan = memory.unsaved().plan(left_of(writes, &stored.late), fixes);
+        let mut dirty = store_states(tx, &plan.saved, number, anybody_is_dirty).await?;
+        if anybody_is_dirty {
+            dirty.extend(dirty_among(tx, &plan.logged()).await?);
+        }
+        let dirty: HashSet<VehicleId> = dirty.into_iter().collect();
+        let log_from = self.trim(tx, memory, number).await?;
+        let mut next = first;
+        let drivers = if anybody_drove { Drivers::of_batch(tx, writes).await? } else { Drivers::default() };
+        let told = store_timelines(tx, writes, &drivers, &mut next).await?;
+        store_fuel_log(tx, writes, &drivers).await?;
+        if next != first + expected as i64 {
+            self.put_next_number(tx, next).await?;
+        }
+        let is_dirty = writes.iter().map(|write| dirty.contains(&write.vehicle_id));
+        let answers = is_dirty.zip(stored.counts).zip(told);
+        let committed = |((is_dirty, counts), records)| Committed { counts, records, is_dirty };
+        Ok(Some(Written { committed: answers.map(committed).collect(), number, plan, log_from }))
+    }
+
+    /// Deletes what of the log is in the rows of all states; answers where it begins then.
+    async fn trim(&self, tx: &mut Tx, memory: &mut Memory, number: i64) -> Result<i64> {
+        let from = memory.unsaved().log_from().unwrap_or(number);
+        if from - memory.log_from < fix_log::TRIM_ROWS {
+            return Ok(memory.log_from);
+        }
+        fix_log::trim(tx, from).await?;
+        Ok(from)
+    }
+
+    /// Locks the row of numbers, takes the commit's own and as many as there should be new records.
+    async fn take_numbers(&self, tx: &mut Tx, count: i64) -> Result<Option<Taken>> {
+        let take = "update writer set next_sequence = next_sequence + $1, log_number = log_number + 1 \
+            where name = 'main' and epoch = $2 \
+            returning next_sequence - $1 as first, log_number as number, \
+            exists (select 1 from assignment) as anybody_drove, \
+            (select min(dirty_from) from vehicle_state where dirty_from is not null) is not null as anybody_is_dirty";
+        tx.on().sql(take).bind(count).bind(self.epoch).optional().await
+    }
+
+    /// There were more new records than there should have been, by a correction, or fewer.
+    async fn put_next_number(&self, tx: &mut Tx, next: i64) -> Result<()> {
+        tx.on().sql("update writer set next_sequence = $1 where name = 'main'").bind(next).run().await?;
+        Ok(())
+    }
+}

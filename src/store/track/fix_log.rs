@@ -1,0 +1,104 @@
+//! The fix log: what commits applied, one row each, until the states of their vehicles are stored.
+//!
+//! A commit need not write a vehicle's state then, which is most of what it would write: a start reads the row of
+//! each vehicle and applies again what the log has since (docs/decisions/0014-states-lag-behind-a-fix-log.md).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use waypost_actors::geofence::{FenceSet, FenceTimeline};
+use waypost_actors::model::{Fence, OrganizationId, Origin, Timestamp, VehicleId};
+use waypost_actors::ports::{VehicleSeed, VehicleWrite};
+use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
+
+use super::packed_fixes::{AppliedTo, pack, unpack};
+use crate::store::sql::{Db, Result, Tx};
+
+/// Rows are deleted so many at a time, not with each commit.
+pub(super) const TRIM_ROWS: i64 = 16;
+
+/// Appends what a batch applied; nothing, if it has no fixes.
+pub(super) async fn append(tx: &mut Tx, number: i64, writes: &[VehicleWrite]) -> Result<()> {
+    let with_fixes = writes.iter().filter(|write| !write.effects.rows.is_empty());
+    let applied: Vec<AppliedTo> =
+        with_fixes.map(|write| (write.vehicle_id, Applied::of(write.judged_at, &write.effects))).collect();
+    if !applied.is_empty() {
+        let insert = "insert into fix_log (shard, number, fixes) values (0, $1, $2)";
+        tx.on().sql(insert).bind(number).bind(pack(&applied)?).run().await?;
+    }
+    Ok(())
+}
+
+/// Deletes what the rows of all states have.
+pub(super) async fn trim(tx: &mut Tx, before: i64) -> Result<()> {
+    tx.on().sql("delete from fix_log where shard = 0 and number < $1").bind(before).run().await?;
+    Ok(())
+}
+
+/// Every row, oldest first: the number of the commit and what it applied.
+pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
+    let select = "select number, fixes from fix_log where shard = 0 order by number";
+    let rows: Vec<(i64, Vec<u8>)> = db.read().sql(select).all().await?;
+    rows.into_iter().map(|(number, fixes)| Ok((number, unpack(&fixes)?))).collect()
+}
+
+/// What a replay found.
+#[derive(Debug, Default)]
+pub(super) struct Replayed {
+    /// Vehicles that have something in the log, each with the first commit that is not in its row.
+    pub(super) since: HashMap<VehicleId, i64>,
+    /// Where applying again did not come to the same.
+    pub(super) marks: HashMap<VehicleId, Mark>,
+}
+
+/// Brings states up to the end of the log. `stored`: up to which commit each vehicle's row is.
+pub(super) fn replay_all(
+    seeds: &mut [VehicleSeed],
+    stored: &HashMap<VehicleId, i64>,
+    fences: &[Fence],
+    log: &[(i64, Vec<AppliedTo>)],
+) -> Replayed {
+    let named: HashSet<VehicleId> =
+        log.iter().flat_map(|(_, steps)| steps).map(|(vehicle, _)| *vehicle).collect();
+    let mut seeds: HashMap<VehicleId, &mut VehicleSeed> = seeds
+        .iter_mut()
+        .filter(|seed| named.contains(&seed.vehicle.id))
+        .map(|seed| (seed.vehicle.id, seed))
+        .collect();
+    let organizations: HashSet<OrganizationId> =
+        seeds.values().map(|seed| seed.vehicle.organization_id).collect();
+    let fences: HashMap<OrganizationId, FenceSet> = organizations
+        .into_iter()
+        .map(|organization| {
+            let own = fences.iter().filter(|fence| fence.organization_id == organization);
+            (organization, FenceSet::new(own.map(|fence| Arc::new(FenceTimeline::prepare(fence))).collect()))
+        })
+        .collect();
+    let mut replayed = Replayed::default();
+    for (number, steps) in log {
+        for (vehicle, applied) in steps {
+            let Some(seed) = seeds.get_mut(vehicle) else { continue };
+            if stored.get(vehicle).is_some_and(|stored| number <= stored) {
+                continue;
+            }
+            replayed.since.entry(*vehicle).or_insert(*number);
+            let fences = &fences[&seed.vehicle.organization_id];
+            let context = Context { vehicle: &seed.vehicle, fences, detected_at: applied.judged_at };
+            let began = began(&seed.state, applied);
+            if !replay(&mut seed.state, applied, &context) {
+                let mark =
+                    Mark { from: began, until: seed.state.passed().max(began), origin: Origin::Recompute };
+                let known = replayed.marks.entry(*vehicle).or_insert(mark);
+                *known = known.merge(mark);
+            }
+        }
+    }
+    replayed
+}
+
+/// The earliest instant of what a step may have recorded.
+fn began(state: &VehicleState, applied: &Applied) -> Timestamp {
+    let passed = state.last.map(|_| state.passed());
+    let first = applied.fixes.iter().map(|(fix, _)| fix.recorded_at);
+    first.chain(passed).min().unwrap_or(applied.judged_at).max(Timestamp::FIRST)
+}

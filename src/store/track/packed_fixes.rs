@@ -1,0 +1,329 @@
+//! The bytes of a row of the fix log: what one commit applied, packed (docs/store.md).
+//!
+//! Numbers that come back from ten-millionths of a degree, or from thousandths, are stored as such; others whole.
+
+use postcard::{from_bytes, to_stdvec};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+use waypost_actors::model::{Fix, FuelReading, Place, Timestamp, VehicleId};
+use waypost_actors::tracking::{Applied, Quarantine};
+
+use crate::store::sql::{Result, SqlError};
+
+/// What was applied to one vehicle.
+pub(super) type AppliedTo = (VehicleId, Applied);
+
+const PER_DEGREE: f64 = 1e7;
+const PER_UNIT: f64 = 1e3;
+const MICROS_PER_MILLI: i64 = 1_000;
+
+/// The form of the bytes; its number comes first in them.
+#[derive(Serialize, Deserialize)]
+enum Packed {
+    First(Vec<PackedStep>),
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedStep {
+    vehicle: Uuid,
+    /// Microseconds since 1970.
+    judged_at: i64,
+    records: u32,
+    fixes: Vec<PackedFix>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedFix {
+    recorded: Before,
+    received: Before,
+    place: PackedPlace,
+    speed: Number,
+    heading: Number,
+    quarantine: Option<u8>,
+    more: Option<Box<More>>,
+}
+
+/// What few trackers report.
+#[derive(Serialize, Deserialize)]
+struct More {
+    altitude: Number,
+    accuracy: Number,
+    odometer: Number,
+    ignition: Option<bool>,
+    fuel: Option<(Unit, Number)>,
+    fuel_cumulative: Number,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Unit {
+    Percent,
+    Liters,
+    Raw,
+}
+
+/// How long before the step's time, cut to milliseconds.
+#[derive(Serialize, Deserialize)]
+enum Before {
+    Millis(i64),
+    Micros(i64),
+}
+
+#[derive(Serialize, Deserialize)]
+enum PackedPlace {
+    /// Ten-millionths of a degree.
+    Scaled(i32, i32),
+    Whole(f64, f64),
+}
+
+#[derive(Serialize, Deserialize)]
+enum Number {
+    None,
+    /// Thousandths.
+    Scaled(i64),
+    Whole(f64),
+}
+
+impl Before {
+    fn pack(at: Timestamp, base: i64) -> Self {
+        let micros = base.wrapping_sub(at.as_micros());
+        if micros % MICROS_PER_MILLI == 0 {
+            Self::Millis(micros / MICROS_PER_MILLI)
+        } else {
+            Self::Micros(micros)
+        }
+    }
+
+    const fn unpack(&self, base: i64) -> Timestamp {
+        let micros = match *self {
+            Self::Millis(millis) => millis.wrapping_mul(MICROS_PER_MILLI),
+            Self::Micros(micros) => micros,
+        };
+        Timestamp::from_micros(base.wrapping_sub(micros))
+    }
+}
+
+/// The number as so many parts of one, if that gives the same bits back.
+fn scaled(value: f64, per_unit: f64) -> Option<i64> {
+    let parts = (value * per_unit).round() as i64;
+    (parts as f64 / per_unit).to_bits().eq(&value.to_bits()).then_some(parts)
+}
+
+impl PackedPlace {
+    fn pack(place: Place) -> Self {
+        let degrees = |value| scaled(value, PER_DEGREE).and_then(|parts| i32::try_from(parts).ok());
+        match (degrees(place.latitude), degrees(place.longitude)) {
+            (Some(latitude), Some(longitude)) => Self::Scaled(latitude, longitude),
+            _ => Self::Whole(place.latitude, place.longitude),
+        }
+    }
+
+    fn unpack(&self) -> Place {
+        match *self {
+            Self::Scaled(latitude, longitude) => {
+                Place::new(f64::from(latitude) / PER_DEGREE, f64::from(longitude) / PER_DEGREE)
+            }
+            Self::Whole(latitude, longitude) => Place::new(latitude, longitude),
+        }
+    }
+}
+
+impl Number {
+    fn pack(value: Option<f64>) -> Self {
+        let Some(value) = value else { return Self::None };
+        scaled(value, PER_UNIT).map_or(Self::Whole(value), Self::Scaled)
+    }
+
+    fn unpack(&self) -> Option<f64> {
+        match *self {
+            Self::None => None,
+            Self::Scaled(parts) => Some(parts as f64 / PER_UNIT),
+            Self::Whole(value) => Some(value),
+        }
+    }
+}
+
+impl More {
+    fn pack(fix: &Fix) -> Option<Box<Self>> {
+        let fuel = fix.fuel.map(|reading| match reading {
+            FuelReading::Percent(value) => (Unit::Percent, Number::pack(Some(value))),
+            FuelReading::Liters(value) => (Unit::Liters, Number::pack(Some(value))),
+            FuelReading::Raw(value) => (Unit::Raw, Number::pack(Some(value))),
+        });
+        let numbers = [fix.altitude_meters, fix.accuracy_meters, fix.odometer_km, fix.fuel_cumulative];
+        let is_bare = numbers.iter().all(Option::is_none) && fix.ignition.is_none() && fuel.is_none();
+        (!is_bare).then(|| {
+            Box::new(Self {
+                altitude: Number::pack(fix.altitude_meters),
+                accuracy: Number::pack(fix.accuracy_meters),
+                odometer: Number::pack(fix.odometer_km),
+                ignition: fix.ignition,
+                fuel,
+                fuel_cumulative: Number::pack(fix.fuel_cumulative),
+            })
+        })
+    }
+
+    fn unpack(&self, fix: &mut Fix) {
+        fix.altitude_meters = self.altitude.unpack();
+        fix.accuracy_meters = self.accuracy.unpack();
+        fix.odometer_km = self.odometer.unpack();
+        fix.ignition = self.ignition;
+        fix.fuel = self.fuel.as_ref().and_then(|(unit, value)| {
+            let value = value.unpack()?;
+            Some(match unit {
+                Unit::Percent => FuelReading::Percent(value),
+                Unit::Liters => FuelReading::Liters(value),
+                Unit::Raw => FuelReading::Raw(value),
+            })
+        });
+        fix.fuel_cumulative = self.fuel_cumulative.unpack();
+    }
+}
+
+const QUARANTINES: [Quarantine; 4] =
+    [Quarantine::Future, Quarantine::Accuracy, Quarantine::Speed, Quarantine::OutOfService];
+
+impl PackedFix {
+    fn pack((fix, quarantine): &(Fix, Option<Quarantine>), base: i64) -> Self {
+        let number = |why: &Quarantine| QUARANTINES.iter().position(|known| known == why);
+        Self {
+            recorded: Before::pack(fix.recorded_at, base),
+            received: Before::pack(fix.received_at, base),
+            place: PackedPlace::pack(fix.place),
+            speed: Number::pack(fix.speed_kmh),
+            heading: Number::pack(fix.heading_degrees),
+            quarantine: quarantine.as_ref().and_then(number).map(|number| number as u8),
+            more: More::pack(fix),
+        }
+    }
+
+    fn unpack(&self, base: i64) -> Result<(Fix, Option<Quarantine>)> {
+        let (recorded_at, received_at) = (self.recorded.unpack(base), self.received.unpack(base));
+        let mut fix = Fix::new(recorded_at, received_at, self.place.unpack());
+        fix.speed_kmh = self.speed.unpack();
+        fix.heading_degrees = self.heading.unpack();
+        if let Some(more) = &self.more {
+            more.unpack(&mut fix);
+        }
+        let unknown = |number| SqlError::Decode(format!("no quarantine has the number {number}").into());
+        let quarantine = self
+            .quarantine
+            .map(|number| QUARANTINES.get(usize::from(number)).copied().ok_or_else(|| unknown(number)));
+        Ok((fix, quarantine.transpose()?))
+    }
+}
+
+const fn base_of(judged_at: i64) -> i64 {
+    judged_at.wrapping_sub(judged_at.rem_euclid(MICROS_PER_MILLI))
+}
+
+/// Packs what one commit applied.
+pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
+    let step = |(vehicle, applied): &AppliedTo| {
+        let judged_at = applied.judged_at.as_micros();
+        PackedStep {
+            vehicle: vehicle.0,
+            judged_at,
+            records: u32::try_from(applied.records).unwrap_or(u32::MAX),
+            fixes: applied.fixes.iter().map(|fix| PackedFix::pack(fix, base_of(judged_at))).collect(),
+        }
+    };
+    let packed = Packed::First(applied.iter().map(step).collect());
+    to_stdvec(&packed).map_err(|error| SqlError::Encode(error.into()))
+}
+
+/// What one commit applied.
+pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
+    let Packed::First(steps) = from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
+    let step = |step: PackedStep| {
+        let fixes = step.fixes.iter().map(|fix| fix.unpack(base_of(step.judged_at)));
+        let applied = Applied {
+            judged_at: Timestamp::from_micros(step.judged_at),
+            fixes: fixes.collect::<Result<_>>()?,
+            records: step.records as usize,
+        };
+        Ok((step.vehicle.into(), applied))
+    };
+    steps.into_iter().map(step).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fix(seconds: f64, latitude: f64) -> Fix {
+        let at = Timestamp::from_micros(1_767_225_600_000_000).plus_seconds(seconds);
+        Fix::new(at, at.plus_seconds(0.251_003), Place::new(latitude, -97.743_061_2))
+    }
+
+    fn round_trip(fixes: Vec<(Fix, Option<Quarantine>)>) -> usize {
+        let judged_at = fix(1.000_7, 0.0).recorded_at;
+        let applied = Applied { judged_at, fixes, records: 3 };
+        let steps = vec![(VehicleId(Uuid::from_u128(7)), applied.clone()), (VehicleId(Uuid::max()), applied)];
+        let bytes = pack(&steps).expect("packed");
+        assert_eq!(unpack(&bytes).expect("unpacked"), steps);
+        bytes.len()
+    }
+
+    #[test]
+    fn every_member_comes_back_bit_by_bit() {
+        for value in [0.0, -0.0, 0.1, 1.0 / 3.0, 399.999, f64::MAX, f64::MIN_POSITIVE, -1e300] {
+            for reading in [FuelReading::Percent, FuelReading::Liters, FuelReading::Raw] {
+                let mut full = fix(-86_400.000_001, 30.267_153);
+                full.speed_kmh = Some(value);
+                full.heading_degrees = Some(value);
+                full.altitude_meters = Some(value);
+                full.accuracy_meters = Some(value);
+                full.odometer_km = Some(value);
+                full.ignition = Some(value > 0.0);
+                full.fuel = Some(reading(value));
+                full.fuel_cumulative = Some(value);
+                let steps = [(
+                    VehicleId(Uuid::nil()),
+                    Applied { judged_at: full.received_at, fixes: vec![(full, None)], records: 0 },
+                )];
+                let back = unpack(&pack(&steps).expect("packed")).expect("unpacked");
+                let back = back[0].1.fixes[0].0;
+                // `==` takes -0.0 for 0.0.
+                assert_eq!(format!("{back:?}"), format!("{full:?}"));
+            }
+        }
+        for why in QUARANTINES {
+            round_trip(vec![(fix(0.0, 1.0), Some(why))]);
+        }
+        for micros in [i64::MIN, -1, 0, i64::MAX] {
+            let odd = Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) };
+            round_trip(vec![(odd, None)]);
+        }
+        for latitude in [90.0, -90.0, 0.123_456_789_012, 30.0 + 1e-7, f64::MIN_POSITIVE] {
+            round_trip(vec![(fix(0.5, latitude), None)]);
+        }
+    }
+
+    #[test]
+    fn a_fix_takes_few_bytes() {
+        let plain = |seconds: i32| {
+            let mut plain = fix(f64::from(seconds), 30.267_153);
+            plain.received_at = plain.recorded_at.plus_seconds(0.251);
+            (plain.speed_kmh, plain.heading_degrees) = (Some(36.5), Some(271.2));
+            (plain, None)
+        };
+        let one = round_trip(vec![plain(0)]);
+        let two = round_trip(vec![plain(0), plain(1)]);
+        // Two vehicles each.
+        assert!(two - one <= 2 * 30, "{} bytes a fix", (two - one) / 2);
+    }
+
+    #[test]
+    fn what_is_cut_or_of_another_form_is_an_error() {
+        let steps = [(
+            VehicleId(Uuid::nil()),
+            Applied { judged_at: Timestamp::FIRST, fixes: vec![(fix(0.0, 1.0), None)], records: 0 },
+        )];
+        let bytes = pack(&steps).expect("packed");
+        for length in 0..bytes.len() {
+            unpack(&bytes[..length]).expect_err("cut");
+        }
+        unpack(&[&[9], &bytes[1..]].concat()).expect_err("of another form");
+    }
+}

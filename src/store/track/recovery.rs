@@ -1,0 +1,141 @@
+//! What the writer remembers beyond what is stored, how a start finds it again, and how a stop leaves nothing of it.
+
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+use waypost_actors::model::{Fence, Timestamp};
+use waypost_actors::ports::{VehicleSeed, VehicleWrite};
+use waypost_actors::tracking::{Effects, Mark, VehicleState};
+
+use super::unsaved::{Plan, Unsaved};
+use super::{Numbers, Track, fix_log};
+use crate::store::position_row::Fresh;
+use crate::store::seeds::{read_fences, read_vehicles};
+use crate::store::sql::{Result, SqlError};
+use crate::store::state_row::{MarkChange, NewState, store_states};
+
+/// States that are written together, beside the commits.
+const SAVED_TOGETHER: usize = 500;
+
+/// What the writer knows beyond what is stored; held from the beginning of a commit to its end.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    /// `None` until the log was read.
+    pub(super) unsaved: Option<Unsaved>,
+    /// A commit of which nobody knows whether it is stored: its number, and what it does.
+    pub(super) doubt: Option<(i64, Plan)>,
+    /// The log holds nothing from before this commit.
+    pub(super) log_from: i64,
+}
+
+impl Memory {
+    pub(super) fn unsaved(&mut self) -> &mut Unsaved {
+        self.unsaved.get_or_insert_default()
+    }
+
+    /// Whether the commit in doubt is stored, once the newest one that is stored is known.
+    pub(super) fn settle_doubt(&mut self, newest: i64) {
+        if let Some((number, plan)) = self.doubt.take()
+            && number <= newest
+        {
+            self.unsaved().committed(plan, number);
+        }
+    }
+}
+
+/// What is stored of all vehicles and fences.
+pub(super) struct Stored {
+    pub(super) vehicles: Vec<VehicleSeed>,
+    pub(super) fences: Vec<Fence>,
+}
+
+impl Track {
+    /// Writes every state that is newer than its row, and leaves the log empty: for a start that has nothing to replay.
+    /// Commits go on beside.
+    pub async fn save_states(&self) -> Result<()> {
+        loop {
+            let memory = &mut *self.memory.lock().await;
+            if memory.unsaved.is_none() {
+                return Ok(());
+            }
+            let mut tx = self.writer.begin().await?;
+            let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
+                return tx.rollback().await;
+            };
+            memory.settle_doubt(log_number);
+            let lagging = memory.unsaved().lagging(SAVED_TOGETHER);
+            store_states(&mut tx, &lagging, log_number, false).await?;
+            if lagging.is_empty() {
+                fix_log::trim(&mut tx, log_number + 1).await?;
+            }
+            tx.commit().await?;
+            memory.unsaved().saved(&lagging);
+            if lagging.is_empty() {
+                memory.log_from = log_number + 1;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads all vehicles and fences. What the log tells of a vehicle is in its state; the first time by applying it again.
+    pub(super) async fn read_stored(&self, memory: &mut Memory) -> Result<Stored> {
+        let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
+        let (mut vehicles, numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
+        if let Some(unsaved) = &memory.unsaved {
+            for seed in &mut vehicles {
+                if let Some(state) = unsaved.state(seed.vehicle.id) {
+                    seed.state = VehicleState::clone(state);
+                }
+            }
+            return Ok(Stored { vehicles, fences });
+        }
+        let log = fix_log::read(&self.db).await?;
+        let replayed = spawn_blocking(move || {
+            let numbers = vehicles.iter().map(|seed| seed.vehicle.id).zip(numbers).collect();
+            let replayed = fix_log::replay_all(&mut vehicles, &numbers, &fences, &log);
+            (Stored { vehicles, fences }, replayed)
+        });
+        let (mut stored, replayed) = replayed.await.map_err(|panic| SqlError::Decode(panic.into()))?;
+        let of_log = stored.vehicles.iter().filter_map(|seed| {
+            let since = replayed.since.get(&seed.vehicle.id)?;
+            Some((new_state(seed), *since))
+        });
+        let mut unsaved = Unsaved::default();
+        unsaved.resume(of_log);
+        memory.unsaved = Some(unsaved);
+        let doubtful = stored.vehicles.iter_mut().filter_map(|seed| {
+            let mark = replayed.marks.get(&seed.vehicle.id)?;
+            seed.is_dirty = true;
+            Some(marking(seed, *mark))
+        });
+        let doubtful: Vec<VehicleWrite> = doubtful.collect();
+        for some in doubtful.chunks(SAVED_TOGETHER) {
+            tracing::warn!(
+                vehicles = some.len(),
+                "changed before they were judged by it: they await a correction"
+            );
+            self.commit_batch(memory, some, Fresh::Believed).await?;
+        }
+        Ok(stored)
+    }
+}
+
+fn new_state(seed: &VehicleSeed) -> NewState {
+    NewState {
+        vehicle: seed.vehicle.id,
+        organization: seed.vehicle.organization_id,
+        state: Arc::new(seed.state.clone()),
+        change: MarkChange::default(),
+    }
+}
+
+/// A write that does no more than store a state and a mark.
+fn marking(seed: &VehicleSeed, mark: Mark) -> VehicleWrite {
+    VehicleWrite {
+        vehicle_id: seed.vehicle.id,
+        organization_id: seed.vehicle.organization_id,
+        effects: Effects { late: Some(mark), ..Effects::default() },
+        state: Arc::new(seed.state.clone()),
+        judged_at: Timestamp::FIRST,
+    }
+}

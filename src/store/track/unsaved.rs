@@ -1,0 +1,233 @@
+//! Vehicles' states that are newer than their rows: which they are, and when the row of one is written.
+//!
+//! The fix log tells how such a state came about, so a row may lag. With each commit a few are written, those that lag
+//! longest first, so that the log behind all of them stays bounded; nothing runs beside the commits.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+use waypost_actors::model::{OrganizationId, VehicleId};
+use waypost_actors::tracking::VehicleState;
+
+use crate::store::state_row::{Left, MarkChange, NewState};
+
+/// So many fixes the log may hold, whatever the number of vehicles: a start replays them within half a second or so.
+const LOG_FIXES: usize = 300_000;
+/// And so many for each vehicle, so that a row is not written for a few fixes however many vehicles there are.
+const LOG_FIXES_PER_VEHICLE: usize = 16;
+
+/// A state that is newer than its row.
+#[derive(Clone, Debug)]
+struct Behind {
+    organization: OrganizationId,
+    state: Arc<VehicleState>,
+    /// The first commit that is not in the row.
+    since: i64,
+}
+
+/// States that are newer than their rows.
+#[derive(Debug, Default)]
+pub(super) struct Unsaved {
+    behind: HashMap<VehicleId, Behind>,
+    /// By their first commit; one whose row was written since is in it no more than by name.
+    order: VecDeque<(i64, VehicleId)>,
+    /// Fixes, times vehicles, for which no row was written yet.
+    owed: usize,
+}
+
+/// What a commit does with the states of its vehicles and of those that lag.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Their rows are written.
+    pub(super) saved: Vec<NewState>,
+    /// The log tells them.
+    logged: Vec<NewState>,
+    owed: usize,
+}
+
+impl Unsaved {
+    /// After a start: what the log held, each vehicle with the first commit that is not in its row.
+    pub(super) fn resume(&mut self, replayed: impl IntoIterator<Item = (NewState, i64)>) {
+        let mut replayed: Vec<(NewState, i64)> = replayed.into_iter().collect();
+        replayed.sort_unstable_by_key(|(new, since)| (*since, new.vehicle));
+        for (new, since) in replayed {
+            self.put(new, since);
+        }
+    }
+
+    /// A vehicle's state, if it is newer than its row.
+    pub(super) fn state(&self, vehicle: VehicleId) -> Option<&Arc<VehicleState>> {
+        self.behind.get(&vehicle).map(|behind| &behind.state)
+    }
+
+    /// The first commit that some row lacks: the log before it says nothing that is not stored.
+    pub(super) fn log_from(&mut self) -> Option<i64> {
+        while let Some((since, vehicle)) = self.order.front() {
+            if self.behind.get(vehicle).is_some_and(|behind| behind.since == *since) {
+                return Some(*since);
+            }
+            self.order.pop_front();
+        }
+        None
+    }
+
+    /// What to do in a commit of so many fixes that leaves this.
+    pub(super) fn plan(&self, left: HashMap<VehicleId, Left>, fixes: usize) -> Plan {
+        let vehicles = self.behind.len().max(1);
+        let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);
+        let owed = self.owed + fixes * vehicles;
+        let (due, owed) = (owed / bound, owed % bound);
+        let mut plan = Plan { saved: Vec::new(), logged: Vec::new(), owed };
+        let mut left = left;
+        for (vehicle, behind) in self.oldest(due) {
+            let newer = left.remove(&vehicle).map(|left| left.newest);
+            plan.saved.push(newer.unwrap_or_else(|| behind.as_new(vehicle)));
+        }
+        for (_, Left { newest, is_logged }) in left {
+            if is_logged { plan.logged.push(newest) } else { plan.saved.push(newest) }
+        }
+        plan
+    }
+
+    /// Those that lag longest.
+    pub(super) fn lagging(&self, many: usize) -> Vec<NewState> {
+        self.oldest(many).map(|(vehicle, behind)| behind.as_new(vehicle)).collect()
+    }
+
+    fn oldest(&self, many: usize) -> impl Iterator<Item = (VehicleId, &Behind)> {
+        let known = self.order.iter().filter_map(|(since, vehicle)| {
+            let behind = self.behind.get(vehicle)?;
+            (behind.since == *since).then_some((*vehicle, behind))
+        });
+        known.take(many)
+    }
+
+    /// A commit is stored.
+    pub(super) fn committed(&mut self, plan: Plan, number: i64) {
+        self.owed = plan.owed;
+        self.saved(&plan.saved);
+        for new in plan.logged {
+            self.put(new, number);
+        }
+    }
+
+    /// Rows are written.
+    pub(super) fn saved(&mut self, saved: &[NewState]) {
+        for new in saved {
+            self.behind.remove(&new.vehicle);
+        }
+    }
+
+    fn put(&mut self, new: NewState, number: i64) {
+        let NewState { vehicle, organization, state, .. } = new;
+        let since = self.behind.get(&vehicle).map(|behind| behind.since);
+        if since.is_none() {
+            self.order.push_back((number, vehicle));
+        }
+        let since = since.unwrap_or(number);
+        self.behind.insert(vehicle, Behind { organization, state, since });
+    }
+}
+
+impl Plan {
+    /// Whose state the log tells.
+    pub(super) fn logged(&self) -> Vec<VehicleId> {
+        self.logged.iter().map(|new| new.vehicle).collect()
+    }
+}
+
+impl Behind {
+    fn as_new(&self, vehicle: VehicleId) -> NewState {
+        NewState {
+            vehicle,
+            organization: self.organization,
+            state: Arc::clone(&self.state),
+            change: MarkChange::default(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn vehicle(number: usize) -> VehicleId {
+        VehicleId(Uuid::from_u128(number as u128))
+    }
+
+    fn left(vehicles: impl Iterator<Item = usize>, is_logged: bool) -> HashMap<VehicleId, Left> {
+        let one = |number: usize| {
+            let newest = NewState {
+                vehicle: vehicle(number),
+                organization: OrganizationId(Uuid::nil()),
+                state: Arc::default(),
+                change: MarkChange::default(),
+            };
+            (vehicle(number), Left { newest, is_logged })
+        };
+        vehicles.map(one).collect()
+    }
+
+    /// Commits of 500 fixes of as many vehicles in turn: the longest the log was, and the rows written. Fixes.
+    fn run(vehicles: usize, commits: usize) -> (usize, usize, usize) {
+        let (mut unsaved, mut longest, mut rows, mut most) = (Unsaved::default(), 0, 0, 0);
+        for number in 0..commits {
+            let some = (0..500).map(|index| (number * 500 + index) % vehicles);
+            let plan = unsaved.plan(left(some, true), 500);
+            rows += plan.saved.len();
+            most = most.max(plan.saved.len());
+            unsaved.committed(plan, number as i64);
+            let from = unsaved.log_from().unwrap_or(number as i64);
+            longest = longest.max((number as i64 - from) as usize * 500);
+        }
+        (longest, rows, most)
+    }
+
+    #[test]
+    fn the_log_is_bounded_and_rows_are_written_evenly() {
+        for (vehicles, commits) in [(1_000, 3_000), (10_000, 3_000), (50_000, 6_000)] {
+            let (longest, rows, most) = run(vehicles, commits);
+            let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);
+            assert!(longest <= bound + bound / 10, "{vehicles} vehicles: {longest} fixes");
+            let fixes_per_row = commits * 500 / rows;
+            assert!(
+                fixes_per_row >= bound / vehicles,
+                "{vehicles} vehicles: a row per {fixes_per_row} fixes"
+            );
+            assert!(most <= 500 * vehicles / bound + 1, "{vehicles} vehicles: {most} rows in one commit");
+        }
+    }
+
+    #[test]
+    fn what_the_log_does_not_tell_is_saved_at_once() {
+        let mut unsaved = Unsaved::default();
+        let plan = unsaved.plan(left(0..3, true), 3);
+        assert!(plan.saved.is_empty());
+        unsaved.committed(plan, 7);
+        assert_eq!(unsaved.log_from(), Some(7));
+        let plan = unsaved.plan(left(0..2, false), 0);
+        assert_eq!(plan.saved.len(), 2);
+        unsaved.committed(plan, 8);
+        assert!(unsaved.state(vehicle(0)).is_none() && unsaved.state(vehicle(2)).is_some());
+        // One that is behind again is so from there on.
+        let plan = unsaved.plan(left(0..1, true), 1);
+        unsaved.committed(plan, 9);
+        let last = unsaved.lagging(1);
+        assert_eq!(last[0].vehicle, vehicle(2));
+        unsaved.saved(&last);
+        assert_eq!(unsaved.log_from(), Some(9));
+    }
+
+    #[test]
+    fn a_start_goes_on_with_what_the_log_held() {
+        let mut unsaved = Unsaved::default();
+        let held = left(0..2, true).into_values().map(|left| left.newest);
+        unsaved.resume(held.zip([5, 3]));
+        assert_eq!(unsaved.log_from(), Some(3));
+        let plan = unsaved.plan(left(0..2, true), 2);
+        unsaved.committed(plan, 6);
+        assert_eq!(unsaved.log_from(), Some(3), "they are behind since then");
+    }
+}

@@ -1,0 +1,184 @@
+//! States lag behind the fix log: a start finds every one as it was committed, whatever was stored of it.
+
+use std::sync::Arc;
+
+use uuid::Uuid;
+use waypost::store::track::Track;
+use waypost_actors::geofence::FenceSet;
+use waypost_actors::model::{Fix, Place, Vehicle, VehicleId, VehicleLimits};
+use waypost_actors::ports::{TrackStore, VehicleSeed, VehicleWrite};
+use waypost_actors::tracking::{Context, Effects, VehicleState, apply, catch_up};
+use waypost_test_support::{TestStore, for_each_engine};
+
+use crate::fleet::{ORGANIZATION, VEHICLE, at, batch, commit, fix, stand};
+
+for_each_engine!(
+    a_start_finds_states_that_were_never_stored,
+    a_start_after_a_stop_finds_an_empty_log,
+    the_log_is_cut_behind_the_oldest_state,
+    a_vehicle_whose_settings_changed_awaits_a_correction,
+    a_state_of_another_server_is_not_stored,
+);
+
+/// A vehicle as the live core has it.
+struct Driven {
+    vehicle: Vehicle,
+    state: VehicleState,
+}
+
+impl Driven {
+    fn new(id: VehicleId) -> Self {
+        let vehicle = Vehicle {
+            id,
+            organization_id: ORGANIZATION,
+            name: "Bus".into(),
+            limits: VehicleLimits::default(),
+            out_of_service: vec![],
+            calibrations: vec![],
+        };
+        Self { vehicle, state: VehicleState::default() }
+    }
+
+    /// Reports fixes; what is to be committed.
+    fn report(&mut self, fixes: &[Fix]) -> VehicleWrite {
+        let fences = FenceSet::new(vec![]);
+        let judged_at = fixes.iter().map(|fix| fix.received_at).max().expect("some");
+        let context = Context { vehicle: &self.vehicle, fences: &fences, detected_at: judged_at };
+        let mut effects = Effects::default();
+        for fix in fixes {
+            apply(&mut self.state, *fix, &context, &mut effects);
+        }
+        catch_up(&mut self.state, &context, &mut effects);
+        VehicleWrite {
+            vehicle_id: self.vehicle.id,
+            organization_id: ORGANIZATION,
+            effects,
+            state: Arc::new(self.state.clone()),
+            judged_at,
+        }
+    }
+}
+
+/// On its way north, with all that a tracker may tell.
+fn driving(seconds: i64) -> Fix {
+    let mut fix = fix(seconds);
+    fix.place = Place::new(30.25 + seconds as f64 / 1e4, -97.75);
+    (fix.speed_kmh, fix.heading_degrees) = (Some(40.123_456), Some(0.0));
+    (fix.accuracy_meters, fix.odometer_km) = (Some(20.0), Some(seconds as f64 / 90.0));
+    fix
+}
+
+async fn start(store: &TestStore) -> (Track, Vec<VehicleSeed>) {
+    let track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
+    let vehicles = track.seeds().await.expect("read").vehicles;
+    (track, vehicles)
+}
+
+async fn count(store: &TestStore, sql: &'static str) -> i64 {
+    store.db.read().sql(sql).scalar().await.expect("counted")
+}
+
+async fn rows_of_log(store: &TestStore) -> i64 {
+    count(store, "select count(*) from fix_log").await
+}
+
+async fn a_start_finds_states_that_were_never_stored(store: TestStore) {
+    let mut track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    for restart in 0..3 {
+        for commit_number in 0..4 {
+            let seconds = restart * 1_000 + commit_number * 100;
+            let writes = vec![
+                bus.report(&[driving(seconds), driving(seconds + 10)]),
+                bus.report(&[driving(seconds + 20)]),
+            ];
+            commit(&track, writes).await;
+        }
+        assert_eq!(
+            count(&store, "select count(*) from vehicle_state").await,
+            0,
+            "nothing but the log has it"
+        );
+        assert_eq!(track.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
+        let (next, vehicles) = start(&store).await;
+        assert_eq!(vehicles[0].state, bus.state);
+        assert!(!vehicles[0].is_dirty);
+        assert_eq!(next.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
+        track = next;
+    }
+    // One that commits before it was asked for what is stored.
+    let track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
+    commit(&track, vec![bus.report(&[driving(9_000)])]).await;
+    assert_eq!(start(&store).await.1[0].state, bus.state);
+}
+
+async fn a_start_after_a_stop_finds_an_empty_log(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    commit(&track, vec![bus.report(&[driving(0), driving(10)])]).await;
+    assert_eq!(rows_of_log(&store).await, 1);
+    track.save_states().await.expect("saved");
+    assert_eq!(
+        (rows_of_log(&store).await, count(&store, "select count(*) from vehicle_state").await),
+        (0, 1)
+    );
+    assert_eq!(start(&store).await.1[0].state, bus.state);
+    // A late fix stores the state with its mark.
+    let (track, _) = start(&store).await;
+    commit(&track, vec![bus.report(&[driving(20)])]).await;
+    commit(&track, vec![bus.report(&[driving(5)])]).await;
+    let vehicles = start(&store).await.1;
+    assert_eq!((&vehicles[0].state, vehicles[0].is_dirty), (&bus.state, true));
+}
+
+async fn the_log_is_cut_behind_the_oldest_state(store: TestStore) {
+    let track = stand(&store).await;
+    let mut buses = [Driven::new(VEHICLE), Driven::new(VehicleId(Uuid::from_u128(77)))];
+    for seconds in 0..20 {
+        let writes = buses.iter_mut().map(|bus| bus.report(&[driving(seconds)])).collect();
+        commit(&track, writes).await;
+    }
+    let written = "select count(*) from vehicle_state";
+    assert_eq!((rows_of_log(&store).await, count(&store, written).await), (20, 0));
+    // A write without fixes stores its vehicle's state at once; the other one still needs the log.
+    commit(&track, vec![VehicleWrite { effects: Effects::default(), ..buses[0].report(&[driving(20)]) }])
+        .await;
+    commit(&track, vec![buses[0].report(&[driving(21)])]).await;
+    assert_eq!((rows_of_log(&store).await, count(&store, written).await), (21, 1));
+    commit(&track, vec![VehicleWrite { effects: Effects::default(), ..buses[1].report(&[driving(20)]) }])
+        .await;
+    commit(&track, vec![buses[0].report(&[driving(22)])]).await;
+    assert_eq!((rows_of_log(&store).await, count(&store, written).await), (2, 2));
+    track.save_states().await.expect("saved");
+    let newest = "select count(*) from vehicle_state where log_number = 24";
+    assert_eq!((rows_of_log(&store).await, count(&store, newest).await), (0, 1));
+    assert_eq!(start(&store).await.1[0].state, buses[0].state);
+}
+
+async fn a_vehicle_whose_settings_changed_awaits_a_correction(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    commit(&track, vec![bus.report(&[driving(0), driving(10)])]).await;
+    let strict = serde_json::json!({ "maxAccuracyMeters": 10.0 });
+    let change = "update vehicle set tracking = $1";
+    store.db.write().sql(change).bind(sqlx::types::Json(strict)).run().await.expect("changed");
+    let (track, vehicles) = start(&store).await;
+    assert!(vehicles[0].is_dirty && vehicles[0].state != bus.state);
+    let slice = track.slice(VEHICLE).await.expect("read").expect("it awaits one");
+    assert_eq!((slice.mark.from, slice.fixes.len()), (at(0), 2));
+    assert!(start(&store).await.1[0].is_dirty);
+}
+
+async fn a_state_of_another_server_is_not_stored(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    commit(&track, vec![bus.report(&[driving(0)])]).await;
+    let (next, _) = start(&store).await;
+    next.commit(&batch(vec![bus.report(&[driving(10)])])).await.expect("committed");
+    track.save_states().await.expect("nothing to do");
+    assert_eq!(
+        (rows_of_log(&store).await, count(&store, "select count(*) from vehicle_state").await),
+        (2, 0)
+    );
+    assert_eq!(start(&store).await.1[0].state, bus.state);
+}
