@@ -145,7 +145,13 @@ async fn tell(context: &Context, stored: Option<Stored>) -> Result<(), LiveError
     match stored {
         Some(Stored::Vehicle(vehicle, trackers, config)) => {
             trackers.into_iter().for_each(|tracker| context.sessions.configure(tracker, config));
-            context.live.put_vehicle(vehicle).await
+            let id = vehicle.id;
+            let told = context.live.put_vehicle(vehicle).await;
+            // Without it a start may find that fixes of before would be judged otherwise now, and judge them anew.
+            if let Err(error) = context.track.save_state(id).await {
+                tracing::warn!(%error, vehicle.id = %id, "the vehicle's state could not be stored; the fix log tells it");
+            }
+            told
         }
         Some(Stored::NoVehicle(id, since)) => context.live.remove_vehicle(id, since).await,
         Some(Stored::Geofence(fence)) => context.live.put_fence(fence).await,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
-use waypost_actors::model::{Fence, Timestamp};
+use waypost_actors::model::{Fence, Timestamp, VehicleId};
 use waypost_actors::ports::{VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Effects, Mark, VehicleState};
 
@@ -53,28 +53,37 @@ impl Track {
     /// Writes every state that is newer than its row, and leaves the log empty: for a start that has nothing to replay.
     /// Commits go on beside.
     pub async fn save_states(&self) -> Result<()> {
-        loop {
-            let memory = &mut *self.memory.lock().await;
-            if memory.unsaved.is_none() {
-                return Ok(());
-            }
-            let mut tx = self.writer.begin().await?;
-            let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
-                return tx.rollback().await;
-            };
-            memory.settle_doubt(log_number);
-            let lagging = memory.unsaved().lagging(SAVED_TOGETHER);
-            store_states(&mut tx, &lagging, log_number, false).await?;
-            if lagging.is_empty() {
-                fix_log::trim(&mut tx, log_number + 1).await?;
-            }
-            tx.commit().await?;
-            memory.unsaved().saved(&lagging);
-            if lagging.is_empty() {
-                memory.log_from = log_number + 1;
-                return Ok(());
-            }
+        while self.save(|unsaved| unsaved.lagging(SAVED_TOGETHER)).await? > 0 {}
+        Ok(())
+    }
+
+    /// Writes a vehicle's state, if it is newer than its row: what it is judged by has changed, and what the log tells was
+    /// judged by what that was before.
+    pub async fn save_state(&self, vehicle: VehicleId) -> Result<()> {
+        self.save(|unsaved| unsaved.lagging_state(vehicle).into_iter().collect()).await.map(|_| ())
+    }
+
+    /// Writes some states that are newer than their rows, and cuts the log. Answers how many; none of a server that is
+    /// not the writer any more.
+    async fn save(&self, of: impl FnOnce(&Unsaved) -> Vec<NewState>) -> Result<usize> {
+        let memory = &mut *self.memory.lock().await;
+        if memory.unsaved.is_none() {
+            return Ok(0);
         }
+        let mut tx = self.writer.begin().await?;
+        let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
+            tx.rollback().await?;
+            return Ok(0);
+        };
+        memory.settle_doubt(log_number);
+        let states = of(memory.unsaved());
+        store_states(&mut tx, &states, log_number, false).await?;
+        let log_from = memory.unsaved().log_from().unwrap_or(log_number + 1);
+        fix_log::trim(&mut tx, log_from).await?;
+        tx.commit().await?;
+        memory.unsaved().saved(&states);
+        memory.log_from = log_from;
+        Ok(states.len())
     }
 
     /// Reads all vehicles and fences. What the log tells of a vehicle is in its state; the first time by applying it again.

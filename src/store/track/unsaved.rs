@@ -89,6 +89,11 @@ impl Unsaved {
         plan
     }
 
+    /// A vehicle, if its state is newer than its row.
+    pub(super) fn lagging_state(&self, vehicle: VehicleId) -> Option<NewState> {
+        self.behind.get(&vehicle).map(|behind| behind.as_new(vehicle))
+    }
+
     /// Those that lag longest.
     pub(super) fn lagging(&self, many: usize) -> Vec<NewState> {
         self.oldest(many).map(|(vehicle, behind)| behind.as_new(vehicle)).collect()
