@@ -52,7 +52,7 @@ fn ids(list: &Value, member: &str) -> Vec<String> {
 }
 
 async fn a_subscription_is_told_everything(store: TestStore) {
-    let often = Duration::from_millis(50);
+    let often = Duration::from_millis(250);
     let server = Server::start_with(&store, |settings| settings.feed_heartbeat_interval = often).await;
     let fleet = server.fleet("org").await;
     let (bus, fence) = (fleet.bus("one").await, fleet.fence("depot").await);
