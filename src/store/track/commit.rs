@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use waypost_actors::model::VehicleId;
 use waypost_actors::ports::{Batch, Committed, VehicleWrite};
 
-use super::recovery::Memory;
+use super::memory::Memory;
 use super::unsaved::Plan;
 use super::{Track, fix_log};
 use crate::store::driver_at::Drivers;
@@ -42,7 +42,7 @@ impl Track {
     pub(super) async fn commit_whole(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
         let memory = &mut *self.memory.lock().await;
         if memory.unsaved.is_none() {
-            self.read_stored(memory).await?;
+            self.recover(memory).await?;
         }
         match self.commit_batch(memory, &batch.writes, Fresh::Believed).await {
             // Something is stored that is held to be new. Nothing of the batch is: once more, looking each up.

@@ -4,6 +4,7 @@
 
 mod commit;
 mod fix_log;
+mod memory;
 mod packed_fixes;
 mod recovery;
 mod unsaved;
@@ -21,11 +22,10 @@ use waypost_actors::ports::{
 use waypost_actors::tracking::{Record, VehicleState};
 use waypost_actors::watch::Audience;
 
-use self::recovery::{Memory, Stored};
+use self::memory::Memory;
 use super::calibration;
 use super::record_row::{RecordRow, SELECT_RECORDS};
 use super::refused_fix;
-use super::seeds::read_unsettled;
 use super::slice::read_slice;
 use super::sql::{Db, Engine, On, Promises, Result, Tx, Writer, in_time, not_durable};
 use super::state_row::StateText;
@@ -84,20 +84,6 @@ impl Track {
         let touch = "update writer set epoch = epoch where name = 'main' and epoch = $1 \
             returning next_sequence, log_number";
         tx.on().sql(touch).bind(self.epoch).optional().await
-    }
-
-    async fn read_seeds(&self) -> Result<Seeds> {
-        let Stored { vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
-        let mut tx = self.writer.begin().await?;
-        let Numbers { next_sequence, .. } = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
-        tx.commit().await?;
-        Ok(Seeds {
-            vehicles,
-            fences,
-            unsettled: read_unsettled(&self.db).await?,
-            uncalibrated: calibration::read_unsettled(&self.db).await?,
-            next_sequence,
-        })
     }
 
     /// Over the writer's own connection: those of the pool may have gone silent with the one that failed.

@@ -1,52 +1,28 @@
-//! What the writer remembers beyond what is stored, how a start finds it again, and how a stop leaves nothing of it.
+//! How a start finds what the writer knew beyond what is stored, and how a stop leaves nothing of it.
 
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 use waypost_actors::model::{Fence, Timestamp, VehicleId};
-use waypost_actors::ports::{VehicleSeed, VehicleWrite};
+use waypost_actors::ports::{Seeds, VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Effects, Mark, VehicleState};
 
-use super::unsaved::{Plan, Unsaved};
+use super::memory::Memory;
+use super::unsaved::Unsaved;
 use super::{Numbers, Track, fix_log};
+use crate::store::calibration;
 use crate::store::position_row::Fresh;
-use crate::store::seeds::{read_fences, read_vehicles};
+use crate::store::seeds::{read_fences, read_unsettled, read_vehicles};
 use crate::store::sql::{Result, SqlError};
 use crate::store::state_row::{MarkChange, NewState, store_states};
 
 /// States that are written together, beside the commits.
 const SAVED_TOGETHER: usize = 500;
 
-/// What the writer knows beyond what is stored; held from the beginning of a commit to its end.
-#[derive(Debug, Default)]
-pub(super) struct Memory {
-    /// `None` until the log was read.
-    pub(super) unsaved: Option<Unsaved>,
-    /// A commit of which nobody knows whether it is stored: its number, and what it does.
-    pub(super) doubt: Option<(i64, Plan)>,
-    /// The log holds nothing from before this commit.
-    pub(super) log_from: i64,
-}
-
-impl Memory {
-    pub(super) fn unsaved(&mut self) -> &mut Unsaved {
-        self.unsaved.get_or_insert_default()
-    }
-
-    /// Whether the commit in doubt is stored, once the newest one that is stored is known.
-    pub(super) fn settle_doubt(&mut self, newest: i64) {
-        if let Some((number, plan)) = self.doubt.take()
-            && number <= newest
-        {
-            self.unsaved().committed(plan, number);
-        }
-    }
-}
-
 /// What is stored of all vehicles and fences.
-pub(super) struct Stored {
-    pub(super) vehicles: Vec<VehicleSeed>,
-    pub(super) fences: Vec<Fence>,
+struct Stored {
+    vehicles: Vec<VehicleSeed>,
+    fences: Vec<Fence>,
 }
 
 impl Track {
@@ -86,8 +62,28 @@ impl Track {
         Ok(states.len())
     }
 
+    /// Finds what the log tells, before the first commit of who did not ask for the seeds.
+    pub(super) async fn recover(&self, memory: &mut Memory) -> Result<()> {
+        self.read_stored(memory).await.map(|_| ())
+    }
+
+    /// Reads all that the live core starts from.
+    pub(super) async fn read_seeds(&self) -> Result<Seeds> {
+        let Stored { vehicles, fences } = self.read_stored(&mut *self.memory.lock().await).await?;
+        let mut tx = self.writer.begin().await?;
+        let Numbers { next_sequence, .. } = self.is_writer(&mut tx).await?.ok_or(sqlx::Error::RowNotFound)?;
+        tx.commit().await?;
+        Ok(Seeds {
+            vehicles,
+            fences,
+            unsettled: read_unsettled(&self.db).await?,
+            uncalibrated: calibration::read_unsettled(&self.db).await?,
+            next_sequence,
+        })
+    }
+
     /// Reads all vehicles and fences. What the log tells of a vehicle is in its state; the first time by applying it again.
-    pub(super) async fn read_stored(&self, memory: &mut Memory) -> Result<Stored> {
+    async fn read_stored(&self, memory: &mut Memory) -> Result<Stored> {
         let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
         let (mut vehicles, numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
         if let Some(unsaved) = &memory.unsaved {
