@@ -137,7 +137,7 @@ def main():
             run(["cargo", "clean"])
         match step:
             case "map":
-                time_map(["cargo", "run", "--release", "--locked", "--", "demo"])
+                time_map(["cargo", "run", "--locked", "--", "demo"])
             case "check":
                 time_check()
             case "edit":
