@@ -12,7 +12,7 @@ use waypost_actors::ports::{VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
 use super::packed_fixes::{AppliedTo, pack, unpack};
-use crate::store::sql::{Db, Result, Tx};
+use crate::store::sql::{Db, Result, SqlError, Tx};
 
 /// Rows are deleted so many at a time, not with each commit.
 pub(super) const TRIM_ROWS: i64 = 16;
@@ -39,7 +39,10 @@ pub(super) async fn trim(tx: &mut Tx, before: i64) -> Result<()> {
 pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
     let select = "select number, fixes from fix_log where shard = 0 order by number";
     let rows: Vec<(i64, Vec<u8>)> = db.read().sql(select).all().await?;
-    rows.into_iter().map(|(number, fixes)| Ok((number, unpack(&fixes)?))).collect()
+    let unreadable = |number, error: SqlError| SqlError::Decode(format!("row {number} of fix_log: {error}").into());
+    rows.into_iter()
+        .map(|(number, fixes)| Ok((number, unpack(&fixes).map_err(|error| unreadable(number, error))?)))
+        .collect()
 }
 
 /// What a replay found.

@@ -27,3 +27,44 @@ impl Memory {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use uuid::Uuid;
+    use waypost_actors::model::{OrganizationId, VehicleId};
+    use waypost_actors::tracking::VehicleState;
+
+    use super::*;
+    use crate::store::state_row::{Left, MarkChange, NewState};
+
+    const VEHICLE: VehicleId = VehicleId(Uuid::nil());
+
+    /// A commit of one fix, with a state by which it is known.
+    fn plan(memory: &mut Memory, unsaved: u32) -> Plan {
+        let newest = NewState {
+            vehicle: VEHICLE,
+            organization: OrganizationId(Uuid::nil()),
+            state: Arc::new(VehicleState { unsaved, ..VehicleState::default() }),
+            change: MarkChange::default(),
+        };
+        memory.unsaved().plan(HashMap::from([(VEHICLE, Left { newest, is_logged: true })]), 1)
+    }
+
+    #[test]
+    fn a_commit_in_doubt_counts_if_it_is_stored() {
+        for (newest, expected) in [(4, 1), (5, 2), (6, 2)] {
+            let mut memory = Memory::default();
+            let before = plan(&mut memory, 1);
+            memory.doubt = Some((4, before));
+            memory.settle_doubt(4);
+            let doubtful = plan(&mut memory, 2);
+            memory.doubt = Some((5, doubtful));
+            memory.settle_doubt(newest);
+            let known = memory.unsaved().state(VEHICLE).expect("it is behind").unsaved;
+            assert_eq!((known, memory.doubt.is_none()), (expected, true), "the newest one stored is {newest}");
+        }
+    }
+}
