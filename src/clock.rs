@@ -5,7 +5,7 @@ use std::sync::Arc;
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-/// Tells the time; tests bring their own.
+/// The clock of the server; tests bring their own.
 #[derive(Clone)]
 pub struct Clock(waypost_actors::clock::Clock);
 
@@ -16,7 +16,7 @@ impl Clock {
         Self(waypost_actors::clock::system())
     }
 
-    /// A clock that says what `tell` says.
+    /// A clock that reads its time from `tell`.
     pub fn from_fn(tell: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
         Self(Arc::new(tell))
     }
@@ -46,7 +46,7 @@ pub fn new_id() -> Uuid {
     Uuid::now_v7()
 }
 
-/// So many bytes nobody can guess.
+/// Bytes that cannot be guessed.
 #[must_use]
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     rand::random()

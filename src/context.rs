@@ -1,4 +1,4 @@
-//! What every request may need: the store, the live core, who is who, the clock, the settings.
+//! What every request may need: store, live core, identities, clock, settings.
 
 use std::sync::Arc;
 
@@ -40,11 +40,11 @@ pub struct Context {
     pub auth: Arc<Auth>,
     /// Open sockets.
     pub sessions: Sessions,
-    /// Changes of one thing reach the live core one after another.
+    /// Makes changes to one thing reach the live core one after another.
     pub keyed_lock: KeyedLock,
-    /// Mail: put letters into the outbox, then wake it.
+    /// Mail: after putting letters into the outbox, wake it.
     pub mail: Arc<Post>,
-    /// The store of live data: the log of records, for those who missed some, and the vehicles' states.
+    /// The store of live data: the log of records, for clients that missed some, and the vehicles' states.
     pub track: Arc<Track>,
     /// Idempotency keys of requests under way.
     pub idempotency_keys: IdempotencyKeys,
@@ -52,16 +52,16 @@ pub struct Context {
     pub large_bodies: LargeBodies,
     /// Whether the server can do its work.
     pub readiness: Readiness,
-    /// How often who may ask.
+    /// Rate limits.
     pub rate_limits: Arc<RateLimits>,
-    /// The time.
+    /// The clock.
     pub clock: Clock,
     /// The settings.
     pub settings: Arc<Settings>,
 }
 
 impl Context {
-    /// Puts the parts together; makes the signing key at the first start.
+    /// Builds the context; creates the signing key at the first start.
     pub async fn start(
         db: Db,
         live: Live,

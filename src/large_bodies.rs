@@ -1,5 +1,5 @@
-//! What the large request bodies of one server share: room while they come in, turns to be worked on, and the thread on
-//! which that is done.
+//! What large request bodies share: memory while they arrive, turns to be processed, and the thread that processes
+//! them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, mpsc};
@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio::time::timeout;
 
-/// Large bodies that are coming in, all of them together.
+/// Bytes of large bodies that may be arriving at any time, in total.
 pub const LARGE_TOGETHER_BYTES: usize = 24 * 1024 * 1024;
-/// Large bodies that are unpacked, parsed and checked at the same time: what each holds meanwhile is large.
+/// Large bodies that are unpacked, parsed and checked at the same time; each needs much memory meanwhile.
 pub const LARGE_AT_ONCE: usize = 1;
-/// A large body waits this long for its room or its turn.
+/// How long a large body waits for its room or its turn.
 pub const LARGE_WAITS: Duration = Duration::from_secs(5);
-/// Room is taken in pieces, so that whoever sends slowly holds only what has come.
+/// Room is granted in pieces, so that a slow sender holds only what has arrived.
 pub const PIECE_BYTES: usize = 256 * 1024;
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -28,13 +28,13 @@ pub struct LargeBodies {
     jobs: mpsc::Sender<Job>,
 }
 
-/// Room for a piece of a large body; dropped with its bytes.
+/// Room for a piece of a large body; kept until its bytes are dropped.
 #[derive(Debug)]
 pub struct Piece {
     _room: OwnedSemaphorePermit,
 }
 
-/// The right to work on a large body; dropped when what was made of it is no longer held.
+/// The right to process a large body; kept until everything made from the body is dropped.
 #[derive(Debug)]
 pub struct Turn {
     _turn: OwnedSemaphorePermit,
@@ -42,12 +42,12 @@ pub struct Turn {
 
 impl Default for LargeBodies {
     fn default() -> Self {
-        // One thread: several that take turns would each keep, of what the last one took, megabytes that the next
-        // cannot use. It ends with the server.
+        // A single thread, because each of several would keep megabytes of freed memory that the others cannot use.
+        // It ends with the server.
         let (jobs, given) = mpsc::channel::<Job>();
         thread::spawn(move || {
             for job in given {
-                // Whoever waits for it hears that it is lost.
+                // If the job panics, its sender is dropped, which tells the caller.
                 drop(catch_unwind(AssertUnwindSafe(job)));
             }
         });
@@ -65,12 +65,12 @@ impl LargeBodies {
         Some(Piece { _room: granted(&self.room).await? })
     }
 
-    /// A turn for a body that has come; `None` if there was none in time.
+    /// A turn for a body that has arrived; `None` if there was none in time.
     pub async fn turn(&self) -> Option<Turn> {
         Some(Turn { _turn: granted(&self.turns).await? })
     }
 
-    /// Does something with a large body where it holds nobody up; `None` if it panics.
+    /// Runs a job on the thread for large bodies, so that it blocks no worker; `None` if it panics.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let (tell, told) = oneshot::channel();
         self.jobs.send(Box::new(move || drop(tell.send(job())))).ok()?;

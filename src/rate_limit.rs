@@ -1,7 +1,7 @@
-//! How often somebody may ask: a token bucket for each caller and class, in this process or shared through Redis.
+//! Rate limits: a token bucket per caller and class, in this process or shared through Redis.
 //!
-//! Owns the classes and the fallback: while Redis is away each process counts for itself, and nobody waits for it.
-//! Knows nothing of requests.
+//! Owns the classes and the fallback: while Redis is away, each process counts for itself and no request waits. Knows
+//! nothing of requests.
 
 use std::num::NonZeroU32;
 use std::sync::Mutex;
@@ -17,12 +17,12 @@ use governor::{Quota, RateLimiter};
 use crate::config::{Rate, Settings};
 use crate::store::redis_limit::RedisLimits;
 
-/// What is counted separately.
+/// A kind of request with a limit of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
-    /// Signing in and up, and whatever sends mail or guesses: by address, or by account with one.
+    /// Signing in and up, and everything that sends mail or allows guessing: by address, or by account if signed in.
     SignIn,
-    /// Everything else of people and programs: by account, or by address without one.
+    /// All other requests of people and programs: by account, or by address if not signed in.
     Requests,
     /// Trackers: by token.
     Ingest,
@@ -40,24 +40,24 @@ impl Class {
     }
 }
 
-/// How somebody stands after a request was counted.
+/// The state of a caller's bucket after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Counted as what.
+    /// The class the request was counted in.
     pub class: Class,
-    /// What the class allows.
+    /// The rate the class allows.
     pub rate: Rate,
-    /// Requests left at once.
+    /// Requests that may be made at once now.
     pub remaining: u32,
-    /// Until all are there again, or, of a refused request, until the next one is.
+    /// Until the bucket is full again or, for a refused request, until the next one is allowed.
     pub wait: Duration,
-    /// Whether the request may go on.
+    /// Whether the request may proceed.
     pub is_allowed: bool,
 }
 
-/// After Redis failed it is left alone for so long.
+/// How long Redis is left alone after it failed.
 const AWAY: Duration = Duration::from_secs(1);
-/// Between two looks for callers that are long gone.
+/// Requests between two removals of callers that have been idle for long.
 const SWEEP_EVERY: u32 = 4096;
 
 type Counter = RateLimiter<String, DashMapStateStore<String>, MonotonicClock, StateInformationMiddleware>;
@@ -79,7 +79,7 @@ struct Bucket {
 }
 
 impl RateLimits {
-    /// The limits of the settings, shared where there is a Redis.
+    /// The limits of the settings, shared through Redis if there is one.
     #[must_use]
     pub fn new(settings: &Settings, shared: Option<RedisLimits>) -> Self {
         let bucket = |class, rate: Option<Rate>| rate.map(|rate| Bucket::new(class, rate));
@@ -92,7 +92,7 @@ impl RateLimits {
         }
     }
 
-    /// Counts a request of `who`; none where the class has no limit.
+    /// Counts a request of `who`; `None` if the class has no limit.
     pub async fn count(&self, class: Class, who: &str) -> Option<Standing> {
         let bucket = match class {
             Class::SignIn => self.sign_in.as_ref(),

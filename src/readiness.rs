@@ -1,4 +1,4 @@
-//! Whether the server can do its work, and why not: told by its start and its stop and by a look at the store once a
+//! Whether the server can do its work, and if not, why. Set at start and stop and by a probe of the store once a
 //! second; read by every listener. Knows no HTTP.
 
 use std::time::Duration;
@@ -9,30 +9,30 @@ use waypost_actors::live::{Health, Live};
 
 use crate::store::probe::{Kept, Probe, Trouble};
 
-/// Between two looks at the store.
+/// Pause between two probes of the store.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A store that says nothing for so long is away. Together with the pauses before and after it, whoever asks a
-/// store that hangs is answered within five seconds.
+/// A store that is silent for this long counts as away. With the pauses before and after it, a request to a store
+/// that hangs is answered within five seconds.
 const ANSWER_WITHIN: Duration = Duration::from_millis(2_500);
-/// What a request may still take once the store is away: what it asks for may be in memory.
+/// Time left for a request once the store is away: the answer may come from memory.
 const GRACE: Duration = Duration::from_millis(500);
-/// Looks between two counts of what waits in the store.
+/// Probes between two counts of what waits in the store.
 const COUNT_EVERY: u32 = 15;
 
-/// Where the server stands.
+/// The state of the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Standing {
-    /// It does not serve yet, and why.
+    /// Not serving yet, with the reason.
     Starting(String),
     /// It serves.
     Serving,
-    /// It serves what it has in memory: the store is away, and why.
+    /// Serving from memory while the store is away, with the reason.
     Away(String),
-    /// It stops.
+    /// Stopping.
     Stopping,
 }
 
-/// Where the server stands; cheap to clone.
+/// The shared state of the server; cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Readiness {
     standing: watch::Sender<Standing>,
@@ -47,17 +47,17 @@ impl Default for Readiness {
 }
 
 impl Readiness {
-    /// What the start waits for.
+    /// Sets what the start waits for.
     pub fn starting(&self, why: impl Into<String>) {
         self.standing.send_replace(Standing::Starting(why.into()));
     }
 
-    /// The store answers, and requests are served.
+    /// Notes that the store answers and requests are served.
     pub fn serving(&self) {
         self.standing.send_replace(Standing::Serving);
     }
 
-    /// The server stops.
+    /// Notes that the server stops.
     pub fn stopping(&self) {
         self.standing.send_replace(Standing::Stopping);
     }
@@ -72,7 +72,7 @@ impl Readiness {
         }
     }
 
-    /// The same, with what the live core knows.
+    /// As [`Readiness::trouble`], including the health of the live core.
     #[must_use]
     pub fn trouble_with(&self, live: &Live) -> Option<String> {
         match live.health() {
@@ -82,23 +82,23 @@ impl Readiness {
         }
     }
 
-    /// Whether the store answered when it was asked last.
+    /// Whether the store answered its last probe.
     #[must_use]
     pub fn is_store_up(&self) -> bool {
         matches!(*self.standing.borrow(), Standing::Serving)
     }
 
-    /// What was counted in the store last.
+    /// The latest count of what waits in the store.
     #[must_use]
     pub fn kept(&self) -> Kept {
         *self.kept.borrow()
     }
 
-    /// Waits until somebody who asks the store has waited in vain.
+    /// Completes once a request to the store has waited long enough to be given up.
     pub async fn in_vain(&self) {
         let mut standing = self.standing.subscribe();
         loop {
-            // The sender lives as long as this.
+            // `wait_for` cannot fail, because `self` keeps the sender alive.
             standing.wait_for(|standing| matches!(standing, Standing::Away(_))).await.ok();
             sleep(GRACE).await;
             if matches!(*standing.borrow_and_update(), Standing::Away(_)) {
@@ -107,9 +107,9 @@ impl Readiness {
         }
     }
 
-    /// Looks once a second whether the store answers, over a connection of its own, for as long as the server
-    /// runs. A store that is away is asked no more often.
-    /// Returns when the store is another server's, or another store, and this one must end.
+    /// Probes the store once a second, over a connection of its own, for as long as the server runs. A store that is
+    /// away is probed no more often. Returns when another server has taken over or the store was put back to an
+    /// earlier state; this server must then end.
     pub async fn keep_looking(self, mut probe: Probe) {
         let mut looks = 0;
         loop {

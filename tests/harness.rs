@@ -1,4 +1,4 @@
-//! What the other tests stand on does what they rely on.
+//! What the other tests build on does what they rely on.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Bounds, times and parts that the live core is started with, and how it says that it is well.
+//! Bounds, times and parts that the live core is started with, and its health.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use crate::clock::Clock;
 use crate::ports::{LiveCache, TrackStore};
 
-/// How the threads and actors of the core are, whatever the store does.
+/// The condition of the core's threads and actors, whatever the store does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Health {
     /// All of them answer.
     Well,
-    /// Some do not answer, which may ticket.
+    /// Some do not answer, which may pass.
     Stalled(String),
     /// It cannot go on: the process must end and be started again.
     Broken(String),
@@ -22,29 +22,30 @@ pub enum Health {
 pub struct LiveConfig {
     /// Fixes on their way to a commit, at most; the bound on everything between socket and store.
     pub max_waiting_fixes: u32,
-    /// Rows and records in one transaction, about.
+    /// Rows and records in one transaction, approximately.
     pub max_batch_rows: usize,
-    /// How long writes gather after a commit to share the next transaction. One that comes later than that goes at once.
+    /// How long writes gather after a commit to share the next transaction. A write that comes later is committed
+    /// at once.
     pub batch_window: Duration,
     /// A commit that takes longer counts as failed.
     pub commit_timeout: Duration,
-    /// Between two attempts to reach a store that is away.
+    /// The time between two attempts to reach a store that is away.
     pub probe_every: Duration,
-    /// How long a vehicle with late fixes waits for its correction, so that one serves many.
+    /// How long a vehicle with late fixes waits for its correction, so that one correction serves many fixes.
     pub correction_delay: Duration,
-    /// A vehicle without fixes for so long gives its actor back.
+    /// A vehicle without fixes for this long gives up its actor.
     pub idle_after: Duration,
-    /// A vehicle that panics over and over in this time rests for as long.
+    /// A vehicle that panics over and over within this time rests for as long.
     pub restart_window: Duration,
-    /// Threads of its own for vehicles, beside those that are lent to it.
+    /// Threads of its own for vehicles, beside those lent to it.
     pub workers: usize,
     /// Commits a watcher may lag behind.
     pub watch_capacity: usize,
-    /// Between two looks at the threads.
+    /// The time between two checks of the threads.
     pub watchdog_every: Duration,
-    /// A thread that does not answer for so long is told as stalled.
+    /// A thread that has not answered for this long is reported as stalled.
     pub stalled_after: Duration,
-    /// And after so long as broken.
+    /// A thread that has not answered for this long is reported as broken.
     pub broken_after: Duration,
 }
 

@@ -6,7 +6,7 @@ pub enum LiveError {
     /// The store cannot be written now; ask again later.
     #[error("the store cannot be written now")]
     Unavailable,
-    /// The core was never told of the vehicle, or it was taken out of use.
+    /// The core does not know the vehicle, or it was taken out of use.
     #[error("no such vehicle")]
     UnknownVehicle,
     /// The live core is stopping.

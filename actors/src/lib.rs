@@ -1,4 +1,4 @@
-//! The live core of Waypost: what turns fixes into who is inside which geofence.
+//! The live core of Waypost: turns fixes into which vehicle is inside which geofence.
 //!
 //! `model` is the vocabulary, `geofence` the geometry, `tracking` the engine, `fuel` the tank: all pure.
 //! `ports` is what the outside must offer, `actor` the shell of actors around the engine,

@@ -23,9 +23,8 @@ pub struct Live {
 }
 
 impl Live {
-    /// Reads the seeds and starts every actor; needs a running actix system. Settles what a crash
-    /// left unsettled before it returns, or as soon as the store lets it; corrections that a crash left
-    /// go on beside.
+    /// Reads the seeds and starts every actor; needs a running actix system. Settles what a crash left unsettled
+    /// before it returns, or as soon as the store allows; corrections that a crash left continue in the background.
     pub async fn start(parts: LiveParts) -> Result<Self, StoreError> {
         let seeds = parts.store.seeds().await?;
         let unsettled = Unsettled::of(&seeds);
@@ -46,7 +45,7 @@ impl Live {
         self.core.router.permits.is_available()
     }
 
-    /// The same, for somebody who wants to hear when it changes.
+    /// Whether fixes can be committed, with a way to wait for a change.
     #[must_use]
     pub fn storing(&self) -> Storing {
         self.core.router.permits.storing()
@@ -58,13 +57,13 @@ impl Live {
         taken_over.wait_for(|yes| *yes).await.ok();
     }
 
-    /// How its threads and actors are.
+    /// The condition of its threads and actors.
     #[must_use]
     pub fn health(&self) -> Health {
         self.core.health.borrow().clone()
     }
 
-    /// Waits until the core is broken for ever, and says why.
+    /// Waits until the core is broken for good; returns why.
     pub async fn broken(&self) -> String {
         let mut health = self.core.health.subscribe();
         loop {
@@ -76,7 +75,7 @@ impl Live {
         }
     }
 
-    /// What it counts.
+    /// What the core counts.
     #[must_use]
     pub fn meters(&self) -> &Meters {
         &self.core.meters
@@ -88,42 +87,43 @@ impl Live {
         self.core.router.permits.room()
     }
 
-    /// Vehicles whose fixes are reported on the calling thread may live on it from now on, so that no other one is
-    /// woken to judge them. The thread must run an actix arbiter; without one, this does nothing.
+    /// Allows vehicles whose fixes are reported on the calling thread to live on it from now on, so that no other
+    /// thread is woken to judge them. The thread must run an actix arbiter; without one, this does nothing.
     pub fn lend_thread(&self) {
         self.core.workers().lend();
     }
 
-    /// A way to report fixes, for one connection, on whose thread it is made.
+    /// A way to report fixes, for one connection; call it on the connection's thread.
     #[must_use]
     pub fn reporter(&self) -> Reporter {
         Reporter::new(Arc::clone(&self.core))
     }
 
     /// Makes a vehicle known, or its new name, limits, calibrations and times out of service. Call after the change
-    /// is committed. One that goes out of service leaves its fences with cause `vehicleDeactivated`, one whose
-    /// calibration is dated back has its past put right; returns once that is committed or well on its way, and goes on by itself after [`LiveError::Unavailable`].
+    /// is committed. A vehicle that goes out of service leaves its fences with cause `vehicleDeactivated`; one
+    /// whose calibration is dated back has its past corrected. Returns once that is committed or well on its way,
+    /// and goes on in the background after [`LiveError::Unavailable`].
     pub async fn put_vehicle(&self, vehicle: Vehicle) -> Result<(), LiveError> {
         self.core.put_vehicle(vehicle).await
     }
 
-    /// Takes a vehicle out of service for ever, from an instant on (its deletion's): its stays end with
-    /// cause `vehicleDeactivated`. Returns once that is committed. Goes on by itself after
+    /// Takes a vehicle out of service for ever, from an instant on (that of its deletion): its stays end with cause
+    /// `vehicleDeactivated`. Returns once that is committed. Goes on in the background after
     /// [`LiveError::Unavailable`].
     pub async fn remove_vehicle(&self, vehicle: VehicleId, at: Timestamp) -> Result<(), LiveError> {
         self.core.remove_vehicle(vehicle, at).await
     }
 
-    /// Puts a fence's new versions in force; `fence.versions` holds those alone. Call after they are
-    /// committed to the store; returns once every vehicle sees it and the records of the vehicles it
-    /// touches are committed. Marks the versions settled. After [`LiveError::Unavailable`] they are in
-    /// force, and their records follow by themselves; so do, after some seconds of waiting, corrections
-    /// of the past by a version dated back. One dated ahead is settled when it takes effect.
+    /// Puts a fence's new versions in force; `fence.versions` holds only those. Call after they are committed to
+    /// the store; returns once every vehicle sees them and the records of the affected vehicles are committed.
+    /// Marks the versions settled. After [`LiveError::Unavailable`] they are in force, and their records follow in
+    /// the background; so do, after some seconds of waiting, corrections of the past by a version dated back. A
+    /// version dated ahead is settled when it takes effect.
     pub async fn put_fence(&self, fence: Fence) -> Result<(), LiveError> {
         self.core.put_fence(fence).await
     }
 
-    /// What is known of a vehicle now; `None` for one the core was never told of.
+    /// What is known of a vehicle now; `None` if the core does not know the vehicle.
     pub async fn vehicle(&self, vehicle: VehicleId) -> Result<Option<VehicleView>, LiveError> {
         self.core.occupancy.send(View(vehicle)).await.map_err(|_| LiveError::Stopped)
     }
@@ -133,28 +133,26 @@ impl Live {
         self.core.occupancy.send(Inside(fence)).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// What some vehicles did so far in the fences they are in; unknown vehicles have none.
+    /// What some vehicles have done so far in the fences they are in; unknown vehicles have none.
     pub async fn running_visits(&self, vehicles: Vec<VehicleId>) -> Result<Vec<RunningVisit>, LiveError> {
         self.core.occupancy.send(Running(vehicles)).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// Everything as it is now, every commit from now on that is of interest, and where vehicles are before that
-    /// is committed.
+    /// A snapshot of the present, every commit of interest from now on, and positions ahead of their commit.
     pub async fn watch(&self, interest: impl Into<Interest>) -> Result<Watch, LiveError> {
         let start = StartWatch { interest: interest.into(), capacity: self.core.watch_capacity };
         self.core.occupancy.send(start).await.map_err(|_| LiveError::Stopped)
     }
 
-    /// Takes nothing any more, waits until what is on its way is committed or refused, then stops
-    /// every actor.
+    /// Accepts nothing more, waits until everything under way is committed or refused, then stops every actor.
     pub async fn stop(&self) {
         self.core.router.permits.end();
         self.core.router.permits.all_back().await;
         self.core.stop();
     }
 
-    /// The same, but no longer than this: what a store that is stuck has not committed by then was not
-    /// acknowledged either. Whether all of it was committed or refused.
+    /// Like [`Self::stop`], but waits no longer than `limit`: what a stuck store has not committed by then was not
+    /// acknowledged either. Returns whether everything was committed or refused in time.
     pub async fn stop_within(&self, limit: Duration) -> bool {
         let in_time = tokio::time::timeout(limit, self.stop()).await.is_ok();
         if !in_time {

@@ -1,5 +1,5 @@
-//! What the live core counts for whoever watches it run. Atomics only: whatever is on its way to a commit
-//! waits for no reader of figures. Knows no names of metrics and no format; the server's telemetry does.
+//! What the live core counts for operators. Atomics only: nothing on its way to a commit waits for a reader of the
+//! figures. Knows no names of metrics and no format; the server's telemetry does.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 
-/// Upper bounds of waiting times and of what a commit takes. Seconds.
+/// Upper bounds of the histograms of waiting and commit times. Seconds.
 pub const SECONDS: &[f64] =
     &[0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0];
-/// Upper bounds of the rows of a commit.
+/// Upper bounds of the histogram of rows per commit.
 pub const ROWS: &[f64] = &[1.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_000.0, 2_000.0, 5_000.0];
 
 /// A number that only grows.
@@ -19,12 +19,12 @@ pub const ROWS: &[f64] = &[1.0, 5.0, 10.0, 25.0, 50.0, 100.0, 250.0, 500.0, 1_00
 pub struct Count(AtomicU64);
 
 impl Count {
-    /// So many more.
+    /// Adds to the count.
     pub fn add(&self, more: u64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// How many so far.
+    /// The count so far.
     #[must_use]
     pub fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)
@@ -36,44 +36,44 @@ impl Count {
 pub struct Level(AtomicI64);
 
 impl Level {
-    /// Up, or down below zero.
+    /// Adds to the level; may go below zero.
     pub fn add(&self, more: i64) {
         self.0.fetch_add(more, Ordering::Relaxed);
     }
 
-    /// To a value.
+    /// Sets the level.
     pub fn set(&self, value: i64) {
         self.0.store(value, Ordering::Relaxed);
     }
 
-    /// Where it stands.
+    /// The current level.
     #[must_use]
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// How often something was how much: a histogram.
+/// A histogram.
 #[derive(Debug)]
 pub struct Spread {
     bounds: &'static [f64],
-    /// One for each bound, and one for what is above all of them.
+    /// One per bound, and one for values above all of them.
     counts: Box<[AtomicU64]>,
     /// The bits of an `f64`.
     sum: AtomicU64,
 }
 
-/// A histogram as it stood at one moment, about.
+/// A histogram as it stood at one moment, approximately.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spreading {
-    /// Each upper bound, the last one infinite, with how often it was so much and more than the bound before.
+    /// Each upper bound, the last one infinite, with the number of values up to it and above the bound before.
     pub buckets: Vec<(f64, u64)>,
-    /// The sum of all that was noted.
+    /// The sum of all values.
     pub sum: f64,
 }
 
 impl Spreading {
-    /// How often something was noted.
+    /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.buckets.iter().map(|(_, count)| count).sum()
@@ -81,7 +81,7 @@ impl Spreading {
 }
 
 impl Spread {
-    /// With these upper bounds, in rising order.
+    /// A histogram with these upper bounds, in rising order.
     #[must_use]
     pub fn new(bounds: &'static [f64]) -> Self {
         let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
@@ -101,7 +101,7 @@ impl Spread {
         self.note(time.as_secs_f64());
     }
 
-    /// What was noted so far.
+    /// The values so far.
     #[must_use]
     pub fn read(&self) -> Spreading {
         let bounds = self.bounds.iter().copied().chain([f64::INFINITY]);
@@ -113,16 +113,16 @@ impl Spread {
     }
 }
 
-/// What became of what came to a queue. Accepted and refused add up to offered, but for what still waits.
+/// How a queue's items fared. Accepted and refused add up to offered, except for what is still waiting.
 #[derive(Debug)]
 pub struct QueueMeter {
-    /// What came.
+    /// Items that came.
     pub offered: Count,
-    /// What got through.
+    /// Items that got through.
     pub accepted: Count,
-    /// What was turned away, by the queue's policy.
+    /// Items that were turned away by the queue's policy.
     pub refused: Count,
-    /// How long what got through had to wait. Seconds.
+    /// How long the items that got through had waited. Seconds.
     pub waited: Spread,
 }
 
@@ -138,24 +138,24 @@ impl Default for QueueMeter {
 }
 
 impl QueueMeter {
-    /// Something came.
+    /// Counts items that came.
     pub fn offer(&self, many: u64) {
         self.offered.add(many);
     }
 
-    /// It got through after a time.
+    /// Counts items that got through after a wait.
     pub fn accept(&self, many: u64, waited: Duration) {
         self.accepted.add(many);
         self.waited.note_time(waited);
     }
 
-    /// It was turned away.
+    /// Counts items that were turned away.
     pub fn refuse(&self, many: u64) {
         self.refused.add(many);
     }
 
-    /// Sends something into a queue that nobody waits at; whether it is in. A receiver that is gone counts for
-    /// nothing.
+    /// Sends an item into a queue without waiting for room; returns whether it is in. If the receiver is gone,
+    /// nothing is counted.
     pub(crate) fn try_send<T>(&self, queue: &mpsc::Sender<T>, what: T) -> bool {
         match queue.try_send(what) {
             Ok(()) => {
@@ -173,7 +173,8 @@ impl QueueMeter {
     }
 }
 
-/// What must never happen, whatever comes from outside. Each is counted, and ends in a reload.
+/// What must never happen, whatever comes from outside. Each violation is counted, and makes memory be reloaded
+/// from the store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Invariant {
     /// Events are numbered one after another, without a gap. Broken: the writer stops.
@@ -191,7 +192,7 @@ impl Invariant {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::EventNumbers, Self::Accounts, Self::Stays, Self::QueueBound];
 
-    /// Its word.
+    /// Its name in logs and metrics.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -218,17 +219,17 @@ impl std::ops::Deref for Meters {
 /// The figures.
 #[derive(Debug)]
 pub struct Figures {
-    /// Fixes on their way to a commit: from the wish for room until there is room.
+    /// Fixes on their way to a commit: from the request for room until it is granted.
     pub fixes: QueueMeter,
-    /// Writes of vehicles: from the writer's hands to the commit.
+    /// Writes of vehicles: from the writer's inbox to the commit.
     pub writes: QueueMeter,
-    /// Vehicles that await a correction of late data: from the mark to the last step.
+    /// Vehicles that await a correction of late data: from the dirty mark to the last step.
     pub corrections: QueueMeter,
-    /// Commits for watchers; one that lags too far behind is let go.
+    /// Commits for watchers; a watcher that lags too far behind is dropped.
     pub watchers: QueueMeter,
     /// Newest states for the cache; refused are those that a newer one replaced or a full queue dropped.
     pub cache: QueueMeter,
-    /// What commits take. Seconds.
+    /// The duration of commits. Seconds.
     pub commit_seconds: Spread,
     /// Rows and records of commits.
     pub commit_rows: Spread,
@@ -284,7 +285,7 @@ impl Default for Figures {
 }
 
 impl Figures {
-    /// Counts a violation and says so where operators look.
+    /// Counts a violation and logs it as an error.
     pub(crate) fn violated(&self, which: Invariant, what: &str) {
         self.violations[which as usize].add(1);
         tracing::error!(
@@ -301,7 +302,7 @@ impl Figures {
     }
 }
 
-/// Counts one up while it lives.
+/// Counts a live actor until dropped.
 pub(crate) struct Alive(Meters);
 
 impl Alive {

@@ -14,10 +14,10 @@ use crate::watch::Audience;
 /// Why the store did not do what was asked.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It does not answer, or not in time. What was being committed may or may not be stored.
+    /// It does not answer, or not in time. The batch being committed may or may not be stored.
     #[error("the store is away: {0}")]
     Away(String),
-    /// It answers, and will never take this: a value that it cannot hold. Nothing of it is stored.
+    /// It answers, but will never accept this: a value that it cannot hold. Nothing of it is stored.
     #[error("the store refuses it: {0}")]
     Refused(String),
     /// Another server has taken over: this one must stop.
@@ -30,11 +30,11 @@ pub enum StoreError {
 pub struct VehicleWrite {
     /// The vehicle.
     pub vehicle_id: VehicleId,
-    /// Whose.
+    /// The organization the vehicle belongs to.
     pub organization_id: OrganizationId,
     /// What to store. Records are not numbered yet.
     pub effects: Effects,
-    /// The engine's state after it.
+    /// The engine's state after these effects.
     pub state: Arc<VehicleState>,
     /// The server's clock when it was judged.
     pub judged_at: Timestamp,
@@ -63,26 +63,26 @@ impl std::ops::AddAssign for Counts {
     }
 }
 
-/// What became of one write.
+/// The result of one write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Committed {
     /// How its fixes ended.
     pub counts: Counts,
-    /// Its records as they are stored now: numbered, with their revisions, corrections and
-    /// retractions too. What was recorded before is not among them.
+    /// Its records as they are stored now, numbered: revisions, corrections and retractions included. Records that
+    /// were stored before are not among them.
     pub records: Vec<Record>,
     /// Whether the vehicle has a dirty mark after the batch.
     pub is_dirty: bool,
 }
 
-/// A fix that is not stored among the others, for a reason that will not go away.
+/// A fix that is not stored with the others, for a reason that will not go away.
 #[derive(Clone, Debug)]
 pub struct RefusedFix {
-    /// Whose.
+    /// The vehicle that reported it.
     pub vehicle_id: VehicleId,
     /// The fix.
     pub fix: Fix,
-    /// Why, for whoever looks into it.
+    /// Why it was refused, for the operator.
     pub reason: String,
 }
 
@@ -93,13 +93,13 @@ pub struct VehicleSeed {
     pub vehicle: Vehicle,
     /// The engine's state; the default one for a vehicle that never reported.
     pub state: VehicleState,
-    /// Taken out of use, but a server stopped before its stays were ended: they are at the start.
+    /// Taken out of use, but a server stopped before its stays were ended: the next start ends them.
     pub is_removed: bool,
     /// Whether it has a dirty mark.
     pub is_dirty: bool,
 }
 
-/// Everything the core holds in memory, as stored.
+/// Everything the core keeps in memory, as stored.
 #[derive(Clone, Debug, Default)]
 pub struct Seeds {
     /// Every vehicle in use, and those taken out whose stays are still open or that are dirty.
@@ -109,13 +109,14 @@ pub struct Seeds {
     /// Versions of fences whose records may be missing: a server stopped in between, or they take
     /// effect later.
     pub unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
-    /// Versions of calibrations that may not have marked their vehicle yet, and from when on they count.
+    /// Versions of calibrations that may not have marked their vehicle dirty yet, and the instant from which they
+    /// apply.
     pub uncalibrated: Vec<(VehicleId, i64, Timestamp)>,
     /// The number of the next record.
     pub next_sequence: i64,
 }
 
-/// What is stored now of vehicles whose last commit was doubtful.
+/// The stored state of vehicles whose last commit was doubtful.
 #[derive(Clone, Debug, Default)]
 pub struct Reread {
     /// Their states.
@@ -133,59 +134,60 @@ pub trait TrackStore: Send + Sync + 'static {
     /// Reads everything the core starts from.
     fn seeds(&self) -> BoxFuture<'_, Result<Seeds, StoreError>>;
 
-    /// Commits a batch; answers for each write. An error is doubtful: it may be stored all the same.
+    /// Commits a batch; answers for each write. After an error the outcome is unknown: the batch may be stored all
+    /// the same.
     ///
     /// In one transaction, with the row of numbers locked from the beginning:
-    /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; whatever is found late marks the
-    ///   vehicle ([`Mark::of_fix`](crate::tracking::Mark::of_fix), merged with the stored mark). `effects.late` marks it always.
-    /// - `records` get the next numbers in the batch's order. One whose id is stored and active is neither
-    ///   numbered nor written nor answered, nor is the row of `visits` that was made with it: a correction
-    ///   may know better than the live path when it happened. One that is stored as retracted is active again, with this
-    ///   write's values, one revision on and a new number; so is the end of one that is stored as going on
-    ///   ([`Record::supersedes`]).
-    /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle
-    ///   with `confirmed_at` in its part and the stored records, whatever their status and instant, with
-    ///   an id among its records. What it tells is written and numbered anew; `moved` only gets its
-    ///   `confirmed_at`. Visits are undone as it says, then `visits` are put: one without an exit leaves
-    ///   the stored exit alone, which may be of
-    ///   a part that stands. Checkpoints of the part are deleted, `checkpoints` are put.
-    ///   `quarantines` are set, but where a fix is stored as `future`. `dirty` replaces the mark.
-    /// - `fuel_rows` are put, each in place of one of the same instant; of a correction also as
+    /// - `rows`: as their [`Standing`](crate::tracking::Standing) says; every row found late marks the vehicle
+    ///   ([`Mark::of_fix`](crate::tracking::Mark::of_fix), merged with the stored mark). `effects.late` always
+    ///   marks it.
+    /// - `records` get the next numbers in the batch's order. A record whose id is stored and active is neither
+    ///   numbered nor written nor answered, nor is the row of `visits` that was made with it: a correction may know
+    ///   better than the live path when it happened. A record that is stored as retracted becomes active again,
+    ///   with this write's values, the next revision and a new number; so does the end of one that is stored as
+    ///   still going on ([`Record::supersedes`]).
+    /// - `correction`: [`diff`](crate::tracking::diff()) against the stored active records of the vehicle with
+    ///   `confirmed_at` in its part and the stored records, whatever their status and instant, with an id among its
+    ///   records. The records it returns in `told` are written and numbered anew; those in `moved` only get their
+    ///   `confirmed_at`. Visits are undone as it says, then `visits` are put: one without an exit leaves the stored
+    ///   exit alone, which may belong to a part that stands. Checkpoints of the part are deleted, `checkpoints` are
+    ///   put. `quarantines` are set, except where a fix is stored as `future`. `dirty` replaces the mark.
+    /// - `fuel_rows` are put, each replacing one of the same instant; those of a correction also as
     ///   [`Correction::fuel_rows`](crate::tracking::Correction::fuel_rows) says.
     /// - the state of the last write of each vehicle is its newest.
     ///
-    /// A later write of the same batch sees what an earlier one left. [`StoreError::Refused`] is sure: nothing of
-    /// the batch is stored, and it would be refused again.
+    /// A later write of the same batch sees the result of an earlier one. [`StoreError::Refused`] is certain:
+    /// nothing of the batch is stored, and it would be refused again.
     fn commit<'a>(&'a self, batch: &'a Batch) -> BoxFuture<'a, Result<Vec<Committed>, StoreError>>;
 
     /// Reads the next part of a vehicle's timeline that awaits a correction; `None`: it is clean.
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>>;
 
-    /// Reads back what a doubtful commit left: the vehicles' states and the records from `sequence` on.
-    /// The commit that was given up must be over by then, stored or not: one that lands later would
-    /// write past what memory believes.
+    /// Reads back what a doubtful commit left: the vehicles' states and the records from `sequence` on. By then the
+    /// abandoned commit must be over, stored or not: if it landed later, the store would no longer match what
+    /// memory was given.
     fn reread<'a>(
         &'a self,
         vehicles: &'a [VehicleId],
         sequence: i64,
     ) -> BoxFuture<'a, Result<Reread, StoreError>>;
 
-    /// Keeps a refused fix for whoever looks into it; one that is kept already stays as it is.
+    /// Keeps a refused fix for the operator; a fix that is already kept stays as it is.
     fn quarantine<'a>(&'a self, refused: &'a RefusedFix) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Notes that every record of this version of a fence is committed, or owed by a dirty mark. Other
-    /// versions of the fence are settled for themselves.
+    /// Notes that every record of this version of a fence is committed, or left to a correction by a dirty mark.
+    /// Other versions of the fence are settled on their own.
     fn mark_settled(&self, fence: GeofenceId, version: i64) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Notes that what a version of a vehicle's calibration, and those before it, change of the past is put right,
-    /// or owed by a dirty mark.
+    /// Notes that the past is put right for this version of a vehicle's calibration and those before it, or left to
+    /// a correction by a dirty mark.
     fn mark_calibrated(&self, vehicle: VehicleId, version: i64) -> BoxFuture<'_, Result<(), StoreError>>;
 }
 
 /// A vehicle's newest committed state.
 pub type Newest = (OrganizationId, VehicleId, Arc<VehicleState>);
 
-/// Newest vehicle states for readers outside the process. May lag and may fail: nothing rests on it.
+/// Newest vehicle states for readers outside the process. May lag and may fail: nothing depends on it.
 pub trait LiveCache: Send + Sync + 'static {
     /// Takes some vehicles out, then puts the newest state of others. `now`: the server's clock, by which a
     /// reader tells two states of a vehicle apart.
@@ -199,7 +201,7 @@ pub trait LiveCache: Send + Sync + 'static {
     /// Puts the states of all vehicles there are, and drops what else their organizations have.
     fn fill<'a>(&'a self, states: &'a [Newest], now: Timestamp) -> BoxFuture<'a, Result<(), String>>;
 
-    /// Whether it still has what it was filled with; one that was emptied has not.
+    /// Whether it still has what it was filled with; a cache that was emptied does not.
     fn is_filled(&self) -> BoxFuture<'_, Result<bool, String>>;
 }
 

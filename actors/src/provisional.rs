@@ -1,5 +1,5 @@
-//! Where vehicles were seen: judged, and not known to be committed. State, not events: whoever does not take it
-//! gets the newest of each vehicle later. Knows nothing of who judges and who commits.
+//! Provisional positions: judged, but not known to be committed. They are state, not events: a subscriber that does
+//! not take them gets the newest of each vehicle later. Knows nothing of who judges and who commits.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,23 +14,23 @@ use crate::view::LiveFuel;
 /// Batches that may wait for a watcher before they are merged.
 const MAX_BATCHES: usize = 128;
 
-/// One who is told and need not be woken counts as such a part of one who has to be.
+/// A subscriber that is served without being woken counts as this fraction of one that is.
 const BUSY_PART: u32 = 4;
-/// Names under which a batch keeps its wire form.
+/// The number of names under which a batch keeps wire forms.
 const MAX_WIRE_FORMS: usize = 8;
 
-/// A vehicle's newest fix as it was judged. Who is inside what by it is nobody's business until the commit.
+/// A vehicle's newest fix as it was judged. Which fences it is in by that fix is not published before the commit.
 #[derive(Debug)]
 pub struct ProvisionalPosition {
     /// The vehicle.
     pub vehicle_id: VehicleId,
-    /// Whose.
+    /// The organization the vehicle belongs to.
     pub organization_id: OrganizationId,
-    /// Counts what is told, with the commits'.
+    /// Position in the order of announcements, which includes commits.
     pub order: u64,
     state: Arc<VehicleState>,
     stored: AtomicBool,
-    /// As long as it is not stored, and since.
+    /// The wire form while it is not stored, and once it is.
     encoded: [OnceLock<Box<str>>; 2],
 }
 
@@ -79,22 +79,22 @@ impl ProvisionalPosition {
         self.stored.store(true, Ordering::Release);
     }
 
-    /// Whether this is the state that was judged.
+    /// Whether it was made from this very state.
     pub(crate) fn is_of(&self, state: &Arc<VehicleState>) -> bool {
         Arc::ptr_eq(&self.state, state)
     }
 
-    /// The wire form, which may say whether it is stored; made by the first who asks.
+    /// The wire form, which may say whether it is stored; encoded on first use.
     pub fn encoded(&self, encode: impl FnOnce(&Self) -> String) -> &str {
-        // Stored meanwhile, it is told as such a little early.
+        // If it is stored while being encoded, this form says so a little early.
         self.encoded[usize::from(self.is_stored())].get_or_init(|| encode(self).into_boxed_str())
     }
 }
 
-/// What is seen at once, each vehicle once; with room for its wire forms, so that each is made once for all who
-/// ask for the same.
+/// Positions that are published together, each vehicle once. Keeps their wire forms, so that each form is made once
+/// for all subscribers that ask for it.
 pub struct PositionBatch {
-    /// Where vehicles were seen.
+    /// The positions.
     pub provisional: Vec<Arc<ProvisionalPosition>>,
     encoded: Mutex<Vec<(Box<str>, WireForm)>>,
 }
@@ -119,7 +119,7 @@ impl PositionBatch {
         Self::new(provisional.rev().filter(|provisional| known.insert(provisional.vehicle_id)).collect())
     }
 
-    /// The wire form of this name, made by the first who asks. All who ask for one name want one type.
+    /// The wire form of this name, encoded on first use. All callers that use one name must ask for one type.
     pub fn encoded<T: Send + Sync + 'static>(
         &self,
         name: &str,
@@ -131,7 +131,7 @@ impl PositionBatch {
             return form;
         }
         if known.len() >= MAX_WIRE_FORMS {
-            // Who is called as nobody else has one of its own.
+            // Beyond the limit, a caller with a name of its own encodes for itself.
             drop(known);
             return Arc::new(encode(&self.provisional));
         }
@@ -141,7 +141,7 @@ impl PositionBatch {
     }
 }
 
-/// Where what is seen waits for one watcher: bounded by the vehicles, however long it waits.
+/// The positions that wait for one subscriber: bounded by the number of vehicles, however long they wait.
 #[derive(Default)]
 pub(crate) struct SubscriberQueue {
     waiting: Mutex<Waiting>,
@@ -158,7 +158,7 @@ impl SubscriberQueue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether somebody had to be woken for it.
+    /// Adds a batch; returns whether the subscriber had to be woken.
     pub(crate) fn put(&self, batch: &Arc<PositionBatch>) -> bool {
         let waker = {
             let mut waiting = self.waiting();
@@ -174,10 +174,10 @@ impl SubscriberQueue {
     }
 }
 
-/// Takes a watcher's place away.
+/// Removes a subscriber's queue from the hub.
 type Leave = Box<dyn FnOnce(&Arc<SubscriberQueue>) + Send + Sync>;
 
-/// A watcher's view of where vehicles are seen, until dropped.
+/// A subscription to positions; ends when dropped.
 pub struct PositionSubscription {
     slot: Arc<SubscriberQueue>,
     leave: Option<Leave>,
@@ -190,7 +190,7 @@ impl fmt::Debug for PositionSubscription {
 }
 
 impl PositionSubscription {
-    /// One from which nothing is seen.
+    /// A subscription that receives nothing.
     pub(crate) fn blind() -> Self {
         Self { slot: Arc::default(), leave: None }
     }
@@ -202,7 +202,7 @@ impl PositionSubscription {
         Self { slot, leave: Some(Box::new(leave)) }
     }
 
-    /// Waits until something was seen that is not taken.
+    /// Waits until a batch is there to be taken.
     pub(crate) fn poll_ready(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut waiting = self.slot.waiting();
         if !waiting.batches.is_empty() {
@@ -215,7 +215,7 @@ impl PositionSubscription {
         Poll::Pending
     }
 
-    /// What was seen and not taken, oldest first.
+    /// The batches that wait, oldest first.
     pub fn take(&mut self) -> Vec<Arc<PositionBatch>> {
         let mut waiting = self.slot.waiting();
         waiting.waker = None;
@@ -231,7 +231,7 @@ impl Drop for PositionSubscription {
     }
 }
 
-/// Who looks out for what.
+/// The subscribers' queues, by the vehicles they want.
 #[derive(Default)]
 pub(crate) struct Subscribers {
     wide: Vec<Arc<SubscriberQueue>>,
@@ -271,13 +271,13 @@ impl Subscribers {
         self.wide.is_empty() && self.of_vehicles.is_empty()
     }
 
-    /// Whether anybody looks out for a vehicle.
+    /// Whether anyone subscribes to a vehicle.
     pub(crate) fn has(&self, vehicle: VehicleId) -> bool {
         !self.wide.is_empty() || self.of_vehicles.contains_key(&vehicle)
     }
 
-    /// Tells all of them what they look out for; how many had to be woken, or a part of those who did not: they
-    /// are busy, or do not want it yet.
+    /// Gives each subscriber the positions it wants. Returns how many had to be woken; for those who want every
+    /// vehicle, at least a fraction of their number, since the others are busy or do not want positions yet.
     pub(crate) fn tell(&self, seen: &[Arc<ProvisionalPosition>]) -> u32 {
         let mut woken = 0;
         if !self.wide.is_empty() {

@@ -1,4 +1,4 @@
-//! Reporting fixes: a connection's way to the vehicles.
+//! A connection's way of reporting fixes to vehicles.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -20,21 +20,21 @@ use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
 use crate::ports::{Counts, RefusedFix, StoreError};
 
-/// A vehicle that fails so often on one report is given up for now: the tracker sends it again later. The
-/// last attempt is without a fix on which the others failed.
+/// Attempts at delivering one report to a vehicle whose actor keeps failing; then the tracker has to send it again
+/// later. The last attempt leaves out a fix on which the others panicked.
 const ATTEMPTS: usize = 4;
-/// What is kept of a fix that the engine panics on.
+/// The reason that is kept with a fix that the engine panics on.
 const PANICS: &str = "the engine failed on it three times";
 
-/// One connection's way to report fixes. Keeps the addresses of the vehicles it reported to.
+/// One connection's way to report fixes. Remembers the addresses of the vehicles it has reported to.
 pub struct Reporter {
     core: Arc<Core>,
     handles: HashMap<VehicleId, VehicleHandle, FxBuildHasher>,
-    /// Where the connection wants its vehicles.
+    /// Where the connection wants its vehicles to live.
     affinity: Affinity,
-    /// The newest generation it reported in.
+    /// The newest write generation it has reported in.
     generation: u64,
-    /// Shared with every [`Pending`] that is not looked at yet.
+    /// Shared with every [`Pending`] that the caller still holds.
     outstanding: Arc<()>,
 }
 
@@ -42,9 +42,9 @@ pub struct Reporter {
 pub struct Pending {
     core: Arc<Core>,
     batch: Arc<ReportBatch>,
-    /// Whose each of its parts is.
+    /// The vehicle of each part.
     vehicles: Vec<VehicleId>,
-    /// Where each of its fixes was in the report; `None`: where it is.
+    /// Where each fix was in the report; `None` if the order is unchanged.
     places: Option<Vec<usize>>,
     _outstanding: Arc<()>,
 }
@@ -55,12 +55,12 @@ impl fmt::Debug for Pending {
     }
 }
 
-/// What became of a report.
+/// The outcome of a report.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// How the fixes ended that are stored.
+    /// How the fixes that are stored ended.
     pub counts: Counts,
-    /// Fixes that never will be, by their place in the report, with the reason. They are kept apart
+    /// Fixes that never will be stored, by their place in the report, with the reason. They are kept apart
     /// ([`RefusedFix`]), and sending them again changes nothing.
     pub refused: Vec<(usize, String)>,
     /// Fixes of vehicles that are out of use, by their place in the report.
@@ -68,13 +68,15 @@ pub struct Settled {
 }
 
 impl Pending {
-    /// Waits for the commit. An error means: not acknowledged, send again; a vehicle that is out of use is one.
+    /// Waits for the commit. An error means that nothing is acknowledged and the fixes have to be sent again; one
+    /// is returned for a vehicle that is out of use, too.
     pub async fn committed(self) -> Result<Counts, LiveError> {
         let settled = self.settled().await?;
         if settled.out_of_use.is_empty() { Ok(settled.counts) } else { Err(LiveError::UnknownVehicle) }
     }
 
-    /// The same, with the fixes that are refused for good. After an error none is promised.
+    /// Waits for the commit; returns the fixes that are refused for good as well. After an error, none of the fixes
+    /// is promised.
     pub async fn settled(self) -> Result<Settled, LiveError> {
         let (outcomes, quarantined) = poll_fn(|cx| self.batch.poll_settled(cx)).await;
         let mut settled = Settled::default();
@@ -101,7 +103,7 @@ impl Pending {
         failed.map_or(Ok(settled), Err)
     }
 
-    /// Finds which fixes of a part cannot be taken.
+    /// Finds which fixes of a part cannot be stored.
     async fn sort_out(
         &self,
         part: usize,
@@ -124,7 +126,7 @@ impl Pending {
     }
 }
 
-/// Finds the fixes that the store refuses, by reporting halves of what holds some, in order.
+/// Finds the fixes that the store refuses, by reporting halves of what contains some, in order.
 async fn isolate(
     core: &Arc<Core>,
     vehicle: VehicleId,
@@ -160,7 +162,7 @@ async fn isolate(
     }
 }
 
-/// Keeps apart what the engine panicked on, and takes it out of the report.
+/// Quarantines the fixes that the engine panicked on, and removes them from the report.
 async fn set_aside(
     core: &Arc<Core>,
     vehicle: VehicleId,
@@ -180,7 +182,7 @@ async fn set_aside(
     Ok(())
 }
 
-/// Keeps a refused fix before anybody is told. One that cannot be kept even there is in the log alone.
+/// Keeps a refused fix before the refusal is reported. A fix that cannot be kept even there is only in the log.
 async fn quarantine(core: &Arc<Core>, refused: RefusedFix) -> Result<(), LiveError> {
     let vehicle = refused.vehicle_id;
     let recorded_at = refused.fix.recorded_at;
@@ -198,23 +200,23 @@ async fn quarantine(core: &Arc<Core>, refused: RefusedFix) -> Result<(), LiveErr
     }
 }
 
-/// Fixes of a report by vehicle, in the order in which each was named first.
+/// The fixes of a report by vehicle, in the order in which the vehicles first occur.
 struct Sorted {
     vehicles: Vec<VehicleId>,
     fixes: Vec<Fix>,
-    /// Where each vehicle's fixes are.
+    /// The range of each vehicle's fixes.
     parts: Vec<Range<usize>>,
-    /// Where each fix was in the report.
+    /// Where each fix was in the report; `None` if the order is unchanged.
     places: Option<Vec<usize>>,
 }
 
 impl Sorted {
-    /// Of one vehicle.
+    /// A report of one vehicle.
     fn of(vehicle: VehicleId, fixes: Vec<Fix>) -> Self {
         Self { vehicles: vec![vehicle], parts: iter::once(0..fixes.len()).collect(), fixes, places: None }
     }
 
-    /// Of several.
+    /// A report of several vehicles.
     fn by_vehicle(report: Vec<(VehicleId, Fix)>) -> Self {
         let mut known: HashMap<VehicleId, usize, FxBuildHasher> =
             HashMap::with_capacity_and_hasher(report.len(), FxBuildHasher);
@@ -245,16 +247,16 @@ impl Reporter {
         Self { core, handles: HashMap::default(), affinity, generation: 0, outstanding: Arc::new(()) }
     }
 
-    /// Of a connection that goes on for long: its vehicles move to its thread.
+    /// For a connection that stays for long: its vehicles move to its thread.
     #[must_use]
     pub fn for_long(self) -> Self {
         Self { affinity: self.affinity.for_long(), ..self }
     }
 
-    /// Reports fixes of one vehicle; they are applied by `recordedAt`. Waits for room, and until they are applied;
-    /// what it returns waits for their commit. After a failed commit it is
-    /// [`LiveError::Unavailable`] until the caller has seen, or dropped, what was pending before:
-    /// nothing overtakes fixes that have to come again.
+    /// Reports fixes of one vehicle; they are applied in the order of `recordedAt`. Waits for room, and until they
+    /// are applied; the [`Pending`] it returns waits for their commit. After a failed commit it returns
+    /// [`LiveError::Unavailable`] until the caller has awaited or dropped every earlier [`Pending`]: nothing may
+    /// overtake fixes that have to be sent again.
     pub async fn report(&mut self, vehicle: VehicleId, fixes: Vec<Fix>) -> Result<Pending, LiveError> {
         match self.hand_over(Sorted::of(vehicle, fixes)).await? {
             (_, true) => Err(LiveError::UnknownVehicle),
@@ -262,18 +264,19 @@ impl Reporter {
         }
     }
 
-    /// The same for several vehicles: their fixes are applied side by side, and who waits is woken once for all of them.
+    /// Like [`Self::report`], for several vehicles: their fixes are applied in parallel, and the caller is woken
+    /// once for all of them.
     pub async fn report_all(&mut self, report: Vec<(VehicleId, Fix)>) -> Result<Pending, LiveError> {
         Ok(self.hand_over(Sorted::by_vehicle(report)).await?.0)
     }
 
-    /// Shows those who watch where a vehicle is while nothing can be stored; the fixes have to come again.
+    /// Shows subscribers where a vehicle is while nothing can be stored; the fixes have to be reported again.
     pub async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
         self.core.router.show_provisional(vehicle, fixes).await;
     }
 
-    /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Whether a vehicle
-    /// is unknown.
+    /// Waits for room, puts the fixes into the vehicles' mailboxes, and waits until they are applied. Returns
+    /// whether a vehicle is unknown.
     async fn hand_over(&mut self, sorted: Sorted) -> Result<(Pending, bool), LiveError> {
         let Sorted { vehicles, fixes, parts, places } = sorted;
         let permit = match self.core.router.permits.take(fixes.len()).await {
@@ -296,7 +299,7 @@ impl Reporter {
         Ok((Pending { core, batch, vehicles, places, _outstanding: outstanding }, is_unknown))
     }
 
-    /// Whether a vehicle is unknown.
+    /// Sends each vehicle its part; returns whether a vehicle is unknown.
     async fn send_all(
         &mut self,
         batch: &Arc<ReportBatch>,
@@ -312,7 +315,7 @@ impl Reporter {
                 match self.handle(vehicle, stale.map(|handle| handle.incarnation)).await {
                     Ok(handle) => handle.report(part).await,
                     Err(error) => {
-                        // The others go on.
+                        // The other parts are sent all the same.
                         if error == LiveError::UnknownVehicle {
                             is_unknown = true;
                         } else {
@@ -326,7 +329,7 @@ impl Reporter {
             if to_send.is_empty() {
                 return failed.map_or(Ok(is_unknown), Err);
             }
-            // Their actors went idle or panicked: their successors take the same fixes.
+            // Their actors went idle or panicked: their successors get the same fixes.
         }
         Err(LiveError::Unavailable)
     }

@@ -9,11 +9,11 @@ use crate::tracking::{Stay, VehicleState};
 /// A geofence a vehicle is in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldFence {
-    /// Which.
+    /// The geofence.
     pub geofence_id: GeofenceId,
-    /// The stay.
+    /// The visit to it.
     pub visit_id: VisitId,
-    /// Since when.
+    /// When the vehicle entered it.
     pub entered_at: Timestamp,
     /// Why the stay began.
     pub cause: Cause,
@@ -66,21 +66,21 @@ impl LiveFuel {
     }
 }
 
-/// What a vehicle did so far in a fence it is in.
+/// What a vehicle has done so far in a fence it is in.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunningVisit {
     /// The stay.
     pub visit_id: VisitId,
     /// Its newest fix, or the entry if that is later.
     pub as_of: Timestamp,
-    /// Up to then.
+    /// What it did up to then.
     pub analytics: Analytics,
 }
 
 /// A vehicle inside a fence now.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InsideView {
-    /// Which.
+    /// The vehicle.
     pub vehicle_id: VehicleId,
     /// The stay.
     pub held: HeldFence,

@@ -1,5 +1,5 @@
-//! What a watcher of the live core receives: a snapshot, then every commit, in order, and beside them where
-//! vehicles are before that is committed.
+//! What a watcher of the live core receives: a snapshot, then every commit, in order; alongside, the positions of
+//! vehicles ahead of their commit.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -34,14 +34,14 @@ impl Audience {
     }
 }
 
-/// What a watcher wants to be woken for. It may be told more.
+/// What a watcher wants to be woken for. It may be sent more.
 #[derive(Clone, Debug)]
 pub struct Interest {
-    /// Whose vehicles.
+    /// The audience whose vehicles it watches.
     pub audience: Audience,
-    /// Where vehicles are, before it is committed too.
+    /// Positions, including those ahead of their commit.
     pub positions: bool,
-    /// Who goes in and out of fences.
+    /// Vehicles entering and leaving fences.
     pub occupancy: bool,
     /// Geofence events.
     pub events: bool,
@@ -49,7 +49,7 @@ pub struct Interest {
     pub fuel: bool,
     /// Only these vehicles.
     pub vehicles: Option<Arc<HashSet<VehicleId>>>,
-    /// Only these fences, in what is told of fences.
+    /// Only these fences, in updates about fences.
     pub fences: Option<Arc<HashSet<GeofenceId>>>,
 }
 
@@ -62,19 +62,19 @@ impl From<Audience> for Interest {
 }
 
 impl Interest {
-    /// Whether it is about a vehicle.
+    /// Whether this interest includes a vehicle.
     #[must_use]
     pub fn vehicle(&self, vehicle: VehicleId) -> bool {
         self.vehicles.as_ref().is_none_or(|vehicles| vehicles.contains(&vehicle))
     }
 
-    /// Whether it is about a fence.
+    /// Whether this interest includes a fence.
     #[must_use]
     pub fn fence(&self, fence: GeofenceId) -> bool {
         self.fences.as_ref().is_none_or(|fences| fences.contains(&fence))
     }
 
-    /// Whether anything of a commit is for this watcher. Of its audience it is already.
+    /// Whether any part of a commit is of interest; the update holds only what the audience may see.
     pub(crate) fn wants(&self, update: &Update) -> bool {
         update.vehicles.iter().any(|changed| self.vehicle(changed.vehicle_id) && self.change(changed))
             || ((self.positions || self.fuel) && update.removed.iter().any(|vehicle| self.vehicle(*vehicle)))
@@ -89,13 +89,13 @@ impl Interest {
         self.positions || (self.fuel && changed.state.fuel.is_some()) || (self.occupancy && crossed())
     }
 
-    /// Whether it is about records at all.
+    /// Whether this interest includes any records.
     #[must_use]
     pub const fn any_records(&self) -> bool {
         self.events || self.fuel
     }
 
-    /// Whether it is about a record: in any of the fences, where there are some named.
+    /// Whether this interest includes a record; where fences are named, it must concern one of them.
     #[must_use]
     pub fn record(&self, record: &Record) -> bool {
         let is_asked = if record.kind().is_fuel() { self.fuel } else { self.events };
@@ -119,18 +119,18 @@ impl CommittedRecord {
         Self { record, encoded: OnceLock::new() }
     }
 
-    /// The wire form, made by the first who asks.
+    /// The wire form, encoded on first use.
     pub fn encoded(&self, encode: impl FnOnce(&Record) -> String) -> &str {
         self.encoded.get_or_init(|| encode(&self.record).into_boxed_str())
     }
 }
 
-/// A vehicle's state after a commit, and which fences it entered and left by it.
+/// A vehicle's state after a commit, and the fences that the commit made it enter and leave.
 #[derive(Debug)]
 pub struct VehicleUpdate {
     /// The vehicle.
     pub vehicle_id: VehicleId,
-    /// Whose.
+    /// The organization the vehicle belongs to.
     pub organization_id: OrganizationId,
     /// Its state now.
     pub state: Arc<VehicleState>,
@@ -138,9 +138,10 @@ pub struct VehicleUpdate {
     pub entered: Vec<HeldFence>,
     /// Fences it was in before and is not now, or by another visit; they come before `entered`.
     pub left: Vec<GeofenceId>,
-    /// Where it was seen since, which was told already.
+    /// A newer position that was already published, if any.
     pub provisional: Option<Arc<ProvisionalPosition>>,
-    /// Counts what is told: provisional with a smaller one are out of date, those with a greater one are newer.
+    /// Position in the order of announcements: provisional positions with a smaller number are out of date, those
+    /// with a greater one are newer.
     pub order: u64,
     encoded: OnceLock<Box<str>>,
 }
@@ -160,31 +161,31 @@ impl VehicleUpdate {
         Self { vehicle_id, organization_id, state, entered, left, provisional, order, encoded }
     }
 
-    /// Whether a watcher who knows the state before would see no difference, fences aside.
+    /// Whether a watcher who knows the previous state would see no difference, fences aside.
     pub(crate) fn looks_like(&self, before: &VehicleState) -> bool {
         let shown =
             |state: &VehicleState| (state.last, state.trail.motion, LiveFuel::of(self.vehicle_id, state));
         shown(&self.state) == shown(before)
     }
 
-    /// Whether it went into a fence or out of one.
+    /// Whether it entered or left a fence.
     pub(crate) const fn crossed(&self) -> bool {
         !self.entered.is_empty() || !self.left.is_empty()
     }
 
-    /// The wire form of the vehicle as it is committed, made by the first who asks.
+    /// The wire form of the vehicle as committed, encoded on first use.
     pub fn encoded(&self, encode: impl FnOnce(&Self) -> String) -> &str {
         self.encoded.get_or_init(|| encode(self).into_boxed_str())
     }
 }
 
-/// The fences that a vehicle is in by another visit than before, or was not in; and those of which the opposite holds.
-/// By visit: within one commit it may leave a fence and come back.
+/// The fences entered and left between two states. Compared by visit, since within one commit a vehicle may leave a
+/// fence and come back.
 fn crossed(before: &VehicleState, now: &VehicleState) -> (Vec<HeldFence>, Vec<GeofenceId>) {
     fn visits(state: &VehicleState) -> impl Iterator<Item = VisitId> {
         state.open_stays().map(|stay| stay.visit_id)
     }
-    // Nearly always, in however many it is.
+    // The usual case, however many fences it is in.
     if visits(before).eq(visits(now)) {
         return (Vec::new(), Vec::new());
     }
@@ -198,8 +199,8 @@ fn crossed(before: &VehicleState, now: &VehicleState) -> (Vec<HeldFence>, Vec<Ge
 /// What one commit changed for a watcher's audience.
 #[derive(Debug)]
 pub struct Update {
-    /// Vehicles with their state after the commit; each once. Without those of which it changed no more than
-    /// [`PositionSubscription`]s were told before.
+    /// Vehicles with their state after the commit, each once. Leaves out those whose state
+    /// [`PositionSubscription`]s had received in full before.
     pub vehicles: Vec<Arc<VehicleUpdate>>,
     /// Vehicles that were taken out of use.
     pub removed: Vec<VehicleId>,
@@ -215,48 +216,49 @@ impl Update {
     }
 }
 
-/// A watcher's beginning: everything as it is, and the ways on which what comes later is told.
-/// The channel of commits is bounded; a watcher that lets it fill finds it closed, and must watch anew.
+/// What a watcher starts from: a snapshot of the present, and the channels that bring what follows. The channel of
+/// commits is bounded; a watcher that lets it fill finds it closed, and must watch anew.
 #[derive(Debug)]
 pub struct Watch {
     /// Every vehicle of the audience with its newest committed state.
     pub vehicles: Vec<(VehicleId, OrganizationId, Arc<VehicleState>)>,
-    /// Where some of them were seen since; for who wants positions.
+    /// Newer positions of some of them; only for watchers that want positions.
     pub provisional: Vec<Arc<ProvisionalPosition>>,
     /// The number of the first event that the channel will bring: the log holds all before it.
     pub next_sequence: i64,
     /// Every commit from here on that is of interest.
     pub updates: mpsc::Receiver<Arc<Update>>,
-    /// Where vehicles are seen from here on.
+    /// Positions from here on.
     pub subscription: PositionSubscription,
     pub(crate) told_up_to: Arc<AtomicI64>,
 }
 
-/// What a watcher is told next.
+/// The next news for a watcher.
 #[derive(Debug)]
 pub enum News {
-    /// A commit, and what was seen by now: what is older than a vehicle's state in the commit is out of date.
+    /// A commit, and the positions published by now: those older than a vehicle's state in the commit are out of
+    /// date.
     Commit(Arc<Update>, Vec<Arc<PositionBatch>>),
-    /// Where vehicles are, after every commit that was told before.
+    /// Positions, later than every commit received so far.
     Provisional(Vec<Arc<PositionBatch>>),
-    /// It has lagged too far behind and must watch anew.
+    /// The watcher has lagged too far behind and must watch anew.
     Lost,
 }
 
 impl Watch {
-    /// The number of the first event that this watcher does not know of, or know not to be of interest; `None`
-    /// while some wait to be taken.
+    /// The number of the first event that this watcher has not received or knows not to be of interest; `None`
+    /// while commits wait to be taken.
     #[must_use]
     pub fn known_up_to(&self) -> Option<i64> {
         let told_up_to = self.told_up_to.load(Ordering::Acquire);
         self.updates.is_empty().then_some(told_up_to)
     }
 
-    /// The next news; of positions alone only if `positions`: those who do not want them yet are not woken for
-    /// them, and later get the newest of each vehicle.
+    /// The next news; positions alone only if `positions`: a watcher that does not want them yet is not woken for
+    /// them, and later gets the newest of each vehicle.
     pub fn poll_news(&mut self, positions: bool, cx: &mut Context<'_>) -> Poll<News> {
-        // What was seen before a commit was told is taken with it or before it, and no commit that came before
-        // what was seen is left behind: the two ways are filled in one order, under one lock.
+        // Both channels are filled in one order, under one lock. So a position published before a commit is taken
+        // with it or before it, and no commit that preceded a position is left behind.
         match self.updates.try_recv() {
             Ok(update) => return Poll::Ready(News::Commit(update, self.subscription.take())),
             Err(TryRecvError::Disconnected) => return Poll::Ready(News::Lost),
@@ -264,7 +266,8 @@ impl Watch {
         }
         if positions && self.subscription.poll_ready(cx).is_ready() {
             let seen = self.subscription.take();
-            // Not by a poll: that one also finds nothing when it is the task's turn to yield.
+            // `try_recv`, not `poll_recv`: the latter also returns nothing when the task's cooperative budget is
+            // used up.
             return Poll::Ready(match self.updates.try_recv() {
                 Ok(update) => News::Commit(update, seen),
                 Err(TryRecvError::Disconnected) => News::Lost,

@@ -11,12 +11,12 @@ use crate::systems::{open_floor, open_tile38, open_traccar};
 use crate::table::{self, median, megabytes, millis, range};
 use crate::world::{Drive, Mix, World};
 
-/// Of each run this share warms up.
+/// The share of each run that warms up.
 const WARM_SHARE: f64 = 0.2;
 /// Times the disk is asked after each turn of a durable system.
 const FDATASYNCS: usize = 11;
 
-/// Who takes part.
+/// The systems that take part.
 #[derive(Clone, Debug)]
 pub(crate) struct Field {
     pub(crate) stores: Vec<Store>,
@@ -24,14 +24,14 @@ pub(crate) struct Field {
     pub(crate) rivals: Rivals,
 }
 
-/// How it is run.
+/// The pace of a contest.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     /// Positions per second.
     pub(crate) rate: f64,
     /// Positions of one run.
     pub(crate) positions: u64,
-    /// There and back again, so many times.
+    /// How many times to run through the systems there and back.
     pub(crate) pairs: usize,
 }
 
@@ -43,7 +43,7 @@ struct Entry {
     is_floor: bool,
 }
 
-/// One system and what its runs came to.
+/// One system and the results of its runs.
 struct Contestant {
     entry: Entry,
     drive: Drive,

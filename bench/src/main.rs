@@ -1,8 +1,8 @@
 //! `waypost-bench`: each workload of docs/performance.md is one command that prints a table.
 //!
-//! Owns the measurements and nothing of the product. A figure is printed only after the events told were equal,
-//! one for one, to those of an oracle that shares no code with the server. Every run is bounded, talks to
-//! loopback (or to the address of another system that the caller names) and stops by itself.
+//! Owns the measurements and nothing of the product. A figure is printed only after the reported events were equal,
+//! one for one, to those of an oracle that shares no code with the server. Every run is bounded, talks to loopback
+//! (or to the address of another system that the caller names) and stops by itself.
 
 mod compute;
 mod contest;

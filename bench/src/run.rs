@@ -1,5 +1,5 @@
 //! One measured run: a slice of a world through a system, at a fixed rate. No figure leaves here unless the
-//! transitions told are the oracle's, one for one.
+//! reported transitions are the oracle's, one for one.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use crate::load::{Log, Slice, send};
 use crate::systems::{Processes, Session};
 use crate::world::Transition;
 
-/// Without news for so long, nothing more is expected.
+/// Without news for this long, nothing more is expected.
 const QUIET: Duration = Duration::from_secs(15);
-/// After the last expected transition, so long for one too many.
+/// How long to wait for a surplus transition after the last expected one.
 const SURPLUS_WITHIN: Duration = Duration::from_millis(300);
-/// Before the first frame is due.
+/// The pause before the first frame is due.
 const LEAD: Duration = Duration::from_millis(20);
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Measured {
     pub(crate) positions: u64,
@@ -139,7 +139,8 @@ fn settle(session: &Session, is_done: impl Fn(&Log) -> bool) {
     }
 }
 
-/// The gate that every figure passes: all is acknowledged, and what was told is what happened.
+/// The gate that every figure passes: everything is acknowledged, and the reported transitions are the ones that
+/// happened.
 fn gate(name: &str, log: &mut Log, slice: &Slice) -> Result<()> {
     if !log.failures.is_empty() {
         bail!("{name}: {}", log.failures.join("; "));
@@ -158,7 +159,7 @@ fn gate(name: &str, log: &mut Log, slice: &Slice) -> Result<()> {
     }
 }
 
-/// In words, of two sorted lists; `None` when they are equal.
+/// The difference of two sorted lists in words; `None` if they are equal.
 fn first_difference(told: &[Transition], expected: &[Transition]) -> Option<String> {
     let alike = told.iter().zip(expected).take_while(|(told, expected)| told == expected).count();
     match (told.get(alike), expected.get(alike)) {

@@ -1,4 +1,4 @@
-//! A small client of /v1: signs in, asks, and says what a problem body says.
+//! A small client of /v1: signs in, sends requests, and turns problem bodies into errors.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -11,11 +11,11 @@ use tokio::time::{Instant, sleep};
 
 use super::http::{Answer, Http};
 
-/// Creating a fence answers once all vehicles are settled against it; a page of events is 200 records.
+/// Creating a fence is answered once all vehicles are settled against it; a page of events is 200 records.
 const ANSWER_WITHIN: Duration = Duration::from_secs(120);
 /// How often a request is sent to a server that says it is too busy for it.
 const TRIES: u32 = 10;
-/// A server that names a longer time is asked again after this one.
+/// The longest pause, even if the server names a longer one.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// Signed in at a server.
@@ -67,7 +67,7 @@ impl Api {
         Ok(())
     }
 
-    /// GET, through restarts of the server too.
+    /// GET, even through restarts of the server.
     pub async fn get(&self, path: &str) -> Result<Vec<u8>> {
         let begun = Instant::now();
         loop {
@@ -95,13 +95,13 @@ impl Api {
         accepted(self.signed(Method::DELETE, path, None::<&()>).await?, path).map(drop)
     }
 
-    /// POST as somebody else.
+    /// POST with another token.
     pub async fn send_as(&self, token: &str, path: &str, body: &impl Serialize) -> Result<Value> {
         let answer = self.insist(token, Method::POST, path, Some(body)).await?;
         serde_json::from_slice(&accepted(answer, path)?).with_context(|| format!("{path} answers no JSON"))
     }
 
-    /// Asks; signs in again where the token has run out.
+    /// Sends a request; signs in again if the token has expired.
     async fn signed(&self, method: Method, path: &str, body: Option<&impl Serialize>) -> Result<Answer> {
         let answer = self.insist(&self.token(), method.clone(), path, body).await?;
         if answer.status != 401 {
@@ -111,7 +111,8 @@ impl Api {
         self.insist(&self.token(), method, path, body).await
     }
 
-    /// Asks, and again after a pause while the server is too busy, which has done nothing of it then.
+    /// Sends a request, and repeats it after a pause while the server is too busy, in which case it has not acted
+    /// on it.
     async fn insist(
         &self,
         token: &str,
@@ -127,7 +128,7 @@ impl Api {
         self.ask_as(token, method, path, body).await
     }
 
-    /// Asks once, as who is signed in; answers whatever was said.
+    /// Sends a request once, as the signed-in account; returns whatever the answer was.
     pub async fn ask(&self, method: Method, path: &str, body: Option<&impl Serialize>) -> Result<Answer> {
         self.ask_as(&self.token(), method, path, body).await
     }
@@ -142,13 +143,13 @@ impl Api {
         let bearer = format!("Bearer {token}");
         let headers = [("content-type", "application/json"), ("authorization", bearer.as_str())];
         let body = body.map(serde_json::to_vec).transpose()?.unwrap_or_default();
-        // The first request signs in, and nobody has yet.
+        // The first request signs in, so there is no token yet.
         let headers = if token.is_empty() { &headers[..1] } else { &headers[..] };
         self.http.send(method, path, headers, body).await
     }
 }
 
-/// How long a server that is too busy wants to be left alone.
+/// How long a server that is too busy asks the client to wait.
 fn pause_of_busy(answer: &Answer) -> Option<Duration> {
     if answer.status != 503 || answer.json()["code"] != "busy" {
         return None;
@@ -157,7 +158,7 @@ fn pause_of_busy(answer: &Answer) -> Option<Duration> {
     Some(Duration::from_secs(seconds).min(LONGEST_PAUSE))
 }
 
-/// The body of a success; else the problem in words.
+/// The body of a success; otherwise the problem as an error.
 fn accepted(answer: Answer, what: &str) -> Result<Vec<u8>> {
     if (200..300).contains(&answer.status) {
         return Ok(answer.bytes);
@@ -181,8 +182,8 @@ mod tests {
     const AWAY: (&str, &str) = ("503 Service Unavailable\r\nretry-after: 0", r#"{"code":"unavailable"}"#);
     const SIGNED_IN: (&str, &str) = ("200 OK", r#"{"accessToken":"t"}"#);
 
-    /// Signs in at a server that gives these answers, the last of them for ever: whether it let us in, and how often
-    /// it was asked.
+    /// Signs in at a server that gives these answers, the last one for ever; returns whether it let us in, and how
+    /// often it was asked.
     async fn signed_in(answers: &'static [(&str, &str)]) -> (bool, usize) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());

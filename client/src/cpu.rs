@@ -1,4 +1,4 @@
-//! CPU time of processes, out of /proc: user and system, descendants and the ones they waited for included.
+//! CPU time of processes, from `/proc`: user and system, including descendants and the ones they waited for.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
@@ -11,7 +11,7 @@ struct Process {
     ticks: u64,
 }
 
-/// Follows some processes.
+/// Measures the CPU time of some processes.
 #[derive(Debug)]
 pub struct CpuMeter {
     first: BTreeMap<u32, u64>,
@@ -19,7 +19,7 @@ pub struct CpuMeter {
 }
 
 impl CpuMeter {
-    /// Begins to count at zero now.
+    /// Starts counting from zero.
     #[must_use]
     pub fn new(pids: &[u32]) -> Self {
         let first = totals(pids);

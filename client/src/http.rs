@@ -1,4 +1,4 @@
-//! One request and its answer, as it came: what the answer means is the caller's.
+//! One request and its raw answer: interpreting it is up to the caller.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use awc::http::Method;
 use awc::{Client, Connector};
 use serde_json::Value;
 
-/// A page of 200 records, or an export of a test.
+/// Enough for a page of 200 records, or for an export in a test.
 const LARGEST_ANSWER: usize = 64 << 20;
 /// Shorter than any server's, so that no request goes out on a connection that the server is closing.
 const KEEP_ALIVE: Duration = Duration::from_secs(2);
@@ -18,25 +18,25 @@ pub struct Http {
     server: String,
 }
 
-/// What a server answered.
+/// A server's answer.
 #[derive(Clone, Debug)]
 pub struct Answer {
     /// The status code.
     pub status: u16,
-    /// Names in small letters, and values.
+    /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
     /// The body, not unpacked.
     pub bytes: Vec<u8>,
 }
 
 impl Answer {
-    /// The body as JSON; null if it is none.
+    /// The body as JSON; null if it is not JSON.
     #[must_use]
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.bytes).unwrap_or_default()
     }
 
-    /// The first header of a name in small letters.
+    /// The first header with this name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
@@ -44,7 +44,7 @@ impl Answer {
 }
 
 impl Http {
-    /// A server by its `http://…`; whoever waits longer than `answer_within` for an answer gets an error.
+    /// A client of the server at `http://…`; a request that waits longer than `answer_within` for its answer fails.
     #[must_use]
     pub fn new(server: &str, answer_within: Duration) -> Self {
         let connector = Connector::new().conn_keep_alive(KEEP_ALIVE);
@@ -59,7 +59,7 @@ impl Http {
         &self.server
     }
 
-    /// Sends a request with these headers and no others. An error: nobody answered in time, or not in HTTP.
+    /// Sends a request with these headers and no others. Fails if no answer comes in time, or none in HTTP.
     pub async fn send(
         &self,
         method: Method,

@@ -1,5 +1,5 @@
 //! The other side of a server: recorded traces, a client of its HTTP API and its sockets, and the simulated fleet
-//! that stands on them; CPU time, memory and quantiles for whoever measures.
+//! built on them; CPU time, memory and quantiles for measurements.
 //!
 //! For `waypost simulate` and `waypost demo`, the tests and the benchmarks. Knows the documented protocols and nothing
 //! of the server's insides.

@@ -1,4 +1,4 @@
-//! Memory of a process, out of /proc.
+//! Memory of a process, from `/proc`.
 
 use std::fs;
 

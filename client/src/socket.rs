@@ -1,5 +1,5 @@
-//! The two sockets of a server as its clients open them: a tracker's and the live feed. Texts go out and come in; why a
-//! socket was not opened, and how it ended, are told by type.
+//! The two sockets of a server as its clients open them: a tracker's and the live feed. Texts are sent and
+//! received; types say why a socket was not opened and how it ended.
 
 use std::time::Duration;
 
@@ -38,15 +38,15 @@ pub enum Unopened {
 /// How an open socket ended.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
-    /// By the server's word.
+    /// Closed by the server, with a code.
     #[error("closed with {code} {reason}")]
     Closed {
         /// The close code.
         code: u16,
-        /// And its reason.
+        /// The reason.
         reason: String,
     },
-    /// By a close frame that does not say why.
+    /// Closed by a frame without a code.
     #[error("closed without a code")]
     Unsaid,
     /// The connection broke.
@@ -54,13 +54,14 @@ pub enum Ended {
     Broken(String),
 }
 
-/// Asks a server (`http://…`) for a tracker's socket.
+/// The request for a tracker's socket at a server (`http://…`).
 #[must_use]
 pub fn tracker(server: &str, token: &str) -> Request {
     request(server, "/v1/ws/tracker", token).with_sub_protocol("waypost.tracker.v1")
 }
 
-/// Asks a server (`http://…`) for the live feed. Without a token, the client signs in by its first message.
+/// The request for the live feed at a server (`http://…`). Without a token, the client signs in by its first
+/// message.
 #[must_use]
 pub fn feed(server: &str, token: &str) -> Request {
     request(server, "/v1/ws/live", token)
@@ -81,7 +82,7 @@ pub async fn open(request: Request, answer_within: Duration) -> Result<Socket, U
     opened(answer_within, connect_async_with_config(request, Some(config), true)).await
 }
 
-/// Opens a socket on a connection that the caller has made.
+/// Opens a socket on a connection made by the caller.
 pub async fn open_on(
     stream: TcpStream,
     request: Request,
@@ -110,7 +111,7 @@ pub async fn say(socket: &mut Socket, text: impl Into<Utf8Bytes>) -> Result<(), 
     socket.send(Message::Text(text.into())).await.map_err(|error| Ended::Broken(error.to_string()))
 }
 
-/// The next text. Pings are answered meanwhile; nothing is lost when the wait is given up.
+/// The next text. Pings are answered meanwhile; nothing is lost if the wait is cancelled.
 pub async fn hear(socket: &mut Socket) -> Result<Utf8Bytes, Ended> {
     loop {
         match socket.next().await {

@@ -14,7 +14,7 @@ use crate::store::sql::{SqlError, is_unavailable};
 /// Why the server could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The address is taken, or not ours.
+    /// The address is in use, or does not belong to this machine.
     #[error("cannot listen on {0} (another address: --listen)")]
     Listen(SocketAddr, #[source] std::io::Error),
     /// The store could not be opened.
@@ -29,13 +29,13 @@ pub enum StartError {
     /// The address of Redis cannot be read.
     #[error("redisUrl cannot be used")]
     Redis(#[from] CacheError),
-    /// Mail cannot be sent that way.
+    /// The mail settings cannot be used.
     #[error(transparent)]
     Mail(#[from] MailError),
     /// The signing keys could not be loaded or made.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// What requests share could not be put together.
+    /// The context shared by requests could not be built.
     #[error(transparent)]
     Context(#[from] ContextError),
     /// The first superAdmin could not be made.
@@ -47,7 +47,7 @@ pub enum StartError {
 }
 
 impl StartError {
-    /// Whether it may pass by itself: the store is away.
+    /// Whether the error may pass by itself, because the store is away.
     pub(super) fn is_passing(&self) -> bool {
         match self {
             Self::Store(error) => error.is_passing(),

@@ -1,5 +1,5 @@
-//! The listeners: the server's own, the one of operators, and the room in which requests are told to come back while
-//! the server cannot serve yet.
+//! The listeners: the server's own, the operators', and the waiting room, which asks requests to retry while the
+//! server cannot serve yet.
 
 use std::future::ready;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -24,17 +24,17 @@ use crate::readiness::Readiness;
 use crate::socket;
 use crate::telemetry::Metrics;
 
-/// A client says within this time what it wants.
+/// Time a client has to send a request.
 const REQUEST_WITHIN: Duration = Duration::from_secs(10);
-/// A connection whose other side does not hang up is dropped after this time.
+/// Time the other side has to hang up before its connection is dropped.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 /// Seconds a stopping server waits for requests in progress, once its sockets are closed.
 const SHUTDOWN_SECONDS: u64 = 2;
-/// A start that takes no longer is not told of: who comes meanwhile waits in the kernel's queue and is served, so that
-/// a usual restart refuses no tracker.
+/// The waiting room opens only after this. During a shorter start, requests wait in the kernel's queue and are
+/// served, so that a usual restart refuses no tracker.
 const ROOM_AFTER: Duration = Duration::from_secs(1);
 
-/// The server itself. Put together by hand, because actix-web's own lets no connection go.
+/// Starts the server itself. Assembled by hand, because actix-web's own server never hands a connection over.
 pub(super) fn serve(
     listener: TcpListener,
     workers: Option<usize>,
@@ -74,7 +74,7 @@ pub(super) fn serve(
     Ok(server.listen("waypost", listener, served).map_err(StartError::Run)?.run())
 }
 
-/// The listener of operators, from the start of the process to its end.
+/// The operators' listener, from the start of the process to its end.
 pub(super) struct Admin {
     /// Where it is.
     pub(super) address: SocketAddr,
@@ -82,7 +82,8 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    /// Listens as the settings say. Without a word of them, a server does without it rather than not start.
+    /// Opens the operators' listener as the settings say. If the setting was left at its default, a failure does not
+    /// keep the server from starting.
     pub(super) fn start(
         setting: AdminListen,
         server: SocketAddr,
@@ -92,7 +93,7 @@ impl Admin {
             AdminListen::Off => return Ok(None),
             AdminListen::At(at) => TcpListener::bind(at).map_err(|error| StartError::Listen(at, error))?,
             AdminListen::Auto => {
-                // Tests ask the system for any port, and get another one here.
+                // Tests ask the system for any port for the server, and get any other one here.
                 let port = if server.port() == 0 { 0 } else { server.port().wrapping_add(1) };
                 match TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
                     Ok(listener) => listener,
@@ -121,11 +122,11 @@ impl Admin {
     }
 }
 
-/// Tells requests to come back, on the server's own address, until it is closed.
+/// Asks requests on the server's own address to retry, until it is closed.
 pub(super) struct WaitingRoom(JoinHandle<Option<ServerHandle>>);
 
 impl WaitingRoom {
-    /// Opens when the start takes longer than usual.
+    /// Opens the room, if the start takes longer than usual.
     pub(super) fn open(listener: &TcpListener, readiness: Readiness) -> Result<Self, StartError> {
         let listener = listener.try_clone().map_err(StartError::Run)?;
         Ok(Self(actix_rt::spawn(async move {
@@ -136,7 +137,7 @@ impl WaitingRoom {
         })))
     }
 
-    /// Nobody is in it any more, and nobody comes: who asks from now on waits for the server itself.
+    /// Closes the room and waits for its last requests; later ones wait for the server itself.
     pub(super) async fn close(self) {
         self.0.abort();
         if let Ok(Some(room)) = self.0.await {
@@ -150,7 +151,7 @@ fn room(listener: TcpListener, readiness: Readiness) -> std::io::Result<ServerHa
         let readiness = readiness.clone();
         App::new().configure(move |config| waiting::configure(config, readiness)).wrap(from_fn(edge))
     });
-    // Whoever keeps the connection would keep being told to wait.
+    // On a connection that is kept alive, a client would only ever reach the waiting room.
     let server = server.workers(1).shutdown_timeout(1).keep_alive(None).disable_signals();
     let server = server.listen(listener)?.run();
     let handle = server.handle();

@@ -32,43 +32,43 @@ use crate::store::sql::Writer;
 use crate::store::track::Track;
 use crate::telemetry::Metrics;
 
-/// What the kernel keeps for a client that does not read, per connection; Linux doubles it for its books.
+/// The kernel's send buffer per connection, for a client that does not read; Linux doubles it for bookkeeping.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
-/// Connections that wait in the kernel to be accepted, at most; the system may allow fewer. All trackers come back at once
-/// after a restart, and one whose first packet finds no room tries again only after a second.
+/// Most connections that wait in the kernel to be accepted; the system may allow fewer. All trackers reconnect at
+/// once after a restart, and one whose first packet finds no room retries only after a second.
 const ACCEPT_BACKLOG: i32 = 1024;
-/// How long a stopping server waits for its sockets to take leave. With the seconds for requests, for commits and for
-/// the store after it, less than ten seconds in all, however stuck the store is.
+/// How long a stopping server waits for its sockets to end. Together with the seconds for requests, for commits and
+/// for the store, it stops in less than ten seconds, however stuck the store is.
 const SOCKETS_WITHIN: Duration = Duration::from_secs(4);
-/// How long it waits for what is on its way to a commit, and for mail that is under way.
+/// How long it waits for commits that are on their way, and for mail that is being sent.
 const FINISH_WITHIN: Duration = Duration::from_secs(2);
-/// How long for states to be stored that the fix log tells: what is left of them, the next start replays.
+/// How long it waits for states known only through the fix log to be stored. The next start replays what is left.
 const SAVE_WITHIN: Duration = Duration::from_millis(700);
-/// How long for the store to take leave.
+/// How long it waits for connections to the store to close.
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 /// How a server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// It was asked to.
+    /// By request.
     Asked,
-    /// Another server has taken over its store, or an earlier state was put in its place.
+    /// Another server has taken over its store, or the store was put back to an earlier state.
     TakenOver,
-    /// It found itself unable to go on, as the log says: start it again.
+    /// The server cannot go on, as the log explains; it should be started again.
     Broken,
 }
 
 /// A server that is ready to run.
 pub struct Application {
-    /// What its requests share.
+    /// What requests share.
     pub context: Context,
-    /// What the first start did, or the link that it needs.
+    /// The outcome of the first start, or the setup link.
     pub first_start: FirstStart,
     /// Where it listens.
     pub address: SocketAddr,
-    /// Where operators look, unless that is off or its port is taken.
+    /// Where operators connect; `None` if that is off or its port is taken.
     pub admin_address: Option<SocketAddr>,
     server: Server,
-    /// The sockets that left it.
+    /// The tasks of open sockets, which have left the HTTP server.
     sockets: TaskTracker,
     admin: Option<Admin>,
     writer: Writer,
@@ -77,14 +77,14 @@ pub struct Application {
 }
 
 impl Application {
-    /// Listens first, so that a taken address is told before anything is touched; then waits for the
-    /// store and its lock, opens it, starts the live core and builds the server. Who asks meanwhile is told to
-    /// come back.
+    /// Listens first, so that an address in use is reported before anything is touched; then waits for the
+    /// store and its lock, opens it, starts the live core and builds the server. Requests that arrive meanwhile are
+    /// answered with a request to retry.
     pub async fn build(settings: Settings, clock: Clock) -> Result<Self, StartError> {
         Self::build_with(settings, clock, None).await
     }
 
-    /// As [`Application::build`], with another way for mail to leave than the settings say.
+    /// As [`Application::build`], with a mail transport that overrides the settings'.
     pub async fn build_with(
         settings: Settings,
         clock: Clock,
@@ -93,7 +93,7 @@ impl Application {
         Self::build_on(settings, clock, mail, |track| track).await
     }
 
-    /// As [`Application::build_with`], with the live core on what `store` makes of the store of live data.
+    /// As [`Application::build_with`]; the live core runs on what `store` makes of the store of live data.
     pub async fn build_on(
         mut settings: Settings,
         clock: Clock,
@@ -134,15 +134,14 @@ impl Application {
         Ok(Self { context, first_start, address, admin_address, server, sockets, admin, writer, probe, lock })
     }
 
-    /// Stops the server from elsewhere.
+    /// A handle to stop the server from elsewhere.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         self.server.handle()
     }
 
-    /// Serves until `asked` comes, another server takes over, or this one cannot go on. Then sockets are told and
-    /// end, what is on its way is committed and acknowledged, and the store is closed: within ten seconds, whatever
-    /// the store does.
+    /// Serves until `asked` completes, another server takes over, or this one cannot go on. Then ends the sockets,
+    /// commits and acknowledges what is on its way, and closes the store: within ten seconds, even if the store hangs.
     pub async fn run(mut self, asked: impl Future<Output = ()>) -> Result<Ended, StartError> {
         let handle = self.server.handle();
         let Context { live, mail, readiness, .. } = self.context.clone();
@@ -167,11 +166,11 @@ impl Application {
             tracing::info!(?ended, "stopping");
             readiness.stopping();
             mail.stop();
-            // Whoever is told to come back waits for the next server, not for this one.
+            // A client that retries should reach the next server, not this one.
             handle.pause().await;
             self.context.sessions.end_all();
             self.sockets.close();
-            // Before the threads that serve them stop.
+            // Before the threads that serve the sockets stop.
             if timeout(SOCKETS_WITHIN, self.sockets.wait()).await.is_err() {
                 tracing::warn!(open = self.sockets.len(), "sockets that do not end are cut");
             }
@@ -187,7 +186,7 @@ impl Application {
         looking.abort();
         let (post, all_told) = tokio::join!(timeout(FINISH_WITHIN, post), live.stop_within(FINISH_WITHIN));
         if post.is_err() {
-            // What is under way may end; the rest goes out after the next start.
+            // A delivery under way may still end; the rest goes out after the next start.
             tracing::warn!("a mail is still under way; it will be tried again after the next start");
         }
         if !all_told {
@@ -206,8 +205,8 @@ impl Application {
     }
 }
 
-/// Bounds what the kernel keeps: for a client that hardly reads, megabytes if left to itself, and each connection inherits
-/// the bound; of connections that nobody accepted yet.
+/// Bounds two kernel buffers. The send buffer, which connections inherit, would otherwise grow to megabytes for a
+/// client that hardly reads; the backlog holds connections not accepted yet.
 fn tune(listener: &TcpListener) {
     let socket = SockRef::from(listener);
     if let Err(error) = socket.set_send_buffer_size(SEND_BUFFER_BYTES) {
@@ -218,7 +217,7 @@ fn tune(listener: &TcpListener) {
     }
 }
 
-/// Ends when the process is asked to stop: SIGTERM or SIGINT.
+/// Completes when the process gets SIGTERM or SIGINT.
 pub async fn stop_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     let wait = |kind| async move {

@@ -1,5 +1,5 @@
-//! From settings to parts that work together: the store, its lock, the live core, what requests share. A store that
-//! is away is waited for; whatever else is wrong ends the start.
+//! From settings to working parts: the store, its lock, the live core, the context of requests. A start waits for a
+//! store that is away; any other error ends it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,15 +23,15 @@ use crate::store::probe::Probe;
 use crate::store::sql::{Db, Writer};
 use crate::store::track::Track;
 
-/// The first pause after a start that failed; each is twice the one before, up to a second.
+/// The first pause after a failed attempt; each is twice the previous one, up to a second.
 const FIRST_PAUSE: Duration = Duration::from_millis(250);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Attempts between two log lines.
 const LOG_EVERY: u32 = 60;
-/// A live core whose start came to nothing has nothing to finish.
+/// A live core that failed to start has nothing to finish, so it stops within this time.
 const STOP_WITHIN: Duration = Duration::from_secs(1);
 
-/// Parts that work together.
+/// The parts of a server that has started.
 pub(super) struct Started {
     pub(super) context: Context,
     pub(super) first_start: FirstStart,
@@ -41,18 +41,18 @@ pub(super) struct Started {
     pub(super) lock: ServerLock,
 }
 
-/// What a start is made with.
+/// The inputs of a start.
 pub(super) struct Start {
     pub(super) settings: Settings,
     pub(super) clock: Clock,
     pub(super) mail: Option<Transport>,
     pub(super) readiness: Readiness,
-    /// What the live core stands on, of the store of live data.
+    /// Wraps the store of live data before the live core uses it.
     pub(super) store: Box<dyn Fn(Arc<Track>) -> Arc<dyn TrackStore>>,
 }
 
 impl Start {
-    /// Tries until the store lets it.
+    /// Tries until the store is there.
     pub(super) async fn run(self) -> Result<Started, StartError> {
         let (mut pause, mut attempts) = (FIRST_PAUSE, 0_u32);
         loop {
@@ -103,7 +103,7 @@ impl Start {
         }
     }
 
-    /// Puts together what requests share.
+    /// Builds the context of requests.
     async fn share(
         &self,
         db: &Db,

@@ -1,4 +1,4 @@
-//! What is done from time to time for as long as the server runs: partitions, signing keys, retention, states, SQLite's log.
+//! Recurring work for as long as the server runs: partitions, signing keys, retention, states, SQLite's log.
 
 use std::time::Duration;
 
@@ -9,15 +9,15 @@ use crate::store::partitions::make_partitions;
 use crate::store::sql::Db;
 use crate::store::wal::give_back;
 
-/// Between two looks at the partitions to come.
+/// Pause between two checks for partitions to make.
 const PARTITIONS_EVERY: Duration = Duration::from_secs(24 * 3600);
 
-/// Between two looks whether the signing keys were rotated.
+/// Pause between two checks whether the signing keys were rotated.
 const KEYS_EVERY: Duration = Duration::from_secs(5);
-/// Between two looks at the size of the embedded store's log.
+/// Pause between two checks of the size of the embedded store's log.
 const LOG_EVERY: Duration = Duration::from_secs(10);
-/// Between two looks at what is past retention, and two times that every vehicle's state is stored: so long at most does
-/// the fix log hold a fix.
+/// Pause between two runs of retention, each of which also stores every vehicle's state. So the fix log holds a fix
+/// for this long at most.
 const RETENTION_EVERY: Duration = Duration::from_secs(3600);
 
 /// Makes partitions ahead of their time, for as long as the server runs.
@@ -28,7 +28,7 @@ pub(super) async fn keep_partitions(context: Context) {
     }
 }
 
-/// Notices keys that `waypost keys rotate` made, for as long as the server runs.
+/// Loads keys made by `waypost keys rotate`, for as long as the server runs.
 pub(super) async fn keep_keys(context: Context) {
     loop {
         tokio::time::sleep(KEYS_EVERY).await;
@@ -38,8 +38,8 @@ pub(super) async fn keep_keys(context: Context) {
     }
 }
 
-/// Stores the states that the fix log tells and deletes what is past retention, for as long as the server runs. Stopped
-/// in the middle, it goes on after the next start.
+/// Stores the states known only through the fix log and deletes what is past retention, for as long as the server
+/// runs. If stopped in the middle, it continues after the next start.
 pub(super) async fn keep_retention(context: Context) {
     loop {
         match enforce(&context).await {
@@ -51,7 +51,7 @@ pub(super) async fn keep_retention(context: Context) {
     }
 }
 
-/// Gives back what the embedded store's log has grown to, for as long as the server runs.
+/// Shrinks the embedded store's log, for as long as the server runs.
 pub(super) async fn keep_log_small(db: Db) {
     loop {
         tokio::time::sleep(LOG_EVERY).await;
@@ -61,8 +61,8 @@ pub(super) async fn keep_log_small(db: Db) {
     }
 }
 
-/// Nothing is lost without them, so a server starts and runs on: the default partition may hold so
-/// much that looking through it takes longer than a statement may.
+/// A failure is only logged, because nothing is lost without new partitions: the default one may hold so much that
+/// scanning it takes longer than a statement may.
 pub(super) async fn renew_partitions(db: &Db, clock: &Clock) {
     if let Err(error) = make_partitions(db, clock.now()).await {
         tracing::error!(%error, "partitions could not be made; fixes go to the default one");

@@ -1,6 +1,6 @@
-//! Access tokens: short-lived JWTs that say who, never what they may.
+//! Access tokens: short-lived JWTs that identify the caller, but grant nothing.
 //!
-//! Role, organization and revocation are looked up with each request, so that a change counts at once.
+//! Role, organization and revocation are looked up for each request, so that a change takes effect at once.
 
 use std::collections::HashMap;
 
@@ -14,24 +14,24 @@ use crate::clock;
 use crate::store::session::HolderId;
 use crate::store::signing_key::SigningKey;
 
-/// How long an access token is good, in seconds.
+/// How long an access token is valid, in seconds.
 pub(super) const LIFETIME_SECONDS: i64 = 15 * 60;
 /// How far two clocks may be apart, in seconds.
 const LEEWAY_SECONDS: i64 = 10;
-/// How long a running server may take to notice a new key, in seconds, and to sign with the old one meanwhile.
+/// Seconds a running server may take to notice a new key, signing with the old one until then.
 const NOTICED_WITHIN_SECONDS: f64 = 60.0;
 const ISSUER: &str = "waypost";
 const AUDIENCE: &str = "waypost-api";
 /// The media type of an access token (RFC 9068); a token of any other kind is refused.
 const TYPE: &str = "at+jwt";
 
-/// What an access token says. Each member is required.
+/// The claims of an access token; all are required.
 #[derive(Debug, Serialize, Deserialize)]
 struct Claims {
     iss: String,
     aud: String,
     sub: Uuid,
-    /// What `sub` is.
+    /// The kind of holder that `sub` identifies.
     kind: Kind,
     /// The session: the family of refresh tokens.
     sid: Uuid,
@@ -48,7 +48,7 @@ enum Kind {
     System,
 }
 
-/// Who a token names.
+/// The subject of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Subject {
     /// The account or system user.
@@ -65,7 +65,7 @@ pub(super) struct AccessTokens {
 }
 
 impl AccessTokens {
-    /// Signs with the newest key and accepts what the others signed, of a retired one for as long as that lasts.
+    /// Signs with the newest key and accepts tokens of the others; of a retired one until its tokens have expired.
     #[must_use]
     pub(super) fn new(keys: &[SigningKey]) -> Option<Self> {
         jwt_crypto::install();
@@ -74,7 +74,7 @@ impl AccessTokens {
         validation.set_issuer(&[ISSUER]);
         validation.set_audience(&[AUDIENCE]);
         validation.set_required_spec_claims(&["iss", "aud", "sub", "exp", "nbf"]);
-        // Times are checked below, by the server's clock rather than the library's.
+        // Times are checked below, by the server's clock instead of the library's.
         validation.validate_exp = false;
         validation.validate_nbf = false;
         let decoding =
@@ -86,7 +86,7 @@ impl AccessTokens {
         })
     }
 
-    /// A new token.
+    /// Signs a new token.
     pub(super) fn issue(
         &self,
         subject: Subject,
@@ -116,7 +116,7 @@ impl AccessTokens {
         jsonwebtoken::encode(&header, &claims, &self.newest.1)
     }
 
-    /// Who a token names, if it is ours and in force.
+    /// The subject of a token, if the token is ours and valid.
     #[must_use]
     pub(super) fn check(&self, token: &str, now: Timestamp) -> Option<Subject> {
         let header = jsonwebtoken::decode_header(token).ok()?;
@@ -138,7 +138,7 @@ impl AccessTokens {
     }
 }
 
-/// Until when access tokens that a key signed are good; for ever while it is in force.
+/// Until when access tokens signed by a key are valid; `None` if the key is not retired.
 fn good_until(key: &SigningKey) -> Option<Timestamp> {
     let lifetime = LIFETIME_SECONDS as f64;
     key.retired_at.map(|retired| Timestamp::from(retired).plus_seconds(lifetime + NOTICED_WITHIN_SECONDS))
@@ -207,7 +207,7 @@ mod tests {
         let mut new = key("new", 2);
         new.created_at.0 = NOW.plus_seconds(1.0);
         assert!(AccessTokens::new(&[old.clone(), new.clone()]).unwrap().check(&token, NOW).is_some());
-        // Retired, it checks what it signed until that is over, whatever a token says of itself.
+        // A retired key verifies what it signed until those tokens expire, whatever lifetime a token claims.
         let retired = SigningKey { retired_at: Some(NOW.into()), ..old.clone() };
         let tokens = AccessTokens::new(&[retired, new]).unwrap();
         assert!(tokens.check(&token, NOW.plus_seconds(899.0)).is_some());

@@ -1,4 +1,4 @@
-//! Which accounts of people a caller may touch.
+//! The accounts of people that a caller may access.
 
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
@@ -14,8 +14,8 @@ use crate::store::sql::Db;
 use crate::store::user;
 
 impl Caller {
-    /// The accounts among which the caller may do something. An operator who names no organization
-    /// means the operators.
+    /// The accounts on which the caller may do something. For an operator who names no organization, these are the
+    /// operators.
     pub async fn accounts(
         &self,
         db: &Db,
@@ -29,8 +29,8 @@ impl Caller {
         Ok(AccountScope::Organization(self.scope(db, action, named).await?))
     }
 
-    /// The accounts among which one is, for a caller who may do something with it; their own is it
-    /// always. An operator need not name the account's organization.
+    /// The scope in which to find an account, for a caller who may do something with it. One's own account is always
+    /// accessible. An operator need not name the account's organization.
     pub async fn account(
         &self,
         db: &Db,
@@ -60,19 +60,19 @@ impl Caller {
     }
 }
 
-/// The scope of an organization that is being made, with its new id. Nothing is in it yet.
+/// The scope of an organization about to be created, with a new id.
 #[must_use]
 pub fn new_organization() -> OrgScope {
     OrgScope::new(OrganizationId(clock::new_id()))
 }
 
-/// An organization whose sign-up was forgotten: nobody acts for it any more.
+/// The scope of an organization whose sign-up was forgotten, for which no caller can act any more.
 #[must_use]
 pub const fn forgotten_organization(id: Uuid) -> OrgScope {
     OrgScope::new(OrganizationId(id))
 }
 
-/// The organization that a link in a mail is about, working or used; nothing is used up by this look.
+/// The organization that a link in a letter is about, whether the link is valid or used; does not use it up.
 pub async fn linked_organization(db: &Db, token: &str, now: Timestamp) -> Result<OrgScope, AuthError> {
     match link::look(db, token, Purpose::ActivateOrganization, now).await? {
         Standing::Good(id) | Standing::Used(id) => Ok(OrgScope::new(OrganizationId(id))),
@@ -81,7 +81,7 @@ pub async fn linked_organization(db: &Db, token: &str, now: Timestamp) -> Result
     }
 }
 
-/// The action it takes to change people of a role.
+/// The action required to change people of a role.
 #[must_use]
 pub const fn writing(role: Role) -> Action {
     if role.is_operator() { Action::WriteOperators } else { Action::WriteUsers }

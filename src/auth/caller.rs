@@ -1,4 +1,4 @@
-//! Who a request comes from, and the way from there to a scope.
+//! The caller of a request, and the scopes it can obtain.
 
 use uuid::Uuid;
 use waypost_actors::model::{OrganizationId, Timestamp};
@@ -14,23 +14,23 @@ use crate::store::organization;
 use crate::store::session::HolderId;
 use crate::store::sql::Db;
 
-/// A signed-in caller, as of this request: what it may and its organization are looked up, not believed.
+/// A signed-in caller as of this request: its rights and its organization are looked up, not taken from the token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     /// The account or system user; nil for the console.
     pub id: Uuid,
     /// The session: the family of refresh tokens.
     pub session_id: Uuid,
-    /// What the caller is.
+    /// The caller's kind and rights.
     pub grant: Grant,
-    /// The caller's organization. Operators have none, nor has a system user that nobody bound to one:
-    /// ask [`Caller::own_organization`], which tells the two apart.
+    /// The caller's organization. Operators have none, and neither has a system user that is not bound to one yet:
+    /// [`Caller::own_organization`] tells the two apart.
     pub organization_id: Option<OrganizationId>,
-    /// Whether the organization's subscription lets the caller change anything; operators need none.
+    /// Whether its organization's subscription allows changes; operators need none.
     pub is_subscribed: bool,
 }
 
-/// What a caller is, and so what it may do.
+/// The kind of a caller, which determines its rights.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Grant {
     /// A person, with a role.
@@ -49,7 +49,7 @@ impl Caller {
         Self { id, session_id, grant, organization_id: holder.organization_id(), is_subscribed }
     }
 
-    /// Whoever runs a command on the server's own machine and data: may do everything.
+    /// The user of a command on the server's own machine and data, who may do everything.
     #[must_use]
     pub const fn console() -> Self {
         Self {
@@ -76,7 +76,7 @@ impl Caller {
         self.role().is_some_and(Role::is_operator)
     }
 
-    /// Whether the caller may do something, and its organization's subscription lets it.
+    /// Checks that the caller may do something and that its organization's subscription allows it.
     pub fn may(&self, action: Action) -> Result<(), AuthError> {
         let allowed = match (&self.grant, action.program()) {
             (Grant::Person(role), _) => action.allows(*role),
@@ -127,13 +127,13 @@ impl Caller {
         if self.is_operator() { Ok(Operator::new()) } else { Err(AuthError::Forbidden(action)) }
     }
 
-    /// What a client is told about itself.
+    /// The caller as shown to the client itself.
     pub async fn principal(&self, db: &Db) -> Result<Principal, AuthError> {
         let holder = Holder::find(db.read(), self.holder_id()).await?;
         Ok(holder.ok_or(AuthError::Unauthenticated)?.into())
     }
 
-    /// Whom the caller's session belongs to.
+    /// The holder of the caller's session.
     pub(super) const fn holder_id(&self) -> HolderId {
         match self.grant {
             Grant::Person(_) => HolderId::Account(self.id),

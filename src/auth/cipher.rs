@@ -1,7 +1,8 @@
-//! Bytes that only a secret opens again: kept answers, which may hold a token shown once, and wrapped signing keys.
+//! Encryption under a secret: of kept answers, which may hold a token shown only once, and of signing keys.
 //!
-//! The secret is stored nowhere, so that whoever reads the database reads neither. Of an answer it is the client's own
-//! (its Idempotency-Key), and protects as well as the client's keys are hard to guess; of signing keys the master key.
+//! The secret is not stored, so that neither can be read from the database alone. Answers are encrypted under the
+//! client's own Idempotency-Key, and are protected as well as that key is hard to guess; signing keys under the
+//! master key.
 
 use hmac::{Hmac, KeyInit, Mac};
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
@@ -9,7 +10,8 @@ use sha2::Sha256;
 
 use crate::clock;
 
-/// A code over some parts under a secret; equal for equal parts only. Parts are kept apart by their length.
+/// A MAC over some parts under a secret. Each part is prefixed with its length, so that different parts cannot give
+/// the same input.
 #[must_use]
 pub fn code_of(secret: &str, parts: &[&[u8]]) -> Vec<u8> {
     let keyed = Hmac::<Sha256>::new_from_slice(secret.as_bytes()).expect("HMAC takes keys of every length");
@@ -30,7 +32,7 @@ pub fn encrypt(secret: &str, plain: &[u8]) -> Vec<u8> {
     [&nonce[..], &encrypted].concat()
 }
 
-/// The bytes, if they were encrypted under this secret.
+/// Decrypts bytes; `None` unless they were encrypted under this secret.
 #[must_use]
 pub fn decrypt(secret: &str, encrypted: &[u8]) -> Option<Vec<u8>> {
     let (nonce, sealed) = encrypted.split_first_chunk::<NONCE_LEN>()?;

@@ -1,4 +1,4 @@
-//! What the audit remembers of signing in and of the links of letters.
+//! Audit entries for sign-ins and for the links of letters.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -9,12 +9,12 @@ use crate::clock;
 use crate::domain::audit::{AuditAction, AuditEntry, AuditResource};
 use crate::store::session::HolderId;
 
-/// The client that asks.
+/// The client of a request.
 #[derive(Clone, Debug)]
 pub struct Peer {
-    /// Where it is, as one text: IPv6 by its /64.
+    /// Its address as text: IPv6 by its /64.
     pub address: String,
-    /// Its request, as the log names it.
+    /// Its request id, as in the log.
     pub request_id: Option<String>,
 }
 
@@ -26,7 +26,7 @@ impl Peer {
     }
 }
 
-/// What somebody did who is not signed in: whoever read a letter, or tries a password.
+/// An audit entry for an actor who is not signed in: the reader of a letter, or someone trying a password.
 pub(super) fn entry(
     action: AuditAction,
     holder: &Holder,
@@ -52,7 +52,7 @@ pub(super) fn entry(
     }
 }
 
-/// What became of a session, or of the attempt to open one, and from where.
+/// An audit entry for a session, or for the attempt to open one, with the client's address.
 pub(super) fn session_entry(action: AuditAction, holder: &Holder, peer: &Peer, now: Timestamp) -> AuditEntry {
     let entry = entry(action, holder, peer.request_id.clone(), now);
     let after = Some(json!({ "clientAddress": peer.address }));

@@ -1,10 +1,10 @@
-//! Why somebody is not let in.
+//! Why access is refused.
 
 use super::keys::KeyError;
 use super::permission::Action;
 use crate::store::sql::SqlError;
 
-/// Why somebody is not let in.
+/// Why access is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum AuthError {
     /// No access token, or one that is expired, revoked or not ours.
@@ -22,7 +22,7 @@ pub enum AuthError {
     /// The caller's organization is not active.
     #[error("the organization is not active")]
     OrganizationInactive,
-    /// The subscription of the caller's organization has ended: it reads, and changes nothing.
+    /// The subscription of the caller's organization has ended: it may read, but change nothing.
     #[error("the subscription has ended")]
     SubscriptionInactive,
     /// A system user that belongs to no organization yet.
@@ -34,19 +34,19 @@ pub enum AuthError {
     /// An operator named no organization where one is needed.
     #[error("name an organization")]
     OrganizationRequired,
-    /// Not there, or not the caller's.
+    /// It does not exist, or is not the caller's.
     #[error("not found")]
     NotFound,
     /// A link of ours that is too old, or that a newer one replaced.
     #[error("the link is too old")]
     LinkExpired,
-    /// A link of ours that did its work before.
+    /// A link of ours that was used already.
     #[error("the link was used")]
     LinkUsed,
-    /// Somebody else has this address by now.
+    /// Another account has taken this address.
     #[error("the address is taken")]
     EmailTaken,
-    /// Too many failed sign-ins; try again after so many seconds.
+    /// Too many failed sign-ins; the number is the seconds to wait before the next try.
     #[error("too many failed sign-ins")]
     TooManyAttempts(u64),
     /// Too many passwords wait to be checked, or tickets to be used.

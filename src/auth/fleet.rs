@@ -1,4 +1,4 @@
-//! The trackers that a system user reports for: all of its organization's, looked up by name once and kept
+//! The trackers that a system user reports for: all of its organization's, each looked up by name once and cached
 //! until one of them changes.
 
 use std::collections::HashMap;
@@ -13,14 +13,14 @@ use crate::sessions::Changes;
 use crate::store::sql::{Db, SqlError};
 use crate::store::tracker as store;
 
-/// Names kept at most, those of no tracker included; beyond, all are looked up anew.
+/// Most names kept, including names of no tracker; beyond that, the cache is emptied and filled anew.
 const MOST_NAMES: usize = 50_000;
 
-/// Whose positions a connection may report.
+/// The trackers a connection may report for.
 pub enum Reports {
-    /// A tracker's own.
+    /// One tracker, signed in with its own token.
     Own(Arc<TrackerCredential>),
-    /// Those of every tracker of an organization.
+    /// Every tracker of an organization.
     Fleet(Box<Fleet>),
 }
 
@@ -30,26 +30,26 @@ pub struct Fleet {
     scope: OrgScope,
     known: HashMap<String, Option<TrackerCredential>>,
     changes: Changes,
-    /// The count of changes as of which `known` is true.
+    /// The change count as of which `known` is valid.
     as_of: u64,
-    /// What trackers were told to do; `None` while nobody wants to know.
+    /// The config last sent to each tracker; `None` unless the connection asked for configs.
     told: Option<HashMap<TrackerId, TrackerConfig>>,
-    /// What they have to be told.
+    /// Configs not yet taken by [`Fleet::take_configs`].
     to_tell: Vec<Configured>,
 }
 
-/// What a tracker of a fleet is to do.
+/// A config for a tracker of a fleet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Configured {
-    /// Which.
+    /// The tracker.
     pub tracker_id: TrackerId,
-    /// Its own id.
+    /// The device's own id.
     pub unique_id: String,
-    /// What it is to do.
+    /// The config.
     pub config: TrackerConfig,
 }
 
-/// What a name stands for.
+/// The result of looking up a name.
 #[derive(Debug)]
 pub enum Named<'f> {
     /// A tracker that may send.
@@ -61,37 +61,37 @@ pub enum Named<'f> {
 }
 
 impl Fleet {
-    /// The trackers of a scope's organization. `changes` counts theirs.
+    /// The trackers of a scope's organization; `changes` counts changes to them.
     #[must_use]
     pub fn new(db: Db, scope: OrgScope, changes: Changes) -> Self {
         let as_of = changes.count();
         Self { db, scope, known: HashMap::new(), changes, as_of, told: None, to_tell: Vec::new() }
     }
 
-    /// From now on each tracker is to be told what to do: with its next name that is learnt, and after each change.
+    /// Starts collecting configs: one for each tracker when its name is next looked up, and one after each change.
     pub fn tell_configs(&mut self) {
         self.known.clear();
         self.told = Some(HashMap::new());
     }
 
-    /// What trackers have to be told since the last call.
+    /// Takes the configs collected since the last call.
     pub fn take_configs(&mut self) -> Vec<Configured> {
         std::mem::take(&mut self.to_tell)
     }
 
-    /// Looks up those of some names that are not known, in one query.
+    /// Looks up the names that are not cached yet, in one query.
     pub async fn learn<'n>(
         &mut self,
         names: impl Iterator<Item = &'n str>,
         now: Timestamp,
     ) -> Result<(), SqlError> {
-        // Counted before the look: whoever changes a tracker after it counts on.
+        // Read before the query, so that a change during it is noticed by the next call.
         let count = self.changes.count();
         if count != self.as_of || self.known.len() > MOST_NAMES {
             self.known.clear();
             self.as_of = count;
         }
-        // No tracker has a control character in its name, and PostgreSQL takes no NUL: unknown without a look.
+        // A tracker's name has no control characters, and PostgreSQL accepts no NUL: such names need no lookup.
         let may_be = |name: &&str| !name.chars().any(char::is_control);
         let unknown = names.filter(|name| !self.known.contains_key(*name)).filter(may_be);
         let mut unknown: Vec<&str> = unknown.collect();
@@ -119,7 +119,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// The tracker with a name that was looked up.
+    /// The tracker with a name that was looked up before.
     #[must_use]
     pub fn find(&self, name: &str) -> Named<'_> {
         match self.known.get(name) {

@@ -1,4 +1,4 @@
-//! Whoever holds a session: a person's account or a system user. The one place that knows how they differ
+//! The holder of a session: a person's account or a system user. The one place that knows how the two differ
 //! in signing in.
 
 use uuid::Uuid;
@@ -13,7 +13,7 @@ use crate::store::sql::{Db, On, SqlError};
 use crate::store::system_user::{self, SystemSignIn};
 use crate::store::time::Time;
 
-/// Whoever holds a session, as the store knows them.
+/// The holder of a session, as stored.
 #[derive(Clone)]
 pub(super) enum Holder {
     /// A person.
@@ -23,7 +23,7 @@ pub(super) enum Holder {
 }
 
 impl Holder {
-    /// By id.
+    /// Finds a holder by id.
     pub(super) async fn find(on: On<'_>, id: HolderId) -> Result<Option<Self>, SqlError> {
         Ok(match id {
             HolderId::Account(id) => account::find(on, id).await?.map(Self::Account),
@@ -31,7 +31,7 @@ impl Holder {
         })
     }
 
-    /// The holder of a session, if both still hold.
+    /// Finds the holder of a session; fails unless session, holder and organization are all active.
     pub(super) async fn signed_in(
         db: &Db,
         id: HolderId,
@@ -52,7 +52,7 @@ impl Holder {
         Ok(holder)
     }
 
-    /// Whose session.
+    /// The holder's id.
     pub(super) const fn id(&self) -> HolderId {
         match self {
             Self::Account(account) => HolderId::Account(account.id),
@@ -69,7 +69,7 @@ impl Holder {
         .map(OrganizationId)
     }
 
-    /// What it may do, as the audit names it.
+    /// The holder's role, as the audit names it.
     pub(super) fn role(&self) -> &'static str {
         match self {
             Self::Account(account) => account.role.as_str(),
@@ -77,7 +77,7 @@ impl Holder {
         }
     }
 
-    /// Its password, hashed.
+    /// The hash of its password.
     pub(super) fn password_hash(&self) -> Option<String> {
         match self {
             Self::Account(account) => account.password_hash.clone(),
@@ -93,7 +93,7 @@ impl Holder {
         }
     }
 
-    /// Whether it can be used.
+    /// Whether it may sign in.
     pub(super) fn is_active(&self) -> bool {
         match self {
             Self::Account(account) => account.status == AccountStatus::Active,
@@ -101,12 +101,12 @@ impl Holder {
         }
     }
 
-    /// Whether its address still waits to be verified.
+    /// Whether its address is not verified yet.
     pub(super) fn is_unverified(&self) -> bool {
         matches!(self, Self::System(user) if user.status == SystemUserStatus::PendingVerification)
     }
 
-    /// Refuses whoever belongs to an organization that is not in use.
+    /// Refuses a holder whose organization is not active.
     pub(super) fn require_active_organization(&self) -> Result<(), AuthError> {
         let status = match self {
             Self::Account(account) => &account.organization_status,
@@ -118,7 +118,7 @@ impl Holder {
         }
     }
 
-    /// Whether its organization's subscription lets it change anything; operators need none.
+    /// Whether its organization's subscription allows changes; operators need none.
     pub(super) fn is_subscribed(&self, now: Timestamp) -> bool {
         let subscription = match self {
             Self::Account(account) => &account.organization_subscription,
@@ -127,7 +127,7 @@ impl Holder {
         subscription.as_ref().is_none_or(|subscription| subscription.is_running(now))
     }
 
-    /// Notes a sign-in.
+    /// Records a sign-in.
     pub(super) async fn note_sign_in(&self, on: On<'_>, now: Time) -> Result<(), SqlError> {
         match self.id() {
             HolderId::Account(id) => account::signed_in(on, id, now).await,

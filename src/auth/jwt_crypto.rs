@@ -1,4 +1,4 @@
-//! How `jsonwebtoken` signs here: HMAC-SHA-256 and nothing else, so that no RSA code is built.
+//! The signatures `jsonwebtoken` uses here: HMAC-SHA-256 and nothing else, so that no RSA code is built.
 
 use hmac::{Hmac, KeyInit, Mac};
 use jsonwebtoken::crypto::{CryptoProvider, JwtSigner, JwtVerifier, KeyUtils};
@@ -17,7 +17,7 @@ static PROVIDER: CryptoProvider = CryptoProvider {
 
 /// Makes `jsonwebtoken` use this provider; may be called again.
 pub(super) fn install() {
-    // An error only says that it is installed already.
+    // The only error is that a provider is installed already.
     let _: Result<(), _> = PROVIDER.install_default();
 }
 

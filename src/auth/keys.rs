@@ -1,7 +1,7 @@
-//! The keys that sign access tokens and seal cursors: made at the first start, wrapped with a key from outside the
-//! store where there is one, and rotated while servers run.
+//! The keys that sign access tokens and seal cursors: created at the first start, wrapped with a key from outside the
+//! store if there is one, and rotated while servers run.
 //!
-//! Refresh tokens are random and not signed: no change of keys signs anybody out.
+//! Refresh tokens are random and not signed, so changing keys signs no one out.
 
 use std::path::PathBuf;
 
@@ -17,13 +17,13 @@ use crate::store::sql::{Db, SqlError};
 const FIRST_KID: &str = "1";
 /// The shortest key to wrap with, in bytes.
 const SHORTEST_MASTER: usize = 32;
-/// How long cursors of a retired key are good, in seconds: clients may come back with one after weeks.
+/// How long cursors of a retired key remain valid, in seconds: clients may return with one after weeks.
 const CURSOR_SECONDS: f64 = 30.0 * 86_400.0;
 
 /// Why the signing keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// Both settings are there.
+    /// Both settings are given.
     #[error("masterKey and masterKeyFile both name the key to wrap with: set one of them")]
     Both,
     /// The file cannot be read.
@@ -32,7 +32,7 @@ pub enum KeyError {
     /// Too short to be a key.
     #[error("masterKey has fewer than {SHORTEST_MASTER} characters: openssl rand -base64 32 makes one")]
     Short,
-    /// What is in the store was wrapped with another key, or there is none now.
+    /// The stored keys were wrapped with another master key, or no master key is set.
     #[error(
         "the signing keys in the store are wrapped with another key than masterKey or masterKeyFile gives. Set that \
          one, or, if it is lost, make new ones: waypost keys rotate --at-once"
@@ -43,12 +43,12 @@ pub enum KeyError {
     Store(#[from] SqlError),
 }
 
-/// The key that the signing keys are wrapped with, from outside the store; none wraps nothing.
+/// The key from outside the store that wraps the signing keys; without one they are stored in clear.
 #[derive(Clone, Debug)]
 pub struct MasterKey(Option<Secret>);
 
 impl MasterKey {
-    /// As the settings give it.
+    /// Reads it from the settings.
     pub fn of(settings: &Settings) -> Result<Self, KeyError> {
         let text = match (&settings.master_key, &settings.master_key_file) {
             (None, None) => return Ok(Self(None)),
@@ -77,14 +77,14 @@ impl MasterKey {
         self.wrapped(&key).unwrap_or(key)
     }
 
-    /// A key in clear, wrapped.
+    /// Wraps a key that is in clear; `None` if it is wrapped already or there is no master key.
     fn wrapped(&self, key: &SigningKey) -> Option<SigningKey> {
         let master = self.0.as_ref().filter(|_| !key.wrapped)?;
         let secret = cipher::encrypt(master.reveal(), &key.secret);
         Some(SigningKey { secret, wrapped: true, ..key.clone() })
     }
 
-    /// A key as it works.
+    /// Unwraps a key if it is wrapped.
     fn opened(&self, key: SigningKey) -> Result<SigningKey, KeyError> {
         if !key.wrapped {
             return Ok(key);
@@ -95,8 +95,8 @@ impl MasterKey {
     }
 }
 
-/// The keys of a store as they work, made at the first start. Those in clear are wrapped if there is something to
-/// wrap them with.
+/// Loads the keys of a store, unwrapped, and creates the first one if there are none. Keys in clear are wrapped if
+/// there is a master key.
 pub(super) async fn start(db: &Db, master: &MasterKey, now: Timestamp) -> Result<Vec<SigningKey>, KeyError> {
     let mut keys = signing_key::all(db).await?;
     if keys.is_empty() {
@@ -112,13 +112,13 @@ pub(super) async fn start(db: &Db, master: &MasterKey, now: Timestamp) -> Result
     keys.into_iter().map(|key| master.opened(key)).collect()
 }
 
-/// The keys of a store as they work now.
+/// Loads the current keys of a store, unwrapped.
 pub(super) async fn load(db: &Db, master: &MasterKey) -> Result<Vec<SigningKey>, KeyError> {
     signing_key::all(db).await?.into_iter().map(|key| master.opened(key)).collect()
 }
 
-/// Makes a new key, which signs from when the servers notice it, and retires those before: what they signed is good
-/// until it ends by itself. `at_once`: it is good no more, and clients refresh their tokens.
+/// Creates a new key, which signs once the servers notice it, and retires the previous ones: what they signed stays
+/// valid until it expires. With `at_once` it becomes invalid now, and clients refresh their tokens.
 pub async fn rotate(db: &Db, master: &MasterKey, now: Timestamp, at_once: bool) -> Result<(), KeyError> {
     let key = master.new_key(clock::new_id().to_string(), now);
     let mut tx = db.begin().await?;

@@ -1,4 +1,4 @@
-//! Links that prove whose an address is: 256 random bits, good for a day, used once, replaced by a newer one.
+//! Links that prove ownership of an address: 256 random bits, valid for a day, usable once, replaced by a newer one.
 
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -10,19 +10,19 @@ pub use crate::store::one_time_token::{Purpose, Standing};
 use crate::store::outbox;
 use crate::store::sql::{Db, SqlError, Tx};
 
-/// How long a link is good, in seconds.
+/// How long a link is valid, in seconds.
 pub const SECONDS: f64 = 24.0 * 3600.0;
 
-/// What came of a link that was presented.
+/// The outcome of redeeming a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redeemed {
-    /// It worked now, for this subject.
+    /// It was used now, for this subject.
     Now(Uuid),
-    /// It worked before.
+    /// It was used before, for this subject.
     Before(Uuid),
 }
 
-/// What leak scanners know a token by.
+/// The prefix by which leak scanners recognize a token.
 const fn prefix(purpose: Purpose) -> &'static str {
     match purpose {
         Purpose::Setup => "wps_",
@@ -36,13 +36,13 @@ const fn prefix(purpose: Purpose) -> &'static str {
     }
 }
 
-/// Which of some purposes a token is for, by its prefix; the first, when it is none of ours.
+/// The purpose among `among` that a token is for, by its prefix; `None` if it has none of their prefixes.
 #[must_use]
 pub fn purpose_of(token: &str, among: &[Purpose]) -> Option<Purpose> {
     among.iter().copied().find(|purpose| token.starts_with(prefix(*purpose)))
 }
 
-/// Makes a token; those made before for the same purpose and subject go on working.
+/// Makes a token; earlier ones for the same purpose and subject stay valid.
 pub async fn issue(tx: &mut Tx, purpose: Purpose, subject: Uuid, now: Timestamp) -> Result<String, SqlError> {
     let token = secret::new(prefix(purpose));
     let kept = NewToken {
@@ -56,8 +56,8 @@ pub async fn issue(tx: &mut Tx, purpose: Purpose, subject: Uuid, now: Timestamp)
     Ok(token)
 }
 
-/// Ends the links of some purposes about a subject. Letters still to be written are forgotten too: their link is made
-/// when they are.
+/// Invalidates the links of some purposes about a subject. Letters not written yet are withdrawn too, because their
+/// link is made only when they are written.
 pub async fn withdraw(
     tx: &mut Tx,
     purposes: &[Purpose],
@@ -65,15 +65,15 @@ pub async fn withdraw(
     now: Timestamp,
 ) -> Result<(), SqlError> {
     for purpose in purposes {
-        // In the order in which the post takes them.
+        // The post takes locks in this order too.
         outbox::withdraw(tx, *purpose, subject).await?;
         one_time_token::supersede(tx.on(), *purpose, subject, now.into()).await?;
     }
     Ok(())
 }
 
-/// Uses a token up, and with it the others of its purpose and subject. Of two at once one gets
-/// [`Redeemed::Now`]. An unknown token is [`AuthError::NotFound`], an old one [`AuthError::LinkExpired`].
+/// Uses up a token, and with it the others of its purpose and subject. Of two concurrent calls one gets
+/// [`Redeemed::Now`]. An unknown token is [`AuthError::NotFound`], an expired one [`AuthError::LinkExpired`].
 pub async fn redeem(
     tx: &mut Tx,
     token: &str,
@@ -87,13 +87,13 @@ pub async fn redeem(
     }
     match one_time_token::standing(tx.on(), &hash, purpose, now.into()).await? {
         Standing::Used(subject) => Ok(Redeemed::Before(subject)),
-        // Good again only between the two looks: whoever comes again is served.
+        // It can only be good if it became so between the two statements; another attempt will succeed.
         Standing::Expired | Standing::Good(_) => Err(AuthError::LinkExpired),
         Standing::Unknown => Err(AuthError::NotFound),
     }
 }
 
-/// How a token stands, without using it.
+/// The standing of a token, without using it.
 pub async fn look(db: &Db, token: &str, purpose: Purpose, now: Timestamp) -> Result<Standing, SqlError> {
     one_time_token::standing(db.read(), &secret::hash(token), purpose, now.into()).await
 }

@@ -1,4 +1,4 @@
-//! Who somebody is and what they may touch: credentials, tokens, sessions, permissions, scopes.
+//! Identity and rights: credentials, tokens, sessions, permissions, scopes.
 //!
 //! Knows the store, not HTTP. The only maker of [`OrgScope`] and [`Operator`].
 

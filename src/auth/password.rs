@@ -1,4 +1,4 @@
-//! Password hashes: argon2id with 19 MiB, in memories that are made once, so that sign-ins can starve neither
+//! Password hashes: argon2id with 19 MiB, in memory that is allocated once, so that sign-ins can starve neither
 //! tracking nor the machine.
 
 use std::collections::HashMap;
@@ -21,36 +21,36 @@ const LANES: u32 = 1;
 /// Bytes of a hash, and of its salt.
 const HASH_BYTES: usize = 32;
 const SALT_BYTES: usize = 16;
-/// Hashes at the same time, at most: three times 19 MiB stay below the 64 MiB a flood of sign-ins may take.
+/// Most hashes at the same time: three times 19 MiB stay below the 64 MiB a flood of sign-ins may take.
 const MOST_SLOTS: usize = 3;
-/// Passwords that may wait for a slot, of all clients together.
+/// Most passwords that may wait for a slot, over all clients.
 const QUEUE: usize = 400;
-/// And of one client address: with 26 ms each they are through in some seconds.
+/// Most from one client address: at 26 ms each they take some seconds.
 const QUEUE_OF_ONE: usize = 200;
-/// A password that waited for so long is given up, and its client told to come back.
+/// A password that has waited this long is given up, and its client is asked to retry.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Hashes and checks passwords. Clients take turns by their addresses: a flood from one keeps others waiting for one
-/// hash, not for all of the flood's.
+/// Hashes and checks passwords. Client addresses take turns: a flood from one keeps the others waiting for one hash,
+/// not for the whole flood.
 pub struct Hasher {
     /// How many hashes may be made at the same time.
     slots: Arc<Semaphore>,
     memories: Arc<Memories>,
     waiting: Mutex<Waiting>,
-    /// Checked when there is no account, so that it takes as long as when there is one.
+    /// Checked when there is no account, so that the answer takes as long as when there is one.
     nobody: String,
 }
 
-/// What a hash is made in: [`MEMORY_KIB`].
+/// The working memory for one hash: [`MEMORY_KIB`].
 type Memory = Vec<Block>;
 
-/// The memories that no hash is made in just now; there are no more of them than slots. Asked of the allocator anew
-/// for each hash, every thread that ever made one would come to keep some.
+/// Memories not in use by a hash; there are never more than slots. They are reused, because with an allocation per
+/// hash every thread that ever made one would end up keeping some.
 #[derive(Default)]
 struct Memories(Mutex<Vec<Memory>>);
 
 impl Memories {
-    /// Works in one of them, or in a new one.
+    /// Runs `work` with one of them, or with a new one.
     fn lend<T>(&self, work: impl FnOnce(&mut Memory) -> T) -> T {
         let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut memory = free().pop().unwrap_or_default();
@@ -75,12 +75,12 @@ impl Hasher {
         }
     }
 
-    /// The hash of a new password, for a client at an address.
+    /// Hashes a new password, for a client at an address.
     pub async fn hash(&self, address: &str, password: String) -> Result<String, AuthError> {
         self.on_a_slot(address, move |memory| hash_now(&password, memory)).await
     }
 
-    /// Whether the password fits the hash; without a hash it takes as long and does not fit.
+    /// Whether a password matches the hash; without a hash, takes as long and returns `false`.
     pub async fn fits(
         &self,
         address: &str,
@@ -99,7 +99,7 @@ impl Hasher {
     ) -> Result<T, AuthError> {
         let place = Place::take(&self.waiting, address)?;
         let waited = timeout(PATIENCE, async {
-            // One of each address stands in the line for the slots, so that they take turns.
+            // Only one per address queues for the slots, so that addresses take turns.
             let _turn = place.turn.acquire().await;
             Arc::clone(&self.slots).acquire_owned().await
         });
@@ -119,7 +119,7 @@ impl Default for Hasher {
     }
 }
 
-/// Who waits: how many in all, and the line of each client address.
+/// The passwords that wait: how many in all, and the queue of each client address.
 #[derive(Default)]
 struct Waiting {
     all: usize,
@@ -128,11 +128,11 @@ struct Waiting {
 
 struct Line {
     length: usize,
-    /// Of one, for the first of the line.
+    /// Held by the first in the address's queue.
     turn: Arc<Semaphore>,
 }
 
-/// A place among those who wait, given back when dropped.
+/// A place in the queue, given back when dropped.
 struct Place<'w> {
     waiting: &'w Mutex<Waiting>,
     address: String,
@@ -205,7 +205,7 @@ fn fits_now(password: &str, hash: &str, memory: &mut Memory) -> bool {
     }
 }
 
-/// What a password comes to with a salt, made in a memory whose content does not matter.
+/// Hashes a password with a salt. The memory's previous content does not matter.
 fn output(password: &str, salt: &Salt, length: usize, params: Params, memory: &mut Memory) -> Option<Output> {
     memory.resize(params.block_count(), Block::new());
     let mut bytes = [0; Output::MAX_LENGTH];
@@ -284,7 +284,7 @@ mod tests {
         let hasher = Hasher::new();
         let order = Mutex::new(Vec::new());
         let sign_in = async |address: &'static str| {
-            // Of a flood on a busy machine some wait too long.
+            // On a busy machine some of a flood wait too long.
             if hasher.fits(address, "guess".into(), None).await.is_ok() {
                 order.lock().unwrap().push(address);
             }

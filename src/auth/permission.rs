@@ -1,21 +1,21 @@
-//! THE table of who may do what: per action the roles of people, what it takes of a system user, and whether it goes on
+//! THE table of permissions: per action the roles of people, what a system user needs, and whether it still works
 //! without a subscription.
 
 use crate::domain::account::Role;
 use crate::domain::system_user::Scope;
 
-/// What an action does to an organization's data, which decides whether it goes on without a subscription.
+/// The effect of an action on an organization's data, which decides whether it still works without a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Shows something: goes on.
+    /// Shows something: still works.
     Read,
     /// Changes something: refused.
     Write,
-    /// Stores what trackers report: goes on.
+    /// Stores what trackers report: still works.
     Track,
 }
 
-/// What an action takes of a system user.
+/// What a system user needs for an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     /// It is for people only.
@@ -28,7 +28,7 @@ pub enum Program {
 
 macro_rules! permissions {
     ($($(#[$doc:meta])* $action:ident [$($role:ident)*] $program:expr, $effect:ident;)+) => {
-        /// Something that needs a permission.
+        /// An action that needs a permission.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Action {
             $($(#[$doc])* $action,)+
@@ -44,7 +44,7 @@ macro_rules! permissions {
                 match self { $(Self::$action => &[$(Role::$role),*],)+ }
             }
 
-            /// What it takes of a system user.
+            /// What a system user needs for it.
             #[must_use]
             pub const fn program(self) -> Program {
                 use Program::{Any, Never, With};
@@ -55,7 +55,7 @@ macro_rules! permissions {
                 match self { $(Self::$action => $program,)+ }
             }
 
-            /// What it does to an organization's data.
+            /// Its effect on an organization's data.
             #[must_use]
             pub const fn effect(self) -> Effect {
                 match self { $(Self::$action => Effect::$effect,)+ }
@@ -138,7 +138,7 @@ impl Action {
         self.roles().contains(&role)
     }
 
-    /// What one must be to do it, for people.
+    /// The roles that may do it, for people.
     #[must_use]
     pub fn needs(self) -> String {
         let roles: Vec<&str> = self.roles().iter().map(|role| role.as_str()).collect();

@@ -1,4 +1,4 @@
-//! What a client is told about itself.
+//! A client's view of itself.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,4 +1,4 @@
-//! What the links of our letters do: verify an address, take an invitation, choose a new password.
+//! Redeems the links of our letters: verifies an address, accepts an invitation, sets a new password.
 
 use super::entry::{Peer, entry};
 use super::error::AuthError;
@@ -15,18 +15,18 @@ use crate::store::sql::is_conflict;
 use crate::store::{account, audit, sign_in_attempt, system_user};
 use serde_json::json;
 
-/// The links that give a new password.
+/// The links that set a new password.
 const RESETS: [Purpose; 2] = [Purpose::ResetPassword, Purpose::ResetSystemPassword];
 
 impl Auth {
-    /// How a link of a letter stands, without using it. A link that gives a new password may be asked
-    /// for as [`Purpose::ResetPassword`], whoever it is for.
+    /// The standing of a letter's link, without using it. A link that sets a new password may be asked for as
+    /// [`Purpose::ResetPassword`], whether it is a person's or a system user's.
     pub async fn link_standing(&self, token: &str, purpose: Purpose) -> Result<Standing, AuthError> {
         let purpose = reset_kind(token, purpose);
         Ok(link::look(&self.db, token, purpose, self.clock.now()).await?)
     }
 
-    /// Verifies the address of a system user; a link that did so before says so again.
+    /// Verifies the address of a system user. A link that did so before gets the same answer again.
     pub async fn verify_system_user(
         &self,
         token: &str,
@@ -52,7 +52,7 @@ impl Auth {
         Ok(redeemed)
     }
 
-    /// Takes an invitation with the password its reader chose, and signs them in.
+    /// Accepts an invitation with the password its reader chose, and signs them in.
     pub async fn accept_invite(
         &self,
         token: &str,
@@ -84,7 +84,7 @@ impl Auth {
         Ok(signed_in)
     }
 
-    /// Gives a person or a system user a new password and ends all their sessions and sockets.
+    /// Sets a new password for a person or a system user and ends all their sessions and sockets.
     pub async fn reset_password(&self, token: &str, password: String, peer: &Peer) -> Result<(), AuthError> {
         let purpose = reset_kind(token, Purpose::ResetPassword);
         self.require_good(token, purpose).await?;
@@ -113,7 +113,7 @@ impl Auth {
         Ok(())
     }
 
-    /// Makes a person's new address theirs, by the link that was sent there, and ends all their sessions and sockets.
+    /// Makes a new address a person's own, by the link sent there, and ends all their sessions and sockets.
     pub async fn confirm_address(
         &self,
         token: &str,
@@ -130,7 +130,7 @@ impl Auth {
         account::set_address(tx.on(), &account, &address, now.into())
             .await
             .map_err(|error| if is_conflict(&error) { AuthError::EmailTaken } else { error.into() })?;
-        // What was sent to the address before is somebody else's now.
+        // Links sent to the old address may be in another person's hands now.
         link::withdraw(&mut tx, &[Purpose::ResetPassword, Purpose::SignIn], id, now).await?;
         session::revoke_all(tx.on(), HolderId::Account(id), now.into()).await?;
         let entry = AuditEntry {
@@ -144,7 +144,7 @@ impl Auth {
         Ok(redeemed)
     }
 
-    /// So that nobody makes the server hash passwords for links that are none.
+    /// Checks the link first, so that invalid links cannot make the server hash passwords.
     async fn require_good(&self, token: &str, purpose: Purpose) -> Result<(), AuthError> {
         match link::look(&self.db, token, purpose, self.clock.now()).await? {
             Standing::Good(_) => Ok(()),

@@ -1,19 +1,19 @@
-//! Proof that somebody may touch some data. Only `auth` makes one; every query of tenant data asks for one.
+//! Proof of the right to touch certain data. Only `auth` creates one, and every query of tenant data requires one.
 //!
-//! Imports nothing of ours but ids, so that the store may name these types.
+//! Imports nothing of ours but ids, so that the store can name these types.
 
 use uuid::Uuid;
 use waypost_actors::model::OrganizationId;
 
-/// May touch the data of one organization.
+/// The right to touch the data of one organization.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OrgScope(OrganizationId);
 
-/// May touch what belongs to the platform: organizations themselves, accounts, keys.
+/// The right to touch what belongs to the platform: organizations themselves, accounts, keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operator(());
 
-/// May touch some accounts of people.
+/// The right to touch some accounts of people.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccountScope {
     /// The users of one organization.
@@ -24,12 +24,12 @@ pub enum AccountScope {
     Oneself(Uuid),
 }
 
-/// May touch some system users.
+/// The right to touch some system users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SystemUserScope {
     /// Those of one organization.
     Organization(OrgScope),
-    /// All of them, those of no organization too.
+    /// All of them, including those without an organization.
     Platform(Operator),
     /// The caller alone.
     Oneself(Uuid),
@@ -40,7 +40,7 @@ impl OrgScope {
         Self(organization)
     }
 
-    /// Whose data.
+    /// The organization whose data this scope gives access to.
     #[must_use]
     pub const fn organization_id(&self) -> OrganizationId {
         self.0

@@ -1,29 +1,29 @@
-//! What a caller is shown of a vehicle.
+//! The parts of a vehicle that a caller may see.
 
 use waypost_actors::model::Analytics;
 
 use super::caller::Caller;
 use super::permission::Action;
 
-/// Which parts of what the live core knows of a vehicle a caller is shown; each has a right of its own.
+/// The parts of a vehicle's live state that a caller may see, each by a right of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sees {
     /// Where it is, and whether it moves.
     pub positions: bool,
-    /// Which geofences it is in.
+    /// The geofences it is in.
     pub occupancy: bool,
     /// Its fuel, and what its sensor reported.
     pub fuel: bool,
 }
 
 impl Sees {
-    /// Whether nothing is left out.
+    /// Whether everything is visible.
     #[must_use]
     pub const fn all(self) -> bool {
         self.positions && self.occupancy && self.fuel
     }
 
-    /// Leaves out of what a visit came to what is not shown: the fuel it took.
+    /// Removes from a visit's analytics what the caller may not see: the fuel used.
     pub const fn narrow(self, analytics: &mut Option<Analytics>) {
         if let Some(analytics) = analytics
             && !self.fuel
@@ -34,7 +34,7 @@ impl Sees {
 }
 
 impl Caller {
-    /// What the caller is shown of a vehicle now.
+    /// The parts of a vehicle that the caller may see now.
     #[must_use]
     pub fn sees(&self) -> Sees {
         let may = |action| self.may(action).is_ok();

@@ -1,4 +1,4 @@
-//! Everything that signing in needs, in one place; what can be done with it is in the files beside this one.
+//! Holds everything that signing in needs; its operations are in the files beside this one.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -60,12 +60,13 @@ impl Auth {
         })
     }
 
-    /// The tracker a token belongs to, from memory where it reported before; `None` for an unknown or revoked one.
+    /// The tracker a token belongs to, from memory if it was looked up before; `None` for an unknown or revoked
+    /// token.
     pub async fn tracker(&self, token: &str) -> Result<Option<Arc<TrackerCredential>>, TrackerRefused> {
         self.tracker_tokens.find(&self.db, &self.sessions, token).await
     }
 
-    /// Looks which keys the store has now. What cannot be read changes nothing.
+    /// Reloads the keys from the store. After an error the current ones stay in use.
     pub async fn renew_keys(&self) -> Result<(), AuthError> {
         let keys = keys::load(&self.db, &self.master).await?;
         let access_tokens = AccessTokens::new(&keys).ok_or(SqlError::RowNotFound)?;

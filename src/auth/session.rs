@@ -24,9 +24,9 @@ use crate::store::sign_in_attempt::{self, ALL, ALL_FAILURES, Attempts, FAILURES}
 use crate::store::sql::{Db, SqlError, Tx};
 use crate::store::{account, audit, system_user};
 
-/// A refresh token that is not used for this long is over.
+/// Seconds after which an unused refresh token expires.
 const IDLE_SECONDS: f64 = 7.0 * 86_400.0;
-/// A session ends after this, however often it is refreshed.
+/// Seconds after which a session ends, however often it is refreshed.
 const SESSION_SECONDS: f64 = 30.0 * 86_400.0;
 /// How long failures count, in seconds.
 const WINDOW_SECONDS: f64 = 15.0 * 60.0;
@@ -48,14 +48,14 @@ pub struct SignedIn {
     pub principal: Principal,
 }
 
-/// Why a sign-in is not looked at.
+/// A sign-in that is refused before its password is checked.
 struct Refused {
     wait_seconds: u64,
-    /// Whether it is the first in its window.
+    /// Whether it is the first refusal in its window.
     is_first: bool,
 }
 
-/// Which door somebody signs in by.
+/// The kind of sign-in.
 #[derive(Clone, Copy)]
 pub(super) enum Door {
     People,
@@ -63,7 +63,7 @@ pub(super) enum Door {
 }
 
 impl Door {
-    /// How failures of an address are counted: a person's do not lock out a system user of the same address.
+    /// The key that failed sign-ins are counted under: a person's do not lock a system user with the same address.
     pub(super) fn attempts_key(self, email: &str) -> String {
         match self {
             Self::People => email_key(email),
@@ -95,7 +95,7 @@ impl Auth {
         self.login_by(Door::Programs, email, password, peer).await
     }
 
-    /// Says the same and takes as long whether or not the address is known: a password is hashed always.
+    /// Gives the same answer after the same time whether or not the address is known: a password is always hashed.
     async fn login_by(
         &self,
         door: Door,
@@ -135,7 +135,7 @@ impl Auth {
         Ok(signed_in)
     }
 
-    /// Whether somebody who is signed in knows their password; guesses count as failed sign-ins.
+    /// Whether a signed-in user knows their password; wrong guesses count as failed sign-ins.
     pub async fn proves(&self, account: Uuid, password: String, peer: &Peer) -> Result<bool, AuthError> {
         let now = self.clock.now();
         let holder = Holder::find(self.db.read(), HolderId::Account(account)).await?;
@@ -155,8 +155,8 @@ impl Auth {
         Ok(fits)
     }
 
-    /// Counts an attempt. Failures from one address make that address wait, for that account alone; very many from
-    /// everywhere make those wait whom the account does not know, and never one that it signed in from before.
+    /// Counts an attempt. Failures from one address make that address wait, for that account alone. Very many
+    /// failures from all addresses make every address wait that the account has not signed in from before.
     async fn count_attempt(
         &self,
         key: &str,
@@ -182,7 +182,7 @@ impl Auth {
         }
     }
 
-    /// Remembers something of an account, if there is one.
+    /// Audits an event of an account, if the account exists.
     async fn note(
         &self,
         action: AuditAction,
@@ -196,8 +196,8 @@ impl Auth {
         }
     }
 
-    /// The next access token for a refresh token, which is used up. One that comes again was stolen
-    /// or replayed: its whole session ends.
+    /// Uses up a refresh token and returns the next tokens. A token that is presented again was stolen or replayed,
+    /// so its whole session ends.
     pub async fn refresh(&self, refresh_token: &str, peer: &Peer) -> Result<SignedIn, AuthError> {
         let (hash, now) = (secret::hash(refresh_token), self.clock.now());
         let mut tx = self.db.begin().await?;
@@ -224,7 +224,7 @@ impl Auth {
         }
     }
 
-    /// Ends a session; what ends one that is over already is not remembered again.
+    /// Ends a session; one that is over already is not audited again.
     async fn end(
         &self,
         mut tx: Tx,
@@ -243,7 +243,7 @@ impl Auth {
         Ok(())
     }
 
-    /// Makes a token that signs an account in once, within a day: for the demo and the console.
+    /// Makes a token that signs an account in once, valid for a day: for the demo and the console.
     pub async fn sign_in_link(&self, account: Uuid) -> Result<String, AuthError> {
         let mut tx = self.db.begin().await?;
         let token = link::issue(&mut tx, Purpose::SignIn, account, self.clock.now()).await?;
@@ -264,7 +264,7 @@ impl Auth {
         Ok(signed_in)
     }
 
-    /// Who an access token stands for, as of now.
+    /// The caller that an access token identifies, with current rights.
     pub async fn caller(&self, access_token: &str) -> Result<Caller, AuthError> {
         let now = self.clock.now();
         let subject = self.access_tokens().check(access_token, now).ok_or(AuthError::Unauthenticated)?;
@@ -272,7 +272,7 @@ impl Auth {
         Ok(Caller::of(&holder, subject.session_id, now))
     }
 
-    /// Whether a caller's session still holds, with the same permissions; sockets ask this from time to time.
+    /// Whether a caller's session is still valid, with the same permissions; sockets check this from time to time.
     pub async fn still_holds(&self, caller: &Caller) -> Result<bool, AuthError> {
         let now = self.clock.now();
         match Holder::signed_in(&self.db, caller.holder_id(), caller.session_id, now).await {
@@ -329,7 +329,7 @@ impl Auth {
     }
 }
 
-/// A holder who may go on.
+/// Accepts a holder whose session may continue.
 fn usable(holder: Option<Holder>) -> Result<Holder, AuthError> {
     let holder = holder.filter(Holder::is_active).ok_or(AuthError::InvalidToken)?;
     holder.require_active_organization()?;

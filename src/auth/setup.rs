@@ -11,27 +11,27 @@ use crate::store::account::{self, NewAccount};
 use crate::store::one_time_token::{self, NewToken, Purpose};
 use crate::store::sql::{Db, Tx};
 
-/// How long a setup link is good, in seconds; the next start makes a new one.
+/// How long a setup link is valid, in seconds; the next start makes a new one.
 const LINK_SECONDS: f64 = 24.0 * 3600.0;
 
-/// What the start found or did.
+/// What a start found or did about the first superAdmin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FirstStart {
-    /// There is a superAdmin.
+    /// There is a superAdmin already.
     SetUp,
     /// One was made from the settings.
     Created,
-    /// Open this path to make one.
+    /// Opening this path creates one.
     Link(String),
 }
 
-/// Why the settings make no superAdmin.
+/// Why the settings cannot create a superAdmin.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// Only one of the two settings is there.
     #[error("adminEmail and adminPassword go together: only one of them is set")]
     Half,
-    /// The address is none.
+    /// The address is not valid.
     #[error("adminEmail is not an e-mail address")]
     Email,
     /// The password is too short or too long.
@@ -43,7 +43,7 @@ pub enum SetupError {
 }
 
 impl Auth {
-    /// Makes sure that there is a superAdmin, or a way to make one.
+    /// Makes sure that there is a superAdmin, or a way to create one.
     pub async fn first_start(&self, settings: &Settings) -> Result<FirstStart, SetupError> {
         if account::has_super_admin(self.db.read()).await.map_err(AuthError::from)? {
             return Ok(FirstStart::SetUp);
@@ -84,7 +84,7 @@ impl Auth {
         Ok(one_time_token::is_good(self.db.read(), &hash, Purpose::Setup, now).await?)
     }
 
-    /// Makes the first superAdmin and uses the link up; `false` when there was one already.
+    /// Creates the first superAdmin and uses up the link; `false` if there is one already.
     pub async fn redeem_setup_link(
         &self,
         token: &str,
@@ -128,7 +128,7 @@ impl Auth {
     }
 }
 
-/// Two servers starting at once make one superAdmin. SQLite's transactions wait for each other anyway.
+/// Makes two servers that start at once create one superAdmin. SQLite's transactions are serial anyway.
 async fn one_at_a_time(db: &Db, tx: &mut Tx) -> Result<(), AuthError> {
     if db.engine() == crate::store::sql::Engine::Postgres {
         tx.on().sql("lock table account in share row exclusive mode").run().await?;

@@ -1,4 +1,4 @@
-//! Opaque texts that come back unchanged or not at all: cursors.
+//! Cursors: opaque texts that cannot be changed by clients.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -9,23 +9,23 @@ use sha2::Sha256;
 
 use crate::store::signing_key::SigningKey;
 
-/// Bytes of the authentication code: 2^128 guesses are enough.
+/// Bytes of the authentication code: 128 bits cannot be guessed.
 const CODE_BYTES: usize = 16;
 
 /// Signs and opens cursors.
 pub struct CursorSigner {
-    /// Keyed, newest first; replaced as a whole when keys are rotated.
+    /// One per key, newest first; replaced as a whole when keys are rotated.
     codes: RwLock<Arc<[Hmac<Sha256>]>>,
 }
 
 impl CursorSigner {
-    /// Signs with the newest key and opens with all of them; never with the bare key, which signs tokens.
+    /// Signs with the newest key and opens with all of them. Uses derived keys, because the bare ones sign tokens.
     #[must_use]
     pub fn new(keys: &[SigningKey]) -> Self {
         Self { codes: RwLock::new(codes_of(keys)) }
     }
 
-    /// From now on with these keys.
+    /// Replaces the keys.
     pub(super) fn renew(&self, keys: &[SigningKey]) {
         *self.codes.write().unwrap_or_else(PoisonError::into_inner) = codes_of(keys);
     }
@@ -34,7 +34,7 @@ impl CursorSigner {
         Arc::clone(&self.codes.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Signs a payload for one purpose (a list and its organization, say).
+    /// Signs a payload for one purpose, such as a list and its organization.
     #[must_use]
     pub fn sign(&self, purpose: &str, payload: &[u8]) -> String {
         let code = self.codes().first().map(|key| code(key, purpose, payload)).unwrap_or_default();
@@ -43,7 +43,7 @@ impl CursorSigner {
         BASE64.encode(signed)
     }
 
-    /// The payload, if this text was signed here for this purpose.
+    /// The payload, if the text was signed here for this purpose.
     #[must_use]
     pub fn open(&self, purpose: &str, text: &str) -> Option<Vec<u8>> {
         let signed = BASE64.decode(text).ok()?;
@@ -64,7 +64,7 @@ fn codes_of(keys: &[SigningKey]) -> Arc<[Hmac<Sha256>]> {
 }
 
 fn keyed_with(key: &Hmac<Sha256>, purpose: &str, payload: &[u8]) -> Hmac<Sha256> {
-    // The length keeps purpose and payload apart.
+    // The length separates purpose and payload.
     key.clone().chain_update((purpose.len() as u64).to_be_bytes()).chain_update(purpose).chain_update(payload)
 }
 

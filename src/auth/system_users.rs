@@ -1,4 +1,4 @@
-//! Which system users a caller may touch.
+//! The system users that a caller may access.
 
 use waypost_actors::model::OrganizationId;
 
@@ -9,8 +9,8 @@ use super::scope::{Operator, SystemUserScope};
 use crate::store::sql::Db;
 
 impl Caller {
-    /// The system users among which the caller may do something: an operator who names no organization
-    /// reaches all of them, a system user itself.
+    /// The system users on which the caller may do something: those of an organization; all of them, for an operator
+    /// who names none; or itself, for a system user.
     pub async fn system_users(
         &self,
         db: &Db,

@@ -1,4 +1,4 @@
-//! One-time tickets: how a browser, which cannot set headers on a socket, opens the live feed.
+//! One-time tickets, with which a browser opens the live feed, because it cannot set headers on a socket.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -9,19 +9,19 @@ use super::caller::Caller;
 use super::error::AuthError;
 use super::secret::{self, Hash};
 
-/// How long a ticket is good, in seconds.
+/// How long a ticket is valid, in seconds.
 pub const LIFETIME_SECONDS: i64 = 30;
-/// Tickets outstanding of one caller; beyond, the caller's own oldest goes.
+/// Most outstanding tickets of one caller; a further one replaces the caller's oldest.
 const OF_ONE: usize = 20;
-/// Tickets outstanding at most; beyond, none is issued.
+/// Most outstanding tickets; beyond that, none is issued.
 const MOST: usize = 50_000;
 
-/// The tickets outstanding. They live in memory: a restart closes every socket anyway.
+/// The outstanding tickets. They are only kept in memory, because a restart closes every socket anyway.
 #[derive(Default)]
 pub struct Tickets(Mutex<HashMap<Hash, (Caller, Timestamp)>>);
 
 impl Tickets {
-    /// A ticket for somebody, good until the instant returned with it. Costs nobody else theirs.
+    /// Issues a ticket for a caller, valid until the instant returned with it. Never costs another caller a ticket.
     pub fn issue(&self, caller: Caller, now: Timestamp) -> Result<(String, Timestamp), AuthError> {
         let ticket = secret::new("wpk_");
         let ends_at = now.plus_seconds(LIFETIME_SECONDS as f64);
@@ -41,7 +41,7 @@ impl Tickets {
         Ok((ticket, ends_at))
     }
 
-    /// Whose ticket this is. A ticket works once.
+    /// The caller a ticket was issued for. A ticket works once.
     #[must_use]
     pub fn redeem(&self, ticket: &str, now: Timestamp) -> Option<Caller> {
         let mut tickets = self.0.lock().unwrap_or_else(PoisonError::into_inner);

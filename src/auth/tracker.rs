@@ -8,7 +8,7 @@ use crate::domain::tracker::{TrackerConfig, TrackerStatus};
 use crate::store::sql::{Db, SqlError};
 use crate::store::tracker::{self, CredentialRow};
 
-/// Why a known tracker is refused. An unknown or revoked token is no error but `None`.
+/// Why a known tracker is refused. An unknown or revoked token is not an error but `None`.
 #[derive(Debug, thiserror::Error)]
 pub enum TrackerRefused {
     /// The tracker is disabled.
@@ -25,35 +25,35 @@ pub enum TrackerRefused {
 /// A tracker that may send fixes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TrackerCredential {
-    /// Which.
+    /// The tracker.
     pub tracker_id: TrackerId,
     /// The device's own id.
     pub unique_id: String,
-    /// Whose.
+    /// The tracker's organization.
     pub organization_id: OrganizationId,
     /// Whether it may send.
     pub status: TrackerStatus,
-    /// For how many days its organization keeps positions; older fixes are refused. `None` = for ever.
+    /// Days for which its organization keeps positions; older fixes are refused. `None` = for ever.
     pub keep_days: Option<i64>,
-    /// In which vehicles it sat when, by start.
+    /// The vehicles it was installed in, by start.
     pub installations: Vec<Installation>,
 }
 
-/// A stay of a tracker in a vehicle.
+/// A tracker's installation in a vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Installation {
     /// The vehicle.
     pub vehicle_id: VehicleId,
-    /// From this instant on; `None` = ever.
+    /// Inclusive start; `None` = since ever.
     pub from: Option<Timestamp>,
-    /// Before this instant; `None` = still.
+    /// Exclusive end; `None` = still installed.
     pub to: Option<Timestamp>,
-    /// What the vehicle's trackers are told.
+    /// The config for the vehicle's trackers.
     pub config: TrackerConfig,
 }
 
 impl TrackerCredential {
-    /// Whether a name stands for this tracker: its id or the device's own.
+    /// Whether a name refers to this tracker: by its id or the device's own.
     #[must_use]
     pub fn is_called(&self, name: &str) -> bool {
         name == self.unique_id || Uuid::try_parse(name).is_ok_and(|id| id == self.tracker_id.0)
@@ -65,7 +65,7 @@ impl TrackerCredential {
         self.installation_at(recorded_at).map(|i| i.vehicle_id)
     }
 
-    /// What the tracker is told to do at an instant: what its vehicle says, if it sits in one.
+    /// The tracker's config at an instant: that of its vehicle, or the default if it is in none.
     #[must_use]
     pub fn config_at(&self, now: Timestamp) -> TrackerConfig {
         self.installation_at(now).map(|i| i.config).unwrap_or_default()
@@ -78,12 +78,12 @@ impl TrackerCredential {
     }
 }
 
-/// The tracker a token belongs to, as it is stored now; `None` for an unknown or revoked one.
+/// The tracker a token belongs to, as currently stored; `None` for an unknown or revoked token.
 pub async fn find_tracker(db: &Db, token: &str) -> Result<Option<TrackerCredential>, TrackerRefused> {
     find_hashed(db, &secret::hash(token)).await
 }
 
-/// The tracker whose token has a hash; `None` where there is none.
+/// The tracker whose token has this hash, if there is one.
 pub(super) async fn find_hashed(
     db: &Db,
     token_hash: &[u8],
@@ -99,7 +99,7 @@ pub(super) async fn find_hashed(
     Ok(assembled(&rows).pop())
 }
 
-/// The trackers of some rows, which come by tracker.
+/// Assembles trackers from rows, which must be grouped by tracker.
 pub(super) fn assembled(rows: &[CredentialRow]) -> Vec<TrackerCredential> {
     let by_tracker = rows.chunk_by(|one, next| one.id == next.id);
     let tracker = |rows: &[CredentialRow]| {

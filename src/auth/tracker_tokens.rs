@@ -1,5 +1,5 @@
-//! Trackers that report by requests: each is found by its token in the store once, then in memory until something
-//! about it or its organization changes.
+//! Trackers that report by requests: each is looked up by its token once, then found in memory until something about
+//! it or its organization changes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +9,7 @@ use super::tracker::{TrackerCredential, TrackerRefused, find_hashed};
 use crate::sessions::{Changes, Sessions};
 use crate::store::sql::Db;
 
-/// Trackers kept at most, at some 500 bytes each; beyond, all are looked up anew.
+/// Most trackers kept, at some 500 bytes each; beyond that, the cache is emptied.
 const MOST_TRACKERS: usize = 100_000;
 
 /// Trackers that were looked up, by the hash of their tokens.
@@ -18,15 +18,15 @@ pub(super) struct TrackerTokens(Mutex<HashMap<secret::Hash, Known>>);
 
 struct Known {
     tracker: Arc<TrackerCredential>,
-    /// Counts the changes to its organization's trackers.
+    /// Counts changes to its organization's trackers.
     changes: Changes,
-    /// The count of changes as of which `tracker` is true.
+    /// The change count as of which `tracker` is valid.
     as_of: u64,
 }
 
 impl TrackerTokens {
-    /// The tracker a token belongs to; `None` for an unknown or revoked one. Unknown ones are not kept: of these a
-    /// stranger has as many as it likes.
+    /// The tracker a token belongs to; `None` for an unknown or revoked one. Unknown tokens are not cached, because a
+    /// stranger can make up any number of them.
     pub(super) async fn find(
         &self,
         db: &Db,
@@ -41,7 +41,7 @@ impl TrackerTokens {
         let Some(tracker) = find_hashed(db, &hash).await?.map(Arc::new) else { return Ok(None) };
         let changes = sessions.tracker_changes(tracker.organization_id);
         let as_of = changes.count();
-        // A change that was committed after the look is counted by now, or counts later than `as_of`.
+        // A change committed after the query is counted already, or will be counted later than `as_of`.
         if sessions.revocations() == looked_up_at {
             let mut known = self.lock();
             if known.len() >= MOST_TRACKERS {

@@ -1,4 +1,4 @@
-//! `waypost config`: the table of settings, with what is in force.
+//! `waypost config`: prints the table of settings with the values in force.
 
 use super::output::print_all;
 use super::setting_flags::ServeArgs;

@@ -30,7 +30,7 @@ const DATA_DIR: &str = "./waypost-demo";
 /// The file that marks a directory as a demo's, which the next demo may empty.
 const MARK: &str = "waypost-demo.txt";
 const EMAIL: &str = "demo@waypost.example";
-/// Between two looks at what is due.
+/// Pause between two checks for fixes that are due.
 const TICK: Duration = Duration::from_millis(200);
 
 pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
@@ -59,7 +59,7 @@ pub(super) async fn demo(args: DemoArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Begins with nothing; but only in a directory that a demo has made.
+/// Empties the demo's directory, but only one that a demo has made.
 fn empty(directory: &Path) -> anyhow::Result<()> {
     let mark = directory.join(MARK);
     if mark.exists() {
@@ -91,7 +91,7 @@ async fn greet(application: &Application, bundle: &Bundle) -> anyhow::Result<()>
     Ok(())
 }
 
-/// The demo's organization with its fences and buses; a way to report for each bus.
+/// Creates the demo's organization with its fences and buses; returns an intake for each bus.
 async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intake>> {
     let caller = Caller::console();
     let organization = json!({
@@ -104,7 +104,7 @@ async fn prepare(context: &Context, bundle: &Bundle) -> anyhow::Result<Vec<Intak
     organizations::activate_organization(context, &caller, organization).await?;
     let by = Scoped { caller: caller.clone(), organization: Some(organization) };
     for fence in &bundle.fences {
-        // At thirty times the speed, a way between two fixes says little about what lies on it.
+        // At thirty times the speed, the way between two fixes says little about the fences along it.
         let rules = Rules { infer_passages: false, ..Rules::default() };
         let body = json!({ "name": fence.name, "shape": fence.shape, "rules": rules });
         geofences::create_geofence(context, &by, body.into()).await?;

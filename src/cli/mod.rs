@@ -1,6 +1,6 @@
-//! The command line: which subcommands there are and what they take.
+//! The command line: its subcommands and their arguments.
 //!
-//! Owns what a person at a terminal sees. What the subcommands start lives elsewhere.
+//! Owns what is shown at the terminal. The code that subcommands start lives elsewhere.
 
 mod config;
 mod demo;
@@ -63,7 +63,7 @@ pub(crate) enum Command {
     Openapi,
 }
 
-/// Runs a command to its end.
+/// Runs a command to completion.
 pub(crate) async fn run(cli: Cli) -> ExitCode {
     let done = match cli.command.unwrap_or(Command::Serve(cli.serve)) {
         Command::Serve(args) => serve::serve(args).await,
@@ -84,7 +84,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
     }
 }
 
-/// The error and its causes, but for those that an error before quotes already.
+/// The error and its causes, except those that an earlier error quotes already.
 fn with_causes(error: &anyhow::Error) -> String {
     error.chain().map(ToString::to_string).fold(String::new(), |text, cause| {
         let cause = cause.trim_end();

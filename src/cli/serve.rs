@@ -13,7 +13,7 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     telemetry::start(&settings)?;
     let application = tokio::select! {
         built = Application::build(settings, Clock::system()) => built?,
-        // While it still waits for its store there is nothing to finish.
+        // Nothing needs finishing while it still waits for its store.
         () = stop_signal() => return Ok(()),
     };
     greet(&application);
@@ -28,7 +28,7 @@ pub(super) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     }
 }
 
-/// One line with the address when the server is ready, and the way to the first account.
+/// Prints the address once the server is ready, and the way to the first account.
 fn greet(application: &Application) {
     let url = application.context.settings.public_url();
     println!("waypost {} listens on http://{}", env!("CARGO_PKG_VERSION"), application.address);

@@ -1,4 +1,4 @@
-//! Settings given as flags: the table of settings says which there are, a command which of them it uses.
+//! Settings as flags: the table of settings declares them, and each command chooses those it uses.
 
 use std::marker::PhantomData;
 
@@ -6,7 +6,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 
 use waypost::config::{self, Settings, Sources};
 
-/// Where settings may stand besides the command line, under the help of commands that take them.
+/// Other places for settings, shown below the help of commands that take them.
 pub(super) const ELSEWHERE: &str = "Settings may also stand in ./waypost.toml (dataDir = \"…\") or in variables \
 (WAYPOST_DATA_DIR); flags win over variables, variables over the file.";
 
@@ -23,23 +23,23 @@ pub(crate) struct SettingFlags<U> {
     of: PhantomData<U>,
 }
 
-/// The server: uses all of them.
+/// The server, which uses all of them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Serving;
 
-/// The demo: has a store and an administrator of its own.
+/// The demo, which has a store and an administrator of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Showing;
 
-/// Migrations: open the store and nothing else.
+/// Migrations, which only open the store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Migrating;
 
-/// Transfers: know the embedded store they move.
+/// Transfers, which know the embedded store they move.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Transferring;
 
-/// Work on the signing keys: opens the store, and has what wraps them.
+/// Work on the signing keys, which needs the store and the master key.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Keying;
 
@@ -51,7 +51,7 @@ pub(super) type DemoArgs = SettingFlags<Showing>;
 pub(super) type MigrateArgs = SettingFlags<Migrating>;
 /// Flags of `keys`.
 pub(super) type KeysArgs = SettingFlags<Keying>;
-/// Flags of `transfer`, beside its own.
+/// Flags of `transfer`, besides its own.
 pub(super) type TransferFlags = SettingFlags<Transferring>;
 
 impl Uses for Serving {
@@ -112,7 +112,7 @@ impl<U> SettingFlags<U> {
         Sources::of_process(None, self.flags)
     }
 
-    /// The settings they say.
+    /// Loads the settings with these flags.
     pub(super) fn settings(self) -> anyhow::Result<Settings> {
         Ok(Settings::load(&self.sources())?)
     }

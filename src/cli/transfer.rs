@@ -1,4 +1,4 @@
-//! `waypost transfer`: an embedded store moved into PostgreSQL.
+//! `waypost transfer`: moves an embedded store into PostgreSQL.
 
 use clap::Args;
 

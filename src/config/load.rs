@@ -16,17 +16,17 @@ pub enum ConfigError {
     /// No such setting.
     #[error("unknown setting {given} {place}{}", suggestion(.nearest))]
     Unknown {
-        /// What was given.
+        /// The name that was given.
         given: String,
         /// Where, with its preposition.
         place: String,
-        /// The known name most like it.
+        /// The most similar known name.
         nearest: Option<String>,
     },
     /// A value that is not of its setting's kind. The value itself may be a secret and is not shown.
     #[error("{name} {place} must be {expected}")]
     Invalid {
-        /// Which setting.
+        /// The setting's name.
         name: String,
         /// Where, with its preposition.
         place: String,
@@ -48,7 +48,7 @@ fn suggestion(nearest: &Option<String>) -> String {
 /// Where settings come from.
 #[derive(Clone, Debug, Default)]
 pub struct Sources {
-    /// The file, where one was named; otherwise `waypost.toml` if there is one.
+    /// The named file; otherwise `waypost.toml`, if it exists.
     pub file: Option<PathBuf>,
     /// The process's variables.
     pub variables: Vec<(String, String)>,
@@ -73,10 +73,10 @@ impl Settings {
     }
 }
 
-/// A setting as it is in force.
+/// A setting with the value in force.
 #[derive(Clone, Debug)]
 pub struct InForce {
-    /// Which.
+    /// The setting.
     pub setting: Setting,
     /// Its value as text; of a secret, only that there is one.
     pub value: String,
@@ -96,7 +96,7 @@ pub fn in_force(sources: &Sources) -> Result<Vec<InForce>, ConfigError> {
     Ok(TABLE.iter().map(in_force).collect())
 }
 
-/// The settings and, of those that were given, the text and its place.
+/// The settings, and for those that were given, the text and its place.
 #[derive(Default)]
 struct Loaded {
     settings: Settings,
@@ -181,7 +181,7 @@ pub fn flags(uses: fn(&str) -> bool) -> impl Iterator<Item = clap::Arg> {
 /// The flags that were given.
 #[must_use]
 pub fn given_flags(matches: &clap::ArgMatches) -> Vec<(&'static str, String)> {
-    // A command has no flags for settings that it does not use.
+    // Settings the command does not use have no flag.
     let value = |name: &str| matches.try_get_one::<String>(name).ok().flatten().cloned();
     TABLE.iter().filter_map(|setting| Some((setting.name, value(setting.name)?))).collect()
 }

@@ -1,7 +1,7 @@
 //! Settings: one table of names, defaults and explanations, read from `waypost.toml`, then from
 //! `WAYPOST_*` variables, then from flags of the same name. The later wins; an unknown name is refused.
 //!
-//! Knows nothing of what the settings are for.
+//! Knows nothing of what the settings are used for.
 
 mod load;
 mod settings;

@@ -1,4 +1,4 @@
-//! The table of settings: names, types, defaults and explanations, and the struct that it makes.
+//! The table of settings: names, types, defaults and explanations, and the struct made from it.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ pub struct Setting {
     pub name: &'static str,
     /// The default as text; empty = none.
     pub default: &'static str,
-    /// What it does.
+    /// Its effect.
     pub explanation: &'static str,
-    /// Whether its value is never shown.
+    /// Whether its value must never be shown.
     pub is_secret: bool,
 }
 
-/// Whether a type, as it is written, hides its value.
+/// Whether a type, by its name in the source, hides its value.
 const fn is_secret(of: &str) -> bool {
     matches!(of.as_bytes(), b"Secret" | b"Option<Secret>")
 }
@@ -41,7 +41,7 @@ macro_rules! settings {
         ];
 
         impl Settings {
-            /// Gives one setting its value; `name` is of the table.
+            /// Sets one setting; `name` must be in the table.
             pub(super) fn assign(&mut self, name: &str, text: &str) -> Result<(), &'static str> {
                 match name {
                     $(stringify!($name) => self.$name = Value::read(text)?,)+

@@ -1,4 +1,4 @@
-//! What the text of a setting may be, and how it is shown.
+//! The kinds of values that settings have: how they are parsed and shown.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -29,7 +29,7 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// How log lines look.
+/// The format of log lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -38,12 +38,12 @@ pub enum LogFormat {
     Json,
 }
 
-/// Where operators look.
+/// Where the operators' listener listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminListen {
     /// On loopback, at the port after the server's, if it is free.
     Auto,
-    /// There and nowhere else.
+    /// Only at this address.
     At(SocketAddr),
     /// Nowhere.
     Off,
@@ -62,7 +62,7 @@ pub enum SignUp {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sender(pub lettre::message::Mailbox);
 
-/// An address on the web, whose origin may stand in a policy for pages.
+/// A web address, whose origin may be named in a content security policy.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(transparent)]
 pub struct WebAddress(String);
@@ -79,7 +79,7 @@ impl WebAddress {
 
 /// A setting's type: read from the text of a file, a variable or a flag.
 pub(super) trait Value: Sized {
-    /// Reads it; the error completes the sentence "… must be …".
+    /// Parses it; an error completes the sentence "… must be …".
     fn read(text: &str) -> Result<Self, &'static str>;
 }
 
@@ -172,12 +172,12 @@ impl Value for Duration {
     }
 }
 
-/// How often something may happen: so many times in so long, at once or spread.
+/// A rate limit: `count` times within `per`, all at once or spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
     /// How many times, at least once.
     pub count: u32,
-    /// In how long.
+    /// The period.
     pub per: Duration,
 }
 
@@ -207,7 +207,7 @@ impl Value for WebAddress {
         let wrong = "an address such as https://tiles.example.org/{z}/{x}/{y}.png";
         let address = Self(text.to_owned());
         let host = address.origin().strip_prefix("https://").or(address.origin().strip_prefix("http://"));
-        // A blank or a semicolon would end the origin's place in the policy.
+        // A blank or a semicolon would end the origin within the policy.
         let is_host = |host: &str| {
             !host.is_empty()
                 && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:[]".contains(&byte))

@@ -1,9 +1,10 @@
-//! Connections of the server's listener: how many there may be at once, and for how long and how many of one address may
+//! Connections of the server's listener: how many there may be at once, and for how long and how many per address may
 //! keep the server waiting.
 //!
-//! A connection keeps the server waiting while none of its requests is being handled, or while one's body is awaited. One
-//! that said who it is and waits for its next request is not counted by its address: many trackers have that of their carrier.
-//! Knows nothing of what is asked; sockets leave it with the HTTP server, and count among all connections only.
+//! A connection keeps the server waiting while none of its requests is being handled, or while the body of one is
+//! awaited. One that has authenticated and waits for its next request is not counted by its address, because many
+//! trackers share that of their carrier. Knows nothing of the requests' content. Sockets leave the HTTP server
+//! together with their connection, and count only towards all connections.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, ErrorKind};
@@ -22,12 +23,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-/// A connection that keeps the server waiting so long, and takes nothing of an answer, is closed.
+/// A connection that keeps the server waiting for this long, without taking any of an answer, is closed.
 pub const SILENT_FOR: Duration = Duration::from_secs(30);
-/// Descriptors, beside those open at the start, for what the store and mail open, and for a burst that is accepted
-/// before it is counted.
+/// Descriptors, besides those open at the start, for the store and mail, and for a burst of connections accepted
+/// before they are counted.
 pub const KEPT_BACK: usize = 128;
-/// Between two log lines about connections closed for want of room.
+/// Pause between two log lines about connections closed for want of room.
 const TOLD_EVERY: Duration = Duration::from_secs(60);
 
 static EPOCH: LazyLock<Instant> = LazyLock::new(Instant::now);
@@ -38,51 +39,52 @@ pub struct Connections(Arc<Shared>);
 
 #[derive(Debug)]
 struct Shared {
-    /// How many of one address may keep the server waiting; none behind a proxy, where all have its address.
+    /// Most connections per address that may keep the server waiting; `None` behind a proxy, where all share its
+    /// address.
     per_address: Option<usize>,
     not_for_connections: usize,
-    /// How many descriptors the process may have; it can be changed while the process runs.
+    /// Reads how many descriptors the process may have, which can change while it runs.
     limit: fn() -> usize,
     open: AtomicUsize,
     waiting: Mutex<Waiting>,
     silent_until: AtomicU64,
 }
 
-/// Those that keep the server waiting, each address's in the order in which they began to.
+/// The connections that keep the server waiting, by address, in the order in which they began to.
 #[derive(Debug, Default)]
 struct Waiting {
     last: u64,
     by_address: HashMap<Group, BTreeMap<u64, Arc<Peer>>>,
 }
 
-/// An address, and whether those of it are known and between two requests.
+/// An address, and whether the connections are authenticated and between two requests.
 type Group = (IpAddr, bool);
 
-/// What is known of a connection's other side, shared with the requests that come on it.
+/// A connection's other side, shared with the requests on the connection.
 #[derive(Debug)]
 pub struct Peer {
     address: IpAddr,
     connections: Arc<Shared>,
-    /// Its place among those that wait; 0 when it does not.
+    /// Its key in [`Waiting`]; 0 while it is not there.
     place: AtomicU64,
     /// A [`Stage`].
     stage: AtomicU8,
-    /// Whether a request of it came with a credential in force.
+    /// Whether one of its requests had a valid credential.
     is_known: AtomicBool,
     moved_at: AtomicU64,
     is_closed: AtomicBool,
     waker: AtomicWaker,
 }
 
-/// How far a connection's request is.
+/// The state of a connection's current request.
 #[derive(Clone, Copy, Debug)]
 #[repr(u8)]
 enum Stage {
-    /// None has come since the last answer.
+    /// No request since the last answer.
     BetweenRequests,
-    /// The server handles it.
+    /// The server is handling it.
     Handled,
-    /// The server handles it and waits for its body.
+    /// The server is handling it and waits for its body.
     Awaited,
 }
 
@@ -90,11 +92,11 @@ enum Stage {
 #[derive(Debug)]
 pub struct Seat(Arc<Shared>);
 
-/// Ends its wait with its connection.
+/// Takes the peer out of [`Waiting`] when the connection is dropped.
 #[derive(Debug)]
 struct Listed(Arc<Peer>);
 
-/// A connection of the HTTP server.
+/// A connection of the HTTP server, with its seat.
 #[derive(Debug)]
 pub struct Connection {
     stream: TcpStream,
@@ -103,10 +105,10 @@ pub struct Connection {
     silence: Option<Pin<Box<Sleep>>>,
 }
 
-/// What the HTTP server wants to know of a connection.
+/// What the HTTP server needs to know of a connection.
 pub type Admitted = (Connection, Protocol, Option<SocketAddr>);
 
-/// While it is there, the server is handling a request or, of a request that it handles, awaiting the body.
+/// While this exists, the server is handling a request or, within one, awaiting the body.
 #[derive(Debug)]
 pub struct Handled {
     peer: Arc<Peer>,
@@ -115,7 +117,7 @@ pub struct Handled {
 }
 
 impl Connections {
-    /// None yet. `per_address` of one address may keep the server waiting.
+    /// `per_address` connections of one address may keep the server waiting.
     #[must_use]
     pub fn new(per_address: Option<usize>) -> Self {
         let open_at_start = std::fs::read_dir("/proc/self/fd").map_or(KEPT_BACK, Iterator::count);
@@ -133,19 +135,19 @@ impl Connections {
         }))
     }
 
-    /// Takes a connection in, for the HTTP server. When there are as many as the process may have, another one that keeps
-    /// the server waiting makes room; if none does, this one is closed.
+    /// Admits a connection to the HTTP server. If there are as many as the process may have, another one that keeps
+    /// the server waiting is closed to make room; if there is none, this one is closed.
     pub fn admit(&self, stream: TcpStream) -> Result<Admitted, DispatchError> {
         let seat = Seat(Arc::clone(&self.0));
         let others = self.0.open.fetch_add(1, Ordering::Relaxed);
         let address = stream.peer_addr()?;
         let most = (self.0.limit)().saturating_sub(self.0.not_for_connections);
-        // Those that were closed to make room are gone a moment later.
+        // Connections closed to make room still count for a moment.
         if others >= most && (others >= most + KEPT_BACK / 2 || !self.0.make_room()) {
             self.0.tell("as many connections as the process may have (ulimit -n); new ones are closed");
             return Err(DispatchError::DisconnectTimeout);
         }
-        // A compressed answer goes out in several pieces: each at once, not when the one before was acknowledged.
+        // A compressed answer is sent in several pieces; each must go out without waiting for the previous one's ACK.
         stream.set_nodelay(true).ok();
         let peer = Arc::new(Peer {
             address: network(address.ip()),
@@ -162,7 +164,7 @@ impl Connections {
     }
 }
 
-/// The network that an address is counted by: IPv6 by its /64, which one customer has whole.
+/// The network that an address is counted by: of IPv6 the /64, which usually belongs to one customer.
 #[must_use]
 pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
@@ -184,8 +186,8 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that a peer keeps the server waiting; of too many strangers of its address the one that does so longest is
-    /// closed.
+    /// Notes that a peer keeps the server waiting. If too many unauthenticated ones of its address do, the one that
+    /// has waited longest is closed.
     fn wait(&self, peer: &Arc<Peer>) {
         let mut waiting = self.waiting();
         waiting.last += 1;
@@ -219,7 +221,7 @@ impl Shared {
         }
     }
 
-    /// Closes the connection that keeps the server waiting longest, of the address that has most of them.
+    /// Closes the longest-waiting connection of the address that has most of them waiting.
     fn make_room(&self) -> bool {
         let mut waiting = self.waiting();
         let most = waiting.by_address.values_mut().max_by_key(|of_address| of_address.len());
@@ -238,24 +240,24 @@ impl Shared {
 }
 
 impl Peer {
-    /// The server handles a request, until this is dropped.
+    /// Marks a request as being handled until the result is dropped.
     #[must_use]
     pub fn handled(self: &Arc<Self>) -> Handled {
         self.enter(Stage::Handled)
     }
 
-    /// The server waits for a part of the request that it handles, until this is dropped.
+    /// Marks the request being handled as waiting for a part of it until the result is dropped.
     #[must_use]
     pub fn awaited(self: &Arc<Self>) -> Handled {
         self.enter(Stage::Awaited)
     }
 
-    /// The request that is being handled came with a credential in force.
+    /// Notes that the request being handled had a valid credential.
     pub fn know(&self) {
         self.is_known.store(true, Ordering::Relaxed);
     }
 
-    /// Something came that was awaited, or went out.
+    /// Notes that awaited data came in, or data went out.
     pub fn moved(&self) {
         self.moved_at.store(now(), Ordering::Relaxed);
     }
@@ -268,7 +270,7 @@ impl Peer {
         Handled { before: self.set_stage(stage as u8), peer: Arc::clone(self) }
     }
 
-    /// Sets the stage and answers the one before it.
+    /// Sets the stage and returns the previous one.
     fn set_stage(&self, stage: u8) -> u8 {
         self.moved();
         let before = self.stage.swap(stage, Ordering::Relaxed);
@@ -303,25 +305,25 @@ impl Drop for Listed {
 }
 
 impl Connection {
-    /// Who is on the other side.
+    /// The other side.
     #[must_use]
     pub fn peer(&self) -> Arc<Peer> {
         Arc::clone(&self.peer.0)
     }
 
-    /// What it is on.
+    /// The underlying stream.
     #[must_use]
     pub const fn stream(&self) -> &TcpStream {
         &self.stream
     }
 
-    /// The stream, out of the HTTP server's hands; it counts as open until the seat is dropped.
+    /// Takes the stream out of the HTTP server; it counts as open until the seat is dropped.
     #[must_use]
     pub fn into_parts(self) -> (TcpStream, Seat) {
         (self.stream, self.seat)
     }
 
-    /// Whether the other side keeps the server waiting for too long, or for longer than others may.
+    /// Ready once the other side has kept the server waiting for too long, or was chosen to make room.
     fn poll_patience(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
         let peer = &self.peer.0;
         peer.waker.register(cx.waker());

@@ -1,4 +1,4 @@
-//! Whom the listener keeps, and whom it closes for others.
+//! Which connections the listener keeps, and which it closes to make room.
 
 use futures_util::FutureExt;
 use tokio::io::AsyncReadExt;
@@ -14,7 +14,7 @@ async fn connected(connections: &Connections, listener: &TcpListener) -> (Option
     (admitted.map(|(connection, ..)| connection), client.unwrap())
 }
 
-/// What a look at a connection finds: nothing yet, or why it is over.
+/// The state of a connection: `None` while it is open, else why it ended.
 fn looked_at(connection: &mut Connection) -> Option<ErrorKind> {
     connection.read_u8().now_or_never().map(|read| read.unwrap_err().kind())
 }
@@ -37,7 +37,7 @@ fn beyond_what_the_process_may_have_who_keeps_it_waiting_makes_room() {
         assert!(fourth.is_some());
         let seen: Vec<_> = held.iter_mut().map(looked_at).collect();
         assert_eq!(seen, [None, Some(ErrorKind::ConnectionAborted), None]);
-        // Nobody keeps the server waiting any more: there is no room.
+        // No connection keeps the server waiting any more, so none can be closed to make room.
         let all: Vec<Handled> = held.iter().map(|connection| connection.peer().handled()).collect();
         assert!(connected(&connections, &listener).await.0.is_none());
         drop((first, all));

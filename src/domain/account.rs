@@ -40,7 +40,7 @@ impl Role {
     }
 }
 
-/// An address as accounts are told apart by it: without case.
+/// The key that tells accounts apart by address: the address in lower case.
 #[must_use]
 pub fn email_key(email: &str) -> String {
     email.trim().to_lowercase()
@@ -51,17 +51,17 @@ pub const PASSWORD_MIN_CHARS: usize = 12;
 /// The longest password that is hashed.
 pub const PASSWORD_MAX_CHARS: usize = 128;
 
-/// How much of a password must be hard to guess. To judge so many characters takes 15 ms at worst, less than to hash them;
-/// it takes seconds for 128 characters that each may stand for others.
+/// How much of a password must be hard to guess. Judging 16 characters takes 15 ms at worst, less than hashing; 128
+/// characters that each may stand for others would take seconds.
 const JUDGED_CHARS: usize = 16;
 
-/// What is wrong with a new password, if anything.
+/// The reason a new password is refused, if it is.
 #[must_use]
 pub fn password_fault(password: &str) -> Option<String> {
     if !has_length(password) {
         return Some(format!("must be {PASSWORD_MIN_CHARS} to {PASSWORD_MAX_CHARS} characters long"));
     }
-    // Below a million guesses: common passwords, repetitions, rows of keys.
+    // Fewer than a million guesses: common passwords, repetitions, keyboard rows.
     let head: String = password.chars().take(JUDGED_CHARS).collect();
     let is_guessed = zxcvbn::zxcvbn(&head, &[]).score() < zxcvbn::Score::Two;
     is_guessed.then(|| "must be harder to guess: several words that do not belong together, say".to_owned())
@@ -71,7 +71,7 @@ fn has_length(password: &str) -> bool {
     (PASSWORD_MIN_CHARS..=PASSWORD_MAX_CHARS).contains(&password.chars().count())
 }
 
-/// A new password, as a member of a body. Taken as it is: it may begin with a space.
+/// Reads a new password from a body, untrimmed: it may begin with a space.
 pub fn new_password(value: &serde_json::Value) -> super::members::Read<String> {
     let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
     match password_fault(text) {

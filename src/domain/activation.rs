@@ -1,4 +1,4 @@
-//! Requests for the activation of an organization by mail, as superAdmins see them.
+//! Requests to activate an organization by mail, as superAdmins see them.
 
 use serde::Serialize;
 use utoipa::ToSchema;

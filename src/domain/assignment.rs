@@ -1,4 +1,4 @@
-//! Assignments: who drives what, and who drove it when.
+//! Assignments of drivers to vehicles, current and past.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::members::{Members, Read, flag, id, instant};
 use super::vehicle::{Plate, VehicleStub};
 use super::words::words;
 
-/// A start so little ahead of the server's clock is a clock that is a little fast: it counts as now.
+/// A start ahead of the server's clock by no more than this comes from a fast clock, and counts as now.
 const FAST_CLOCK_SECONDS: f64 = 60.0;
 
 words!(
@@ -105,14 +105,14 @@ pub struct DriverName {
     pub last_name: String,
 }
 
-/// Which assignments of a history.
+/// Filters a history of assignments.
 #[derive(Clone, Copy, Debug)]
 pub struct HistoryFilter {
     /// Open or ended.
     pub state: AssignmentState,
-    /// Those that had not ended by then.
+    /// Not ended by this instant.
     pub from: Option<Timestamp>,
-    /// Those that had begun before.
+    /// Begun before this instant.
     pub to: Option<Timestamp>,
 }
 
@@ -178,14 +178,14 @@ body!(
 );
 
 impl AssignVehicle {
-    /// Since when, if it says so; a clock that is a little fast means now.
+    /// The start that the body names, if it does; one slightly ahead of the clock becomes `now`.
     #[must_use]
     pub fn started_by(&self, now: Timestamp) -> Option<Timestamp> {
         self.started_at.map(|at| at.min(now))
     }
 }
 
-/// Refuses times of an assignment that are ahead of now, and an end before its start.
+/// Refuses times of an assignment in the future, and an end before its start.
 pub fn happened_by(now: Timestamp) -> impl FnOnce(&mut Members<'_>) {
     move |assignment| {
         let mut at = |name| {
@@ -204,7 +204,7 @@ pub fn happened_by(now: Timestamp) -> impl FnOnce(&mut Members<'_>) {
     }
 }
 
-/// An instant that is not ahead of now.
+/// Reads an instant that is not in the future.
 pub fn past(now: Timestamp) -> impl Fn(&Value) -> Read<Timestamp> {
     move |value| match instant(value)? {
         at if at.seconds_since(now) > FAST_CLOCK_SECONDS => {

@@ -1,4 +1,4 @@
-//! What is remembered of a change: who, what, when, and the members that changed.
+//! What the audit records of a change: who, what, when, and the members that changed.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -103,7 +103,7 @@ pub struct AuditEntry {
     pub occurred_at: Timestamp,
 }
 
-/// Which entries. Empty lists and `None` let everything through.
+/// Filters audit entries. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct AuditFilter {
     /// Of these kinds of resources.
@@ -120,7 +120,7 @@ pub struct AuditFilter {
     pub to: Option<Timestamp>,
 }
 
-/// The members in which two states of a resource differ, as they were and as they are.
+/// The members in which two states of a resource differ, before and after.
 #[must_use]
 pub fn changed_members(before: &Value, after: &Value) -> (Value, Value) {
     let empty = Map::new();

@@ -11,23 +11,24 @@ use super::field::FieldError;
 use super::members::{Members, id};
 use super::merge::{all_problems, merged, writable};
 
-/// What a JSON object says. Declared with `body!`.
+/// The content of a JSON object. Declared with `body!`.
 pub trait Body: Sized {
     /// Members that a PUT replaces whole; others that are objects are merged.
     const WHOLE: &'static [&'static str] = &[];
     /// Members of the resource that a client may send back with a PUT but not change.
     const READ_ONLY: &'static [&'static str] = &[];
-    /// Members of the resource that the server finds out, and that a client may send back as they were.
+    /// Members of the resource that the server derives, and that a client may send back as they were.
     const DERIVED: &'static [&'static str] = &[];
 
-    /// What a POST says of the members that it leaves out.
+    /// Values of members that a POST leaves out.
     fn defaults() -> Map<String, Value>;
 
-    /// Reads it from members that are all there: those of a body, merged with defaults or with what is stored.
+    /// Reads it from complete members: those of a body, merged with defaults or with what is stored.
     fn read(members: &mut Members<'_>) -> Option<Self>;
 }
 
-/// A body that is judged once it is known who sent it: whoever may not do something is not told how to say it.
+/// A body that is validated only once its sender is known, so that a caller without the right gets no validation
+/// errors.
 #[derive(Debug)]
 pub struct Params<B> {
     json: Value,
@@ -42,21 +43,21 @@ impl<B> From<Value> for Params<B> {
 }
 
 impl<B: Body> Params<B> {
-    /// The body in other words, which mean the same.
+    /// Rewrites the body into an equivalent form.
     #[must_use]
     pub fn reworded(mut self, reword: impl FnOnce(&mut Value)) -> Self {
         reword(&mut self.json);
         self
     }
 
-    /// What a POST says of a member that it leaves out, if that is not the same for everybody.
+    /// Sets the value of a member that a POST leaves out, if that depends on the caller.
     #[must_use]
     pub fn or(mut self, member: &str, default: impl Serialize) -> Self {
         self.defaults.insert(member.to_owned(), json!(default));
         self
     }
 
-    /// A member as it was sent; null is as good as none.
+    /// A member as it was sent; null counts as absent.
     #[must_use]
     pub fn sent(&self, member: &str) -> Option<&Value> {
         self.json.get(member).filter(|value| !value.is_null())
@@ -68,24 +69,24 @@ impl<B: Body> Params<B> {
         read.map_err(|(code, must)| vec![FieldError::new("/organizationId", code, format!("must be {must}"))])
     }
 
-    /// What a POST says.
+    /// Reads a POST.
     pub fn made(self) -> Result<B, Vec<FieldError>> {
         self.made_if(|_| ())
     }
 
-    /// What a POST says, unless `check` finds more that is wrong with it.
+    /// Reads a POST, unless `check` finds further problems.
     pub fn made_if(self, check: impl FnOnce(&mut Members<'_>)) -> Result<B, Vec<FieldError>> {
         let mut defaults = B::defaults();
         defaults.extend(self.defaults);
         read(&merged(defaults.into(), &self.json, B::WHOLE), check)
     }
 
-    /// What a PUT says of `resource`, of which `said` may be changed: absent members stay, null clears.
+    /// Reads a PUT of `resource`, of which `said` is the part that may be changed: absent members stay, null clears.
     pub fn changed(self, resource: &impl Serialize, said: &impl Serialize) -> Result<B, Vec<FieldError>> {
         self.changed_if(resource, said, |_| ())
     }
 
-    /// What a PUT says, as [`Params::changed`], unless `check` finds more that is wrong with it.
+    /// Reads a PUT as [`Params::changed`] does, unless `check` finds further problems.
     pub fn changed_if(
         self,
         resource: &impl Serialize,
@@ -104,14 +105,13 @@ fn read<B: Body>(json: &Value, check: impl FnOnce(&mut Members<'_>)) -> Result<B
     members.finish(|| read)
 }
 
-/// Declares a body. A member is `name "jsonName": presence Type, check, or default;`, after its description. A default
-/// holds in a POST.
+/// Declares a body. A member is `name "jsonName": presence Type, check, or default;`, after its description. A
+/// default holds in a POST.
 ///
-/// Presence: `required`; `optional`, shown if it is there; `nullable`, shown as null; `given`, which may be absent but not
-/// null; `patch`, whose absence differs from null.
-/// Check: `text`, `whole` or `number` with bounds, `word`, `by` a reader of `domain::members` with what the schema says of it,
-/// `deep`, a reader that gives the pointers itself, or `part`, a reader of
-/// the members of an object. `..name: Type;` takes the members of another body.
+/// Presence: `required`; `optional`, shown if present; `nullable`, shown as null; `given`, which may be absent but
+/// not null; `patch`, whose absence differs from null. Check: `text`, `whole` or `number` with bounds, `word`, `by` a
+/// reader of `domain::members` with what the schema says of it, `deep`, a reader that gives the pointers itself, or
+/// `part`, a reader of the members of an object. `..name: Type;` takes the members of another body.
 macro_rules! body {
     ($(#[$meta:meta])* $visibility:vis struct $name:ident { $($members:tt)* } $($constant:ident: $value:expr;)*) => {
         body!(@next [{$(#[$meta])* $visibility struct $name} {$($constant: $value;)*}] [] [] [] $($members)*);
@@ -161,7 +161,7 @@ macro_rules! body {
             [$($defaults)* { flattened $type }] $($rest)*);
     };
 
-    // A member, by its presence. Only what has no default must be there.
+    // A member, by its presence. A member is required only if it has no default.
     (@member $a:tt $b:tt $c:tt $d:tt
         $(#[$meta:meta])* $field:ident $name:tt optional $type:ty, $check:tt $schema:tt [] $($rest:tt)*) => {
         body!(@optional optional $a $b $c $d $(#[$meta])* $field $name $type, $check $schema $($rest)*);

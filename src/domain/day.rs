@@ -1,4 +1,4 @@
-//! Calendar dates, as licences and birth certificates have them: no time, no zone.
+//! Calendar dates, without time or zone, as on licences and birth certificates.
 
 use std::fmt;
 
@@ -20,12 +20,12 @@ impl Day {
     /// Parses `YYYY-MM-DD`.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
-        // jiff takes longer forms too.
+        // jiff accepts longer forms too.
         let date: jiff::civil::Date = if text.len() == 10 { text.parse().ok()? } else { return None };
         YEARS.contains(&date.year()).then_some(Self(date))
     }
 
-    /// The date of an instant in an IANA time zone; in UTC where this machine does not know the zone.
+    /// The date of an instant in an IANA time zone; in UTC if this machine does not know the zone.
     #[must_use]
     pub fn of(instant: Timestamp, timezone: &str) -> Self {
         let zone = jiff::tz::db().get(timezone).unwrap_or(jiff::tz::TimeZone::UTC);
@@ -33,7 +33,7 @@ impl Day {
         Self(instant.to_zoned(zone).date())
     }
 
-    /// So many days later.
+    /// The day this many days later.
     #[must_use]
     pub fn plus_days(self, days: i32) -> Self {
         Self(self.0.saturating_add(jiff::Span::new().days(days)))

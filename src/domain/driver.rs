@@ -1,9 +1,10 @@
-//! Drivers: people of the whole platform, and what one organization knows of one.
+//! Drivers: people of the whole platform, and what each organization knows of them.
 //!
-//! A person (names, date of birth, licence) is the platform's. A profile (how to reach them, papers, notes) is the
-//! organization's that wrote it, and no other ever reads it. Whoever holds the lock keeps a driver, or whoever made
-//! the driver while nobody does; the keeper alone sees and edits the whole person. Without a profile there is at most a
-//! [`DriverStub`]; [`Seen`] says which, so that nothing can show a driver by mistake.
+//! A person (names, date of birth, licence) belongs to the platform. A profile (contact details, papers, notes)
+//! belongs to the organization that wrote it, and no other organization ever reads it. The organization that holds
+//! the lock keeps the driver; without a lock, the one that created the driver does. Only the keeper sees and edits
+//! the whole person. An organization without a profile sees a [`DriverStub`] at most. [`Seen`] keeps the two apart,
+//! so that no code can show a driver by mistake.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -178,22 +179,22 @@ pub struct LockStub {
     pub locked: bool,
 }
 
-/// A driver, as far as an organization may see it.
+/// A driver in the form an organization may see.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Seen {
-    /// By an organization with a profile.
+    /// For an organization with a profile.
     Own(Box<Driver>),
-    /// By any other that may know that it is there.
+    /// Of an organization without a profile that may know the driver exists.
     Masked(DriverStub),
 }
 
 impl Lock {
-    /// Nobody holds them.
+    /// No organization holds the driver.
     pub const NONE: Self = Self { locked: false, organization_id: None, locked_at: None, reason: None };
 }
 
 impl DriverStub {
-    /// What is shown of a person to those without a profile.
+    /// The stub of a person, for organizations without a profile.
     #[must_use]
     pub fn of(id: DriverId, person: &Person, locked: bool) -> Self {
         let license = person.license.as_ref();
@@ -208,7 +209,7 @@ impl DriverStub {
     }
 }
 
-/// The first letter, then always the same: not even the length tells more.
+/// The first letter and a constant, so that not even the length is revealed.
 fn masked(name: &str) -> String {
     name.chars().take(1).chain("***".chars()).collect()
 }
@@ -220,7 +221,7 @@ impl Default for Profile {
     }
 }
 
-/// Refuses who is born after today.
+/// Refuses a date of birth after today.
 pub fn born_by(today: Day) -> impl FnOnce(&mut Members<'_>) {
     move |driver| {
         let born = driver.value("dateOfBirth").and_then(|born| day(born).ok());
@@ -231,19 +232,19 @@ pub fn born_by(today: Day) -> impl FnOnce(&mut Members<'_>) {
 }
 
 impl Person {
-    /// How the licence stands on a day.
+    /// The status of the licence on a day.
     #[must_use]
     pub fn license_status(&self, today: Day) -> LicenseStatus {
         self.license.as_ref().map_or(LicenseStatus::Missing, |license| license.status(today))
     }
 
-    /// As much of a person as every organization with a profile sees.
+    /// Reduces a person to what every organization with a profile sees.
     #[must_use]
     pub fn named(self) -> Self {
         Self { date_of_birth: None, license: None, ..self }
     }
 
-    /// What a search of any organization with a profile looks through.
+    /// The text that any organization with a profile searches.
     #[must_use]
     pub fn search_key(&self) -> String {
         folded(&format!("{} {}", self.first_name, self.last_name))
@@ -251,7 +252,7 @@ impl Person {
 }
 
 impl Profile {
-    /// What a search of its organization looks through.
+    /// The text that the profile's own organization searches.
     #[must_use]
     pub fn search_key(&self) -> String {
         let parts = [&self.email, &self.phone, &self.employee_code];

@@ -1,4 +1,4 @@
-//! Papers of a driver, as one organization has them on record.
+//! Papers of a driver, as recorded by one organization.
 
 use serde::Deserialize;
 use serde_json::Value;

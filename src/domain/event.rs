@@ -1,4 +1,4 @@
-//! What is asked of the log of records.
+//! Queries on the log of records.
 
 use uuid::Uuid;
 use waypost_actors::model::{Cause, EventStatus, Origin, Timestamp};
@@ -6,7 +6,7 @@ use waypost_actors::tracking::RecordKind;
 
 use super::words::words;
 
-/// Which records. Empty lists and `None` let everything through.
+/// Filters records. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EventFilter {
     /// Of these vehicles.
@@ -21,9 +21,9 @@ pub struct EventFilter {
     pub causes: Vec<Cause>,
     /// Of these origins.
     pub origins: Vec<Origin>,
-    /// Holding or retracted.
+    /// Active or retracted.
     pub statuses: Vec<EventStatus>,
-    /// Inferred or seen.
+    /// Inferred or observed.
     pub inferred: Option<bool>,
     /// `occurredAt` from here, inclusive.
     pub from: Option<Timestamp>,
@@ -31,7 +31,7 @@ pub struct EventFilter {
     pub ended_from: Option<Timestamp>,
     /// `occurredAt` up to here, exclusive.
     pub to: Option<Timestamp>,
-    /// Of stays that ended and were at least so long.
+    /// Only stays that ended and lasted at least this long.
     pub min_duration_seconds: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What is wrong with one member of a request.
+//! A problem with one member of a request.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,6 +1,6 @@
-//! Texts as they are searched and compared: folded here, because the two engines fold differently.
+//! Folding of texts for search and comparison, done here because the two engines fold differently.
 
-/// Lower case, spaces collapsed.
+/// Lower case, with spaces collapsed.
 #[must_use]
 pub fn folded(text: &str) -> String {
     text.to_lowercase().split_whitespace().collect::<Vec<_>>().join(" ")
@@ -13,13 +13,13 @@ pub fn anywhere(searched: &str) -> String {
     format!("%{folded}%")
 }
 
-/// Upper case, letters and digits only: how plates and licence numbers are compared.
+/// Upper case, letters and digits only: the form in which plates and licence numbers are compared.
 #[must_use]
 pub fn compact(text: &str) -> String {
     text.to_uppercase().chars().filter(|c| c.is_alphanumeric()).collect()
 }
 
-/// A slug made of a name: lower-case letters, digits and single hyphens; may come out empty.
+/// Makes a slug from a name: lower-case letters, digits and single hyphens; may be empty.
 #[must_use]
 pub fn slug(name: &str) -> String {
     let words = name.to_lowercase();

@@ -1,4 +1,4 @@
-//! The fuel log, refuels and drains, as the interface shows them, and what may be asked of them.
+//! The fuel log, refuels and drains, as the interface shows them, and queries on them.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -77,7 +77,7 @@ pub struct FuelEntry {
     pub calibration_version: Option<i64>,
 }
 
-/// Which entries. Empty lists and `None` let everything through.
+/// Filters fuel entries. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FuelFilter {
     /// Of these vehicles.
@@ -88,7 +88,7 @@ pub struct FuelFilter {
     pub to: Option<Timestamp>,
     /// Of these qualities.
     pub qualities: Vec<Quality>,
-    /// The oldest first.
+    /// Oldest first.
     pub is_oldest_first: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Geofences: what is kept of one and what may be said of one.
+//! Geofences: what is stored of them and what clients may set.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -85,7 +85,7 @@ pub struct Geofence {
 }
 
 impl Geofence {
-    /// The present version as the live core knows it, made at `changed_at`; `is_deleted` ends the fence.
+    /// The current version in the live core's form, made at `changed_at`; `is_deleted` ends the fence.
     #[must_use]
     pub fn fence(&self, changed_at: Timestamp, is_deleted: bool) -> Fence {
         Fence {
@@ -104,7 +104,7 @@ impl Geofence {
         }
     }
 
-    /// Whether what is said now makes a new version.
+    /// Whether changing to `new` makes a new version.
     #[must_use]
     pub fn is_changed_by(&self, new: &GeofenceSaid) -> bool {
         let effect = match new.effective_from {
@@ -123,7 +123,7 @@ impl From<CreateGeofence> for GeofenceSaid {
 }
 
 impl GeofenceIn {
-    /// What a search looks through.
+    /// The text that is searched.
     #[must_use]
     pub fn search_key(&self) -> String {
         let parts = [Some(self.name.as_str()), self.description.as_deref(), self.category.as_deref()];

@@ -1,4 +1,4 @@
-//! Driving licences: what is on one, how two are compared, and how one stands on a day.
+//! Driving licences: their content, their comparison, and their status on a day.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::fold::compact;
 use super::members::{Members, Read, country, text};
 use super::words::words;
 
-/// A licence that ends within so many days is expiring.
+/// A licence that ends within this many days counts as expiring.
 pub const EXPIRING_DAYS: i32 = 30;
 /// Categories on one licence at most.
 const MAX_CATEGORIES: usize = 30;
@@ -56,13 +56,13 @@ pub struct License {
 }
 
 impl License {
-    /// The number as it is compared.
+    /// The number in the form used for comparison.
     #[must_use]
     pub fn key(&self) -> String {
         compact(&self.number)
     }
 
-    /// How it stands on a day: its last day counts.
+    /// Its status on a day; it is still valid on its last day.
     #[must_use]
     pub fn status(&self, today: Day) -> LicenseStatus {
         match self.expires_at {
@@ -73,7 +73,7 @@ impl License {
     }
 }
 
-/// A licence's number: one that compares to something.
+/// Reads a licence's number, which must have something to compare.
 pub fn license_number(value: &Value) -> Read<String> {
     let number = text(1..=32)(value)?;
     if compact(&number).is_empty() {

@@ -1,4 +1,4 @@
-//! Links that work once, and the letters they go out in.
+//! Single-use links, and the letters that carry them.
 
 use super::words::words;
 
@@ -37,9 +37,9 @@ words!(
 /// A letter of the outbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LetterKind {
-    /// One with a link, by what that is for.
+    /// With a link for this purpose.
     Link(Purpose),
-    /// One without.
+    /// Without a link.
     Notice(Notice),
 }
 

@@ -21,7 +21,8 @@ pub fn timezone(value: &serde_json::Value) -> Read<String> {
     named_zone(text).ok_or_else(|| ("format", "an IANA time zone, such as Europe/Berlin".to_owned()))
 }
 
-/// An instant as clocks of an IANA time zone show it, alike in every language: `2026-05-02 08:00 (America/New_York)`.
+/// An instant in the local time of an IANA time zone, in the same form for every language: `2026-05-02 08:00
+/// (America/New_York)`.
 #[must_use]
 pub fn told(at: Timestamp, timezone: &str) -> String {
     let zone = TimeZoneDatabase::bundled().get(timezone).unwrap_or(TimeZone::UTC);
@@ -30,7 +31,7 @@ pub fn told(at: Timestamp, timezone: &str) -> String {
     format!("{} ({zone})", at.strftime("%Y-%m-%d %H:%M"))
 }
 
-/// The tag's parts come in this order, each matched as often as it may stand there.
+/// Matches the parts of a tag in their order, each as often as it may occur.
 fn is_language_tag(tag: &str) -> bool {
     if tag.len() > 35
         || tag.split('-').any(|part| part.is_empty() || part.len() > 8 || !is_alphanumeric(part))
@@ -77,11 +78,11 @@ fn is_numeric(part: &str) -> bool {
 }
 
 fn named_zone(name: &str) -> Option<String> {
-    // Copies of the database that count leap seconds, and the machine's own zone, are no names of IANA's.
+    // Copies of the database that count leap seconds, and the machine's own zone, are not IANA names.
     let foreign = ["posix/", "right/", "posixrules", "localtime"];
     let lower = name.to_ascii_lowercase();
     let shaped = (1..=64).contains(&name.len()) && !foreign.iter().any(|prefix| lower.starts_with(prefix));
-    // The bundled database is the same on every machine, and there on those that have none.
+    // The bundled database is the same on every machine, including those that have none.
     let zone = TimeZoneDatabase::bundled().get(name).ok().filter(|_| shaped)?;
     zone.iana_name().map(str::to_owned)
 }

@@ -1,7 +1,7 @@
 //! Reads the members of a JSON object, collecting every problem instead of stopping at the first.
 //!
-//! A reader asks for the members it knows; [`Members::finish`] refuses the rest. What a reader
-//! returns after a problem is never used: the caller looks at the problems first.
+//! A reader takes the members it knows; [`Members::finish`] refuses the rest. The value that a reader returns after a
+//! problem is never used: callers check the problems first.
 
 use std::collections::HashSet;
 
@@ -19,16 +19,16 @@ pub struct Members<'v> {
     problems: Vec<FieldError>,
 }
 
-/// What a member's value may be: reads it, or completes the sentence "… must be …" after a code.
+/// The result of reading a member: its value, or a code and the end of the sentence "… must be …".
 pub type Read<T> = Result<T, (&'static str, String)>;
 
-/// What a PUT says of a member.
+/// A member of a PUT.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Patch<T> {
     /// The member is absent.
     Keep,
-    /// It is there.
+    /// The member is present.
     Set(T),
 }
 
@@ -103,7 +103,7 @@ impl<'v> Members<'v> {
         Some(read)
     }
 
-    /// A member that is an object of its own and must be there, read by `inner`.
+    /// A required member that is an object of its own, read by `inner`.
     pub fn part<T>(
         &mut self,
         name: &'static str,
@@ -117,7 +117,7 @@ impl<'v> Members<'v> {
         self.object(name, inner).flatten()
     }
 
-    /// A member that must be there, read by what finds the pointers of its problems itself.
+    /// A required member whose reader gives the pointers of its problems itself.
     pub fn deep<T>(
         &mut self,
         name: &'static str,
@@ -133,18 +133,18 @@ impl<'v> Members<'v> {
         }
     }
 
-    /// Lets a member be whatever it is; its value, if it is there.
+    /// Accepts any value of a member; returns it if present.
     pub fn any(&mut self, name: &'static str) -> Option<&'v Value> {
         self.ask(name)
     }
 
-    /// A member's value, if it is there, for what it must be together with others.
+    /// A member's value, if present, for checks together with others.
     #[must_use]
     pub fn value(&self, name: &str) -> Option<&'v Value> {
         self.object?.get(name)
     }
 
-    /// The pointer to a member, or to what is in it.
+    /// The pointer to a member, or to something within it.
     #[must_use]
     pub fn place(&self, member: &str) -> String {
         format!("{}/{member}", self.pointer)
@@ -160,7 +160,7 @@ impl<'v> Members<'v> {
         self.problems.extend(problems);
     }
 
-    /// Refuses members nobody asked for; then `build` makes the result if there was no problem.
+    /// Refuses unknown members, and returns what `build` makes if there was no problem at all.
     pub fn finish<T>(mut self, build: impl FnOnce() -> Option<T>) -> Result<T, Vec<FieldError>> {
         self.close();
         match build() {
@@ -201,7 +201,7 @@ fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// A text of so many characters, without spaces around it and without control characters.
+/// A text with a number of characters in `length`, trimmed and without control characters.
 pub fn text(length: std::ops::RangeInclusive<usize>) -> impl Fn(&Value) -> Read<String> {
     move |value| {
         let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?.trim();
@@ -216,12 +216,12 @@ pub fn text(length: std::ops::RangeInclusive<usize>) -> impl Fn(&Value) -> Read<
     }
 }
 
-/// A text as it is: a password may begin with a space.
+/// A text, untrimmed: a password may begin with a space.
 pub fn any_text(value: &Value) -> Read<String> {
     value.as_str().map(str::to_owned).ok_or_else(|| ("type", "a text".to_owned()))
 }
 
-/// A text that `fits`, else "must be …".
+/// A text for which `fits` holds, else "must be …".
 pub fn matching(fits: impl Fn(&str) -> bool, must: &'static str) -> impl Fn(&Value) -> Read<String> {
     move |value| match value.as_str() {
         None => Err(("type", "a text".to_owned())),
@@ -284,13 +284,13 @@ pub fn instant(value: &Value) -> Read<waypost_actors::model::Timestamp> {
     })
 }
 
-/// A country by two capital letters, as ISO 3166-1 alpha-2 has them.
+/// A country code of two capital letters (ISO 3166-1 alpha-2).
 pub fn country(value: &Value) -> Read<String> {
     let fits = |text: &str| text.len() == 2 && text.bytes().all(|b| b.is_ascii_uppercase());
     matching(fits, "two capital letters, such as DE")(value)
 }
 
-/// A mail address, as far as one can tell without sending to it.
+/// A mail address, as far as that can be checked without sending to it.
 pub fn email(value: &Value) -> Read<String> {
     let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?.trim();
     if is_email(text) { Ok(text.to_owned()) } else { Err(("format", "an e-mail address".to_owned())) }

@@ -1,11 +1,11 @@
-//! What a PUT means: absent = unchanged, null = cleared; read-only members may come along unchanged.
+//! The meaning of a PUT: absent = unchanged, null = cleared; read-only members may be sent back unchanged.
 
 use serde_json::{Map, Value};
 
 use super::field::FieldError;
 
-/// A JSON merge that keeps nulls: members of `patch` replace those of `base`, objects merge member
-/// by member, but for the members named in `whole`, which are replaced.
+/// A JSON merge that keeps nulls: members of `patch` replace those of `base`, objects are merged member by member,
+/// except those named in `whole`, which are replaced.
 #[must_use]
 pub fn merged(mut base: Value, patch: &Value, whole: &[&str]) -> Value {
     merge_into(&mut base, patch, whole);
@@ -28,8 +28,8 @@ fn merge_into(base: &mut Value, patch: &Value, whole: &[&str]) {
     }
 }
 
-/// The members of a PUT that say something: those of `derived` may say anything and are left out,
-/// those of `read_only` must be as they are (a client may send back what it got).
+/// The members of a PUT that have an effect: those of `derived` may have any value and are left out, those of
+/// `read_only` must be unchanged, because a client may send back what it got.
 pub fn writable(
     mut body: Value,
     current: &Value,
@@ -56,7 +56,7 @@ pub fn take(members: &mut Map<String, Value>, name: &str) -> Option<Value> {
     members.remove(name)
 }
 
-/// Reads a body, adding problems that were found before.
+/// Reads a body, adding problems found before.
 pub fn all_problems<T>(
     mut before: Vec<FieldError>,
     read: Result<T, Vec<FieldError>>,

@@ -1,4 +1,4 @@
-//! What the interface speaks of, as parsed values and rules. Pure: no I/O, no clock, no HTTP.
+//! The interface's vocabulary as parsed values and rules. Pure: no I/O, no clock, no HTTP.
 
 pub mod account;
 pub mod activation;

@@ -1,9 +1,9 @@
-//! "Did you mean …": the known name most like an unknown one.
+//! "Did you mean …": the known name most similar to an unknown one.
 
-/// What is longer is no typo.
+/// A longer word is not treated as a typo.
 const LONGEST_BYTES: usize = 64;
 
-/// The candidate most like `given`, if one is like it at all.
+/// The candidate most similar to `given`, if any is similar enough.
 pub fn nearest<'c>(given: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     if given.len() > LONGEST_BYTES {
         return None;

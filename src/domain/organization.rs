@@ -1,4 +1,4 @@
-//! Organizations: the tenants everything tracked belongs to.
+//! Organizations: the tenants that everything tracked belongs to.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -116,7 +116,7 @@ pub struct Organization {
     pub updated_at: Timestamp,
 }
 
-/// What can happen to an organization.
+/// A step in an organization's life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OrganizationStep {
     /// Its address was verified by the link in a mail.
@@ -129,7 +129,7 @@ pub enum OrganizationStep {
     Delete,
 }
 
-/// THE table of an organization's life. What is not in it is not possible.
+/// THE table of an organization's life. A step that is not in it is refused.
 pub const ORGANIZATION_STEPS: &[(OrganizationStatus, OrganizationStep, OrganizationStatus)] = {
     use OrganizationStatus::{Active, Deleted, Inactive, PendingActivation};
     use OrganizationStep::{Activate, Deactivate, Delete, VerifyEmail};
@@ -149,14 +149,14 @@ pub const ORGANIZATION_STEPS: &[(OrganizationStatus, OrganizationStep, Organizat
 };
 
 impl OrganizationStatus {
-    /// Where a step leads from here, if it is possible.
+    /// The status after a step, if the step is possible.
     #[must_use]
     pub fn after(self, step: OrganizationStep) -> Option<Self> {
         let row = ORGANIZATION_STEPS.iter().find(|(from, by, _)| (*from, *by) == (self, step));
         row.map(|(_, _, to)| *to)
     }
 
-    /// The step that an operator takes by setting this state.
+    /// The step that an operator takes by setting this status.
     #[must_use]
     pub const fn wanted(self) -> Option<OrganizationStep> {
         match self {
@@ -168,7 +168,7 @@ impl OrganizationStatus {
 }
 
 impl Params<CreateOrganization> {
-    /// With what an organization starts with unless its body says so: a slug made of its name, and a subscription.
+    /// Fills in what the body of a new organization leaves out: a slug made from its name, and a subscription.
     #[must_use]
     pub fn starting(self, now: Timestamp) -> Self {
         let slug = self.sent("name").and_then(Value::as_str).map(fold::slug).filter(|slug| is_slug(slug));
@@ -177,7 +177,7 @@ impl Params<CreateOrganization> {
 }
 
 impl OrganizationIn {
-    /// What a search looks through.
+    /// The text that is searched.
     #[must_use]
     pub fn search_key(&self) -> String {
         folded(&format!("{} {} {}", self.name, self.slug, self.contact_email))

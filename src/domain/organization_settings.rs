@@ -1,4 +1,4 @@
-//! What an organization sets for itself, and what it pays for.
+//! An organization's settings and its subscription.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -144,7 +144,7 @@ pub struct Usage {
 }
 
 impl Settings {
-    /// What an organization starts with.
+    /// The settings of a new organization.
     #[must_use]
     pub fn starting() -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Settings {
 }
 
 impl Subscription {
-    /// What an organization starts with: free and without limits.
+    /// The subscription of a new organization: free and without limits.
     #[must_use]
     pub const fn starting(now: Timestamp) -> Self {
         Self {
@@ -176,14 +176,14 @@ impl Subscription {
         }
     }
 
-    /// Whether it still lets its organization change anything: not canceled, and its period not over.
+    /// Whether it allows its organization to change anything: it is not canceled, and its period is not over.
     #[must_use]
     pub fn is_running(&self, now: Timestamp) -> bool {
         self.status != SubscriptionStatus::Canceled && self.period_end.is_none_or(|end| now < end)
     }
 }
 
-/// Reads settings whose members are all there.
+/// Reads settings from complete members.
 pub fn read_settings(settings: &mut Members<'_>) -> Option<Settings> {
     let read = Settings::read(settings);
     let seconds = |name| settings.value(name).and_then(Value::as_i64);
@@ -196,7 +196,7 @@ pub fn read_settings(settings: &mut Members<'_>) -> Option<Settings> {
     read
 }
 
-/// Reads a subscription whose members are all there.
+/// Reads a subscription from complete members.
 pub fn read_subscription(subscription: &mut Members<'_>) -> Option<Subscription> {
     let at = |name| subscription.value(name).and_then(|value| instant(value).ok());
     if at("periodEnd").zip(at("periodStart")).is_some_and(|(end, start)| end <= start) {

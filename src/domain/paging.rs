@@ -1,19 +1,19 @@
-//! Parts of lists: numbered pages for what is kept, cursors for what happens.
+//! Parts of lists: numbered pages for resources, cursors for events.
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
 
-/// Items per answer when the client does not say.
+/// Items per answer unless the client asks otherwise.
 pub const DEFAULT_LIMIT: i64 = 50;
 /// Items per answer at most.
 pub const MAX_LIMIT: i64 = 200;
-/// Items per answer of a long list when the client does not say.
+/// Items per answer of a long list unless the client asks otherwise.
 pub const DEFAULT_LONG_LIMIT: i64 = 200;
 /// Items per answer of a long list at most.
 pub const MAX_LONG_LIMIT: i64 = 1_000;
 
-/// Which page.
+/// A page number and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRequest {
     /// From 1.
@@ -40,14 +40,14 @@ pub struct Page<T> {
 }
 
 impl<T> Page<T> {
-    /// The same page of something made of its items.
+    /// Converts the items of a page.
     #[must_use]
     pub fn map<U>(self, made: impl FnMut(T) -> U) -> Page<U> {
         Page { items: self.items.into_iter().map(made).collect(), total: self.total }
     }
 }
 
-/// What follows a cursor.
+/// A request for the items after a cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SliceRequest {
     /// Items at most.
@@ -56,19 +56,19 @@ pub struct SliceRequest {
     pub after: Option<String>,
 }
 
-/// A part of a list that goes on.
+/// A part of a list, with a cursor to continue.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice<T> {
     /// Its items.
     pub items: Vec<T>,
-    /// Where it ends; without items, where it began.
+    /// Where it ends; without items, where it starts.
     pub end_cursor: Option<String>,
     /// Whether there is more now.
     pub has_next: bool,
 }
 
 impl<T> Slice<T> {
-    /// The same slice, of what is made of its items.
+    /// Converts the items of a slice, leaving out those that yield `None`.
     #[must_use]
     pub fn filter_map<U>(self, made: impl FnMut(T) -> Option<U>) -> Slice<U> {
         let Self { items, end_cursor, has_next } = self;
@@ -76,7 +76,7 @@ impl<T> Slice<T> {
     }
 }
 
-/// Where a log goes on.
+/// Where to continue in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum After {
     /// After this happening, in the order of time.
@@ -85,15 +85,15 @@ pub enum After {
     Sequence(i64),
 }
 
-/// What a list is sorted by, the first key first. Ids break ties.
+/// Sort keys, the most significant first. Ids break ties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sort(pub Vec<SortKey>);
 
 /// A key of a sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SortKey {
-    /// The member's name; one of those the list allows.
+    /// The member's name, one that the list allows.
     pub name: &'static str,
-    /// The greatest first.
+    /// Greatest first.
     pub is_descending: bool,
 }

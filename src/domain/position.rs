@@ -1,4 +1,4 @@
-//! Stored fixes, as the history of a vehicle shows them.
+//! Stored fixes, as a vehicle's history shows them.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -61,7 +61,7 @@ pub struct StoredPosition {
     pub quarantine: Option<Quarantine>,
 }
 
-/// Where a history goes on: after the fix of this instant and place.
+/// Where to continue in a history: after the fix with this instant and place.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AfterFix {
     /// When it was recorded.
@@ -72,15 +72,15 @@ pub struct AfterFix {
     pub longitude: f64,
 }
 
-/// Which fixes of a vehicle, and in which order.
+/// Filters and orders a vehicle's fixes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HistoryRequest {
     /// `recordedAt` from here, inclusive.
     pub from: Option<Timestamp>,
     /// `recordedAt` up to here, exclusive.
     pub to: Option<Timestamp>,
-    /// Those that are not evaluated too.
+    /// Include those that are not evaluated.
     pub with_quarantined: bool,
-    /// The newest first.
+    /// Newest first.
     pub is_newest_first: bool,
 }

@@ -1,4 +1,4 @@
-//! A geofence's rules, as a client says them. `null` turns a rule off.
+//! A geofence's rules in the form clients send. `null` turns a rule off.
 
 use waypost_actors::model::Rules;
 
@@ -7,14 +7,14 @@ use super::members::{Members, Patch, flag, number};
 /// The longest time a rule can name: a year, in seconds.
 const YEAR_SECONDS: f64 = 31_536_000.0;
 
-/// Reads rules whose members are all there.
+/// Reads rules from complete members.
 pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
     let exit_margin_meters = or_off(rules.change("exitMarginMeters", number(0.0..=10_000.0)), 0.0);
     let min_inside_seconds = or_off(rules.change("minInsideSeconds", number(0.0..=86_400.0)), 0.0);
     let min_outside_seconds = or_off(rules.change("minOutsideSeconds", number(0.0..=86_400.0)), 0.0);
     let infer_passages = or_off(rules.change("inferPassages", flag), false);
     let hold_while_standing = or_off(rules.change("holdWhileStanding", flag), false);
-    // Off would be "for ever"; a year is.
+    // Off would mean "for ever"; a year is as good.
     let max_gap_seconds = or_off(rules.change("maxGapSeconds", number(0.0..=YEAR_SECONDS)), YEAR_SECONDS);
     let dwell_after_seconds = rules.optional("dwellAfterSeconds", number(1.0..=YEAR_SECONDS));
     let speed_limit_kmh = rules.optional("speedLimitKmh", number(1.0..=400.0));
@@ -30,8 +30,8 @@ pub fn read_rules(rules: &mut Members<'_>) -> Option<Rules> {
     })
 }
 
-/// The value said, or the one that turns the rule off; absent never happens in merged members, and
-/// what cannot be read was noted as a problem and counts as off until the caller looks.
+/// The given value, or the one that turns the rule off. Merged members are never absent, and an unreadable one has
+/// been noted as a problem, so its value does not matter.
 fn or_off<T>(said: Patch<Option<T>>, off: T) -> Option<T> {
     match said {
         Patch::Set(Some(value)) => Some(value),

@@ -1,5 +1,4 @@
-//! The shape of a geofence, as a client draws it: whether it is well written. Whether it is a good
-//! shape is for the geometry to say.
+//! Parses the shape of a geofence. Checks its form only; whether the shape is valid is up to the geometry.
 
 use serde_json::Value;
 use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpec};
@@ -7,7 +6,7 @@ use waypost_actors::model::{Circle, MultiPolygon, Place, Polygon, Ring, ShapeSpe
 use super::field::FieldError;
 use super::members::{Members, Read};
 
-/// Problems listed of one shape at most.
+/// Most problems listed for one shape.
 const MAX_PROBLEMS: usize = 100;
 
 /// Reads a shape; pointers begin with `at`.

@@ -1,4 +1,4 @@
-//! Programs that sign in: what they are allowed, and how they stand.
+//! System users: programs that sign in, their scopes and their status.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -125,7 +125,7 @@ body!(
 );
 
 impl SystemUserIn {
-    /// What searching looks into, besides the address.
+    /// The text that is searched, including the address.
     #[must_use]
     pub fn search_key(&self, email: &str) -> String {
         folded(&format!("{} {email}", self.name))
@@ -133,7 +133,7 @@ impl SystemUserIn {
 }
 
 impl SystemUser {
-    /// The part that a client changes: what `If-Match` guards.
+    /// The part that clients change, which `If-Match` guards.
     #[must_use]
     pub fn tagged(&self) -> Self {
         let status =
@@ -161,7 +161,7 @@ impl Scopes {
         Self(Scope::WORDS.iter().map(|(_, scope)| *scope).collect())
     }
 
-    /// Whether a scope is one of them.
+    /// Whether a scope is among them.
     #[must_use]
     pub fn contains(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
@@ -177,7 +177,7 @@ impl From<Vec<Scope>> for Scopes {
 }
 
 impl SystemUserStatus {
-    /// The status as it is told: one that is active but has to wait is locked.
+    /// The status to show: an active user that has to wait after failed sign-ins is locked.
     #[must_use]
     pub fn at(self, locked_until: Option<Timestamp>, now: Timestamp) -> Self {
         if self == Self::Active && locked_until.is_some_and(|until| now < until) {

@@ -1,4 +1,4 @@
-//! Trackers: the devices whose credentials send fixes, and in which vehicle they sat when.
+//! Trackers: devices that send fixes with credentials of their own, and the vehicles they were installed in.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use super::fold::folded;
 use super::members::{Members, Patch, Read, id, instant, text};
 use super::words::words;
 
-/// Stays of one tracker at most.
+/// Most installations of one tracker.
 const MAX_INSTALLATIONS: usize = 500;
 
 words!(
@@ -35,7 +35,7 @@ pub struct TrackerConfig {
 }
 
 impl Default for TrackerConfig {
-    /// That of a vehicle of which nothing else was said.
+    /// The config of a vehicle without one of its own.
     fn default() -> Self {
         Self { interval_seconds: 10, stopped_interval_seconds: 300 }
     }
@@ -117,25 +117,25 @@ pub struct Tracker {
 }
 
 impl TrackerIn {
-    /// One of which nothing else is said.
+    /// A tracker with defaults for everything but its id.
     #[must_use]
     pub const fn of(unique_id: String) -> Self {
         Self { unique_id, model: None, status: TrackerStatus::Active, installations: Vec::new() }
     }
 
-    /// The vehicle it sits in now.
+    /// The vehicle it is installed in now.
     #[must_use]
     pub fn vehicle_id(&self) -> Option<VehicleId> {
         self.installations.last().filter(|stay| stay.to.is_none()).map(|stay| stay.vehicle_id)
     }
 
-    /// What a search looks through.
+    /// The text that is searched.
     #[must_use]
     pub fn search_key(&self) -> String {
         folded(&format!("{} {}", self.unique_id, self.model.as_deref().unwrap_or_default()))
     }
 
-    /// Moves it now to where a body says, if it says so.
+    /// Moves the tracker now, if the body names a vehicle or null.
     #[must_use]
     pub fn moved(mut self, to: Patch<Option<VehicleId>>, now: Timestamp) -> Self {
         if let Patch::Set(vehicle) = to {
@@ -144,7 +144,7 @@ impl TrackerIn {
         self
     }
 
-    /// Moves it now. The first stay of all has an open start.
+    /// Moves it now. The first installation has an open start.
     pub fn move_to(&mut self, vehicle: Option<VehicleId>, now: Timestamp) {
         if self.vehicle_id() == vehicle {
             return;
@@ -198,7 +198,7 @@ fn read_stays(value: &Value) -> Result<Vec<Stay>, Vec<FieldError>> {
     if problems.is_empty() { Ok(stays) } else { Err(problems) }
 }
 
-/// Stays must be in order and not overlap: a tracker is in one place at a time.
+/// Installations must be in order and must not overlap, because a tracker is in one place at a time.
 fn overlaps(stays: &[Stay], place: &str) -> Vec<FieldError> {
     let overlap = |(i, pair): (usize, &[Stay])| {
         let apart = matches!((pair[0].to, pair[1].from), (Some(to), Some(from)) if to <= from);

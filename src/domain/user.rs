@@ -1,4 +1,4 @@
-//! Users: people who sign in, as others see and change them.
+//! Users: people who sign in, as they are seen and changed by others.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -85,19 +85,19 @@ pub struct User {
     pub updated_at: Timestamp,
 }
 
-/// What a change of state needs besides the state it starts from.
+/// What a change of status requires, besides the status it starts from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Needs {
     /// Nothing.
     Nothing,
-    /// That they have chosen a password once.
+    /// They have chosen a password before.
     Password,
-    /// That they never have.
+    /// They have never chosen a password.
     NoPassword,
 }
 
-/// THE table of what an administrator may make of a user's state. Accepting the invitation and too
-/// many failed sign-ins are not an administrator's to do.
+/// THE table of status changes an administrator may make. Accepting an invitation and being locked after too many
+/// failed sign-ins are not among them.
 const USER_CHANGES: &[(AccountStatus, AccountStatus, Needs)] = {
     use AccountStatus::{Active, Disabled, Invited, Locked};
     &[
@@ -125,13 +125,13 @@ pub fn may_become(from: AccountStatus, to: AccountStatus, has_password: bool) ->
 }
 
 impl UserIn {
-    /// What a search looks through.
+    /// The text that is searched.
     #[must_use]
     pub fn search_key(&self) -> String {
         folded(&format!("{} {} {}", self.first_name, self.last_name, self.email))
     }
 
-    /// Whether a change to this one touches only what is one's own to say.
+    /// Whether a change touches only what users may change of themselves.
     #[must_use]
     pub fn is_own_business(&self, changed: &Self) -> bool {
         self.role == changed.role && self.email == changed.email
@@ -139,7 +139,7 @@ impl UserIn {
 }
 
 impl User {
-    /// The user without what changes by itself: what its ETag is made of.
+    /// The user without members that change by themselves; the ETag is computed from this.
     #[must_use]
     pub fn settled(&self) -> Self {
         let status = if self.status == AccountStatus::Locked { AccountStatus::Active } else { self.status };

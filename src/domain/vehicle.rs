@@ -1,4 +1,4 @@
-//! Vehicles: what is kept of one and what may be said of one.
+//! Vehicles: what is stored of them and what clients may set.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -28,7 +28,7 @@ words!(
 );
 
 impl VehicleStatus {
-    /// Whether its fixes are judged. One in the workshop still is somewhere.
+    /// Whether its fixes are judged. A vehicle in the workshop is still tracked.
     #[must_use]
     pub const fn is_in_service(self) -> bool {
         matches!(self, Self::Active | Self::Maintenance)
@@ -116,7 +116,7 @@ impl Default for Tracking {
 }
 
 impl Tracking {
-    /// What its trackers are told.
+    /// The config sent to its trackers.
     #[must_use]
     pub fn config(&self) -> TrackerConfig {
         let seconds = |seconds: i64| u32::try_from(seconds).unwrap_or(u32::MAX);
@@ -197,8 +197,8 @@ pub struct Vehicle {
 }
 
 impl Vehicle {
-    /// The vehicle as the live core knows it, with the spans in which it was out of service and the versions of
-    /// its calibration.
+    /// The vehicle in the live core's form, with the spans in which it was out of service and the versions of its
+    /// calibration.
     #[must_use]
     pub fn tracked(
         &self,
@@ -221,14 +221,14 @@ impl Vehicle {
 }
 
 impl VehicleIn {
-    /// The plate as it is compared.
+    /// The plate in the form used for comparison.
     #[must_use]
     pub fn plate_key(&self) -> Option<String> {
         let plate = self.plate.as_ref()?;
         Some(format!("{}:{}", plate.country.as_deref().unwrap_or_default(), compact(&plate.number)))
     }
 
-    /// What a search looks through.
+    /// The text that is searched.
     #[must_use]
     pub fn search_key(&self) -> String {
         let plate = self.plate.as_ref().map(|plate| format!("{} {}", plate.number, compact(&plate.number)));
@@ -249,7 +249,7 @@ fn vin(value: &Value) -> Read<String> {
     matching(is_vin, "17 capital letters and digits without I, O and Q")(value)
 }
 
-/// ISO 3779: 17 characters without those that look like digits.
+/// ISO 3779: 17 characters, without the letters that look like digits.
 fn is_vin(text: &str) -> bool {
     text.len() == 17
         && text.bytes().all(|b| (b.is_ascii_uppercase() && !b"IOQ".contains(&b)) || b.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! A vehicle's tank and fuel sensor: what is kept and what may be said of them.
+//! A vehicle's tank and fuel sensor: what is stored of them and what clients may set.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -31,7 +31,7 @@ words!(
     }
 );
 
-/// Any number: JSON has no others.
+/// Any number that JSON can represent.
 const ANY: std::ops::RangeInclusive<f64> = f64::MIN..=f64::MAX;
 const SENSOR_KINDS: &[(&str, SensorKind)] = &[
     ("percent", SensorKind::Percent),
@@ -64,7 +64,7 @@ pub struct VehicleFuel {
     pub effective_from: Option<Option<Timestamp>>,
 }
 
-/// A member that is there, null too.
+/// Reads a member that is present, including null.
 fn present<'de, D: Deserializer<'de>>(member: D) -> Result<Option<Option<Timestamp>>, D::Error> {
     Option::deserialize(member).map(Some)
 }
@@ -82,8 +82,8 @@ impl Default for VehicleFuel {
 }
 
 impl VehicleFuel {
-    /// Dates what a body says of a tank and sensor, `before` being the present ones: whether they make a new version
-    /// of the calibration, and from when on it holds unless the body says so.
+    /// Dates a new tank and sensor, given the current ones in `before`: returns whether they make a new version of
+    /// the calibration, which takes effect at `unless_said` unless the body names an instant.
     #[must_use]
     pub fn dated(self, before: &Self, unless_said: Option<Timestamp>) -> (Self, bool) {
         let differs =
@@ -97,8 +97,8 @@ impl VehicleFuel {
     }
 }
 
-/// Lets a sensor name its tank: moves `fuel.sensor.tankCapacityLiters` of a body to where it is kept. One that is said
-/// at both places and differs stays, to be refused.
+/// Lets a body give the tank within the sensor: moves `fuel.sensor.tankCapacityLiters` to where it is stored. If both
+/// places are given and differ, it stays and is refused later.
 pub fn lift_tank(body: &mut Value) {
     const TANK: &str = "tankCapacityLiters";
     let Some(fuel) = body.get_mut("fuel").and_then(Value::as_object_mut) else { return };
@@ -117,7 +117,7 @@ pub fn lift_tank(body: &mut Value) {
     }
 }
 
-/// Reads a tank and sensor whose members are all there, but for `effectiveFrom`, whose absence has a meaning.
+/// Reads a tank and sensor from complete members, except for `effectiveFrom`, whose absence has a meaning.
 pub(super) fn read_fuel(fuel: &mut Members<'_>) -> Option<VehicleFuel> {
     let kind = fuel.required("kind", one_of(FuelKind::WORDS));
     let tank_capacity_liters = fuel.optional("tankCapacityLiters", number(1.0..=5000.0));
@@ -144,7 +144,7 @@ fn read_sensor(sensor: &mut Members<'_>, tank_capacity_liters: Option<f64>) -> O
     if sensor.any("tankCapacityLiters").is_some() {
         sensor.problem("tankCapacityLiters", "value", "must be what fuel.tankCapacityLiters says");
     }
-    // Without a tank, which is told elsewhere, the other members are looked at all the same.
+    // A missing tank is reported elsewhere; the other members are validated nevertheless.
     let capacity = tank_capacity_liters.unwrap_or(f64::from(u16::MAX));
     let plain = Sensor::new(kind?, capacity);
     let read = Sensor {
@@ -158,11 +158,11 @@ fn read_sensor(sensor: &mut Members<'_>, tank_capacity_liters: Option<f64>) -> O
     for Problem { member, message } in read.problems() {
         sensor.problem(&pointer(&member), "value", format!("must be {message}"));
     }
-    // The tank is kept beside it.
+    // The tank is stored beside the sensor.
     Some(Sensor { tank_capacity_liters: 0.0, ..read })
 }
 
-/// `None` if a row cannot be read, which is noted.
+/// `None` if a row cannot be read, which is then noted as a problem.
 fn read_calibration(sensor: &mut Members<'_>) -> Option<Vec<CalibrationPoint>> {
     let table = match sensor.any("calibration") {
         None | Some(Value::Null) => return Some(Vec::new()),

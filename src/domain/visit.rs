@@ -66,7 +66,7 @@ pub struct Visit {
     pub analytics: Option<Analytics>,
 }
 
-/// Which visits. Empty lists and `None` let everything through.
+/// Filters visits. Empty lists and `None` let everything through.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct VisitFilter {
     /// Of these vehicles.
@@ -81,7 +81,7 @@ pub struct VisitFilter {
     pub to: Option<Timestamp>,
     /// Still open, or ended.
     pub open: Option<bool>,
-    /// At least so long; open ones up to now.
+    /// Only stays of at least this long; open ones count up to now.
     pub min_duration_seconds: Option<f64>,
 }
 

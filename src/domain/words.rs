@@ -1,6 +1,6 @@
-//! Enumerations that the interface and the store spell as words.
+//! Enumerations spelled as words in the interface and in the store.
 
-/// The same as the live core's, and described in the OpenAPI document.
+/// Declares an enum of words as the live core's macro does, with a schema for the OpenAPI document.
 macro_rules! words {
     ($($declared:tt)+) => {
         waypost_actors::words!(#[derive(utoipa::ToSchema)] $($declared)+);

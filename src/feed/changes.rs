@@ -1,5 +1,5 @@
-//! What changed for a subscription since its last delta: where each vehicle is by the newest that is known of it,
-//! and who went in and out on balance. Its size is bounded by the vehicles and their fences, however long it waits.
+//! What changed for a subscription since its last delta: the newest known position of each vehicle, and the net
+//! crossings of fences. Bounded by the number of vehicles and their fences, however long it waits.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -21,18 +21,18 @@ pub(super) struct Changes {
     shown: HashSet<VehicleId>,
 }
 
-/// What is new of a vehicle.
+/// A vehicle's latest change.
 #[derive(Clone)]
 pub(super) enum Change {
-    /// It was seen somewhere, which may not be stored yet.
+    /// It was seen at a position that may not be stored yet.
     Seen(Arc<ProvisionalPosition>),
-    /// It is as a commit left it.
+    /// A commit changed it.
     Committed(Arc<VehicleUpdate>),
-    /// A commit changed it, and it was seen somewhere since.
+    /// A commit changed it, and it has been seen at another position since.
     Both(Arc<VehicleUpdate>, Arc<ProvisionalPosition>),
 }
 
-/// A vehicle of a snapshot: as it is committed, and where it was seen since.
+/// A vehicle of a snapshot: its committed state, and its newest provisional position.
 pub(super) struct Known {
     pub(super) vehicle_id: VehicleId,
     pub(super) organization_id: OrganizationId,
@@ -40,7 +40,7 @@ pub(super) struct Known {
     pub(super) provisional: Option<Arc<ProvisionalPosition>>,
 }
 
-/// One delta's content.
+/// The content of one delta.
 pub(super) struct Delta {
     pub(super) vehicles: Vec<Change>,
     pub(super) removes: Vec<VehicleId>,
@@ -48,7 +48,7 @@ pub(super) struct Delta {
 }
 
 impl Change {
-    /// Which vehicle, and whose.
+    /// The vehicle and its organization.
     pub(super) fn of(&self) -> (VehicleId, OrganizationId) {
         match self {
             Self::Seen(provisional) => (provisional.vehicle_id, provisional.organization_id),
@@ -56,7 +56,7 @@ impl Change {
         }
     }
 
-    /// Where it is.
+    /// Its newest position.
     fn fix(&self) -> Option<&Fix> {
         match self {
             Self::Seen(provisional) | Self::Both(_, provisional) => provisional.fix(),
@@ -66,14 +66,14 @@ impl Change {
 }
 
 impl Known {
-    /// Where it is.
+    /// Its newest position.
     pub(super) fn fix(&self) -> Option<&Fix> {
         self.provisional.as_ref().map_or(self.state.last.as_ref(), |provisional| provisional.fix())
     }
 }
 
 impl Changes {
-    /// Begins from a snapshot that showed these vehicles.
+    /// Starts from a snapshot that showed these vehicles.
     pub(super) fn from_snapshot(shown: impl Iterator<Item = VehicleId>, filter: &Filter) -> Self {
         let shown = if filter.has_box() { shown.collect() } else { HashSet::new() };
         Self { shown, ..Self::default() }
@@ -83,7 +83,7 @@ impl Changes {
         self.vehicles.is_empty() && self.crossings.is_empty() && self.removes.is_empty()
     }
 
-    /// A commit changed a vehicle.
+    /// Adds a vehicle changed by a commit.
     pub(super) fn add(&mut self, update: &Arc<VehicleUpdate>, filter: &Filter) {
         let vehicle = update.vehicle_id;
         if !filter.interest.vehicle(vehicle) {
@@ -114,7 +114,7 @@ impl Changes {
         }
     }
 
-    /// Vehicles were seen; all later than what is known of them by now.
+    /// Adds provisional positions, all newer than anything known of their vehicles.
     pub(super) fn see(&mut self, batch: &PositionBatch, filter: &Filter) {
         for provisional in batch.provisional.iter().filter(|provisional| filter.shows(provisional.has_fuel()))
         {
@@ -129,7 +129,7 @@ impl Changes {
         }
     }
 
-    /// A vehicle was taken out of use; who was inside is told by the crossings before.
+    /// Removes a vehicle that was taken out of use. The fences it leaves are already among the crossings.
     pub(super) fn remove(&mut self, vehicle: VehicleId) {
         self.vehicles.remove(&vehicle);
         self.shown.remove(&vehicle);

@@ -1,4 +1,4 @@
-//! Where a client's events go on: opaque to it, and only ever given out by this server.
+//! Where a client's events continue: opaque to clients, and only ever issued by this server.
 
 use waypost_actors::model::Timestamp;
 use waypost_actors::watch::Audience;
@@ -8,10 +8,10 @@ use crate::auth::CursorSigner;
 /// A cursor older than this cannot be resumed. Seconds: 7 days.
 const KEEP_SECONDS: f64 = 7.0 * 86_400.0;
 
-/// The one writer there is; more may come.
+/// There is only one writer now; there may be more later.
 const WRITER: u8 = 1;
 
-/// The number of the next event a client has not seen, sealed for its audience.
+/// Signs the number of the next event a client has not seen, for its audience.
 pub(super) fn sign(
     cursor_signer: &CursorSigner,
     audience: Audience,
@@ -24,7 +24,7 @@ pub(super) fn sign(
     cursor_signer.sign(&purpose(audience), &payload)
 }
 
-/// The number in a cursor; `None` when it is not this server's, not this audience's, or too old.
+/// The number in a cursor; `None` if it is not this server's or this audience's, or is too old.
 pub(super) fn open(
     cursor_signer: &CursorSigner,
     audience: Audience,

@@ -1,4 +1,4 @@
-//! What a subscription is sent: its snapshot, the events it missed, events as they come, and deltas.
+//! Delivery to a subscription: its snapshot, the events it missed, events as they come, and deltas.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +20,7 @@ use crate::auth::Sees;
 use crate::sessions::End;
 use crate::socket::Frame;
 
-/// Events read from the log at once.
+/// Events per read from the log.
 const LOG_PAGE: i64 = 500;
 
 impl Socket {
@@ -32,7 +32,7 @@ impl Socket {
             .and_then(|text| cursor::open(&self.feed.auth.cursor_signer, audience, text, now));
         let begun = Subscription::begin(asked, filter, &self.feed.live).await;
         let mut subscription = begun.map_err(|_| ended(End::Restarting))?;
-        // A number still to be given is no number of this log: the store was set back.
+        // A number not assigned yet cannot be from this log: the store was set back.
         let resumed = asked_for.filter(|next| *next <= subscription.next_sequence);
         subscription.next_sequence = resumed.unwrap_or(subscription.next_sequence);
         let mode = if resumed.is_some() { "resumed" } else { "snapshot" };
@@ -47,7 +47,7 @@ impl Socket {
         self.catch_up(index).await
     }
 
-    /// Everything as it is, in parts, so that no message is large.
+    /// Sends the current state, in parts, so that no message is large.
     pub(super) async fn snapshot(&mut self, index: usize) -> Step {
         let subscription = &mut self.subscriptions[index];
         let vehicles = subscription.take_snapshot();
@@ -67,7 +67,7 @@ impl Socket {
         Ok(())
     }
 
-    /// Sends what the log has between what was sent and what the watch will bring.
+    /// Sends the events of the log between those sent and those the watch will bring.
     pub(super) async fn catch_up(&mut self, index: usize) -> Step {
         while self.subscriptions[index].is_behind() {
             let (events, next) = self.logged(index).await?;
@@ -80,7 +80,7 @@ impl Socket {
         Ok(())
     }
 
-    /// The next events of the log, by number, and the number up to which that is all of them.
+    /// The next events of the log, and the number up to which there are no others.
     async fn logged(&self, index: usize) -> Result<(Vec<Arc<CommittedRecord>>, i64), Stop> {
         let subscription = &self.subscriptions[index];
         let (audience, from, until) =
@@ -90,7 +90,7 @@ impl Socket {
             true => self.feed.log.records_from(audience, from, LOG_PAGE).await.map_err(away)?,
             false => Vec::new(),
         };
-        // A page that is full says nothing of what comes behind its last number.
+        // After a full page, events beyond its last number are unknown.
         let is_full = records.len() >= LOG_PAGE as usize;
         let last = records.last().filter(|_| is_full).map(|record| record.sequence + 1);
         let next = last.map_or(until, |last| last.min(until));
@@ -143,7 +143,7 @@ impl Socket {
         self.send(Frame::text(&text)).await
     }
 
-    /// The client was too slow for the watch: sum up what it missed, and lose no event.
+    /// Handles a client too slow for the watch: summarizes what it missed, without losing events.
     pub(super) async fn lagged(&mut self, index: usize) -> Step {
         let minute = Duration::from_secs(60);
         self.resets.retain(|at| at.elapsed() < minute);
@@ -167,7 +167,8 @@ impl Socket {
             if subscription.delta_due().is_none_or(|due| due > Instant::now()) {
                 continue;
             }
-            // The newest, and nothing that a commit behind it has overtaken.
+            // All waiting news first, so that the delta has the newest positions and none that a waiting commit
+            // supersedes.
             while let Some(news) = self.subscriptions[index].waiting_news().await {
                 match news {
                     News::Provisional(seen) => self.subscriptions[index].see(&seen),
@@ -183,7 +184,7 @@ impl Socket {
         Ok(())
     }
 
-    /// A large delta goes out in parts; who went in and out, and away, is in the first.
+    /// Sends a large delta in parts; crossings and removals are in the first.
     async fn delta(&mut self, id: &str, sees: Sees, delta: &Delta) -> Step {
         let nobody = OccupancyOut::default();
         for part in 0..delta.vehicles.chunks(PART).count().max(1) {

@@ -1,4 +1,4 @@
-//! How a dispatcher's socket ends.
+//! The ways in which a dispatcher's socket ends.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ pub(super) fn session_over() -> Stop {
     Stop::Close(Close(4401, "sessionEnded", "the session is not valid any more".to_owned()))
 }
 
-/// How the socket closes when it must end.
+/// The close for a socket that must end.
 pub(super) fn ended(end: End) -> Stop {
     match end {
         End::Credential | End::Replaced => session_over(),
@@ -48,18 +48,18 @@ pub(super) async fn stopped(stopping: &mut watch::Receiver<Option<End>>) -> End 
     told.ok().and_then(|end| *end).unwrap_or(End::Restarting)
 }
 
-/// A frame of bytes, where texts are spoken.
+/// The close for a binary frame, where only text is allowed.
 pub(super) fn not_text() -> Stop {
     Stop::Close(Close(4400, "malformedFrame", "frames are JSON text, not binary".to_owned()))
 }
 
-/// Why a socket whose frames cannot be read ends.
+/// The end of a socket whose frames cannot be read.
 pub(super) fn broken(why: Broken) -> Stop {
     let why = why.close(MAX_FRAME_BYTES);
     why.map_or(Stop::Gone, |(code, word, detail)| Stop::Close(Close(code, word, detail)))
 }
 
-/// Says why, and closes. Whoever does not read does not get the reason either.
+/// Sends the reason and closes. A client that does not read does not get the reason either.
 pub(super) async fn goodbye(mut out: Out, stop: Stop) {
     let last = match stop {
         Stop::Gone => return,

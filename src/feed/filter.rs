@@ -1,4 +1,4 @@
-//! What a subscription is narrowed to.
+//! The filter of a subscription.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -10,18 +10,18 @@ use waypost_actors::watch::{Audience, Interest};
 use super::protocol::{Subscribe, Topic};
 use crate::auth::Sees;
 
-/// A filter ready to ask.
+/// A validated filter.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
-    /// What the live core knows of it.
+    /// The part that the live core applies.
     pub(super) interest: Interest,
-    /// What of a vehicle may be told.
+    /// The parts of a vehicle its caller may see.
     pub(super) sees: Sees,
     bbox: Option<[f64; 4]>,
 }
 
 impl Filter {
-    /// Checks the numbers of what is asked for; the error names the member.
+    /// Validates the numbers of a request; the error names the member.
     pub(super) fn new(asked: &Subscribe, audience: Audience, sees: Sees) -> Result<Self, String> {
         let spec = &asked.filter;
         if let Some([west, south, east, north]) = spec.bbox {
@@ -44,12 +44,12 @@ impl Filter {
         Ok(Self { interest, sees, bbox: spec.bbox })
     }
 
-    /// Whether it is told of a vehicle: of all of them, or of those that report fuel.
+    /// Whether the subscription includes a vehicle: all of them for positions, those that report fuel for fuel.
     pub(super) fn shows(&self, has_fuel: bool) -> bool {
         self.interest.positions || (self.interest.fuel && has_fuel)
     }
 
-    /// Whether positions are narrowed to a box at all.
+    /// Whether positions are restricted to a box.
     pub(super) const fn has_box(&self) -> bool {
         self.bbox.is_some()
     }

@@ -1,7 +1,6 @@
-//! The dispatcher's feed: who is where, who is inside what, and every event, live and resumable.
+//! The dispatcher's feed: positions, occupancy and every event, live and resumable.
 //!
-//! One subscription watches the live core; what it misses it reads from the event log. Knows no SQL
-//! and no route.
+//! A subscription watches the live core; events it missed are read from the event log. Knows no SQL and no route.
 
 mod changes;
 mod cursor;

@@ -1,10 +1,10 @@
-//! Who is inside what, as the feed writes it.
+//! Occupancy in the feed's format.
 
 use serde::Serialize;
 use waypost_actors::model::{GeofenceId, Timestamp, VehicleId, VisitId};
 use waypost_actors::tracking::VehicleState;
 
-/// A vehicle that is or went inside.
+/// A vehicle that is, or went, inside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct InsideOut {
@@ -22,14 +22,14 @@ pub(super) struct LeftOut {
     pub(super) vehicle_id: VehicleId,
 }
 
-/// Who went in and out since the last delta.
+/// Vehicles that went in and out since the last delta.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct OccupancyOut {
     pub(super) enter: Vec<InsideOut>,
     pub(super) leave: Vec<LeftOut>,
 }
 
-/// Who a vehicle's state says is inside what.
+/// The geofences that a vehicle's state says it is inside of.
 pub(super) fn inside(id: VehicleId, state: &VehicleState) -> impl Iterator<Item = InsideOut> {
     state.open_stays().map(move |stay| InsideOut {
         geofence_id: stay.geofence_id,

@@ -1,4 +1,4 @@
-//! What a feed works with, and its bounds.
+//! The feed's dependencies and limits.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,33 +8,33 @@ use waypost_actors::ports::RecordLog;
 
 use crate::auth::Auth;
 
-/// What a feed works with.
+/// The dependencies of a feed.
 #[derive(Clone)]
 pub struct Feed {
     /// The live core.
     pub live: Live,
-    /// Events that a client missed.
+    /// The log, for events that a client missed.
     pub log: Arc<dyn RecordLog>,
-    /// Tickets, cursors, and whether a session still holds.
+    /// Tickets, cursors, and checks of sessions.
     pub auth: Arc<Auth>,
-    /// Bounds and times.
+    /// Its limits.
     pub limits: FeedLimits,
 }
 
-/// Bounds and times of the feed.
+/// Limits of the feed.
 #[derive(Clone, Copy, Debug)]
 pub struct FeedLimits {
-    /// Between two heartbeats; a client that answers none of three pings is dead.
+    /// Time between two heartbeats; a client that answers none of three pings is dead.
     pub heartbeat_every: Duration,
     /// A socket without credentials must sign in within this time.
     pub sign_in_within: Duration,
-    /// Between two looks at whether the session still holds.
+    /// Time between two checks of the session.
     pub check_every: Duration,
-    /// A client that takes nothing for so long is closed.
+    /// A client that takes no data for this long is closed.
     pub write_within: Duration,
     /// Resets for slow reading within a minute, before the socket is closed.
     pub resets_per_minute: usize,
-    /// Subscriptions of one socket.
+    /// Most subscriptions of one socket.
     pub subscriptions: usize,
 }
 

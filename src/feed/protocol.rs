@@ -1,4 +1,4 @@
-//! The words of the live feed (`/v1/ws/live`): JSON text frames, both ways.
+//! The messages of the live feed (`/v1/ws/live`): JSON text frames, in both directions.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -7,7 +7,7 @@ use waypost_actors::model::{GeofenceId, OrganizationId, Timestamp, VehicleId};
 /// The largest message of a client, in bytes.
 pub const MAX_FRAME_BYTES: usize = 64 * 1024;
 
-/// What a client says.
+/// Messages of the client.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
 pub enum Heard {
@@ -23,25 +23,26 @@ pub enum Heard {
         /// The client's own name for it.
         id: String,
     },
-    /// Asks for a `pong` at once: whether the way there and back still holds, which a browser cannot ask by a ping frame.
+    /// Asks for a `pong` at once: whether the way there and back still holds, which a browser cannot ask by a ping
+    /// frame.
     Ping {},
 }
 
-/// A subscription as asked for.
+/// A requested subscription.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Subscribe {
     /// The client's own name for it, up to 64 characters.
     pub id: String,
-    /// What to send.
+    /// Topics to send.
     pub topics: Vec<Topic>,
-    /// Of whom and what.
+    /// Which vehicles and geofences.
     #[serde(default)]
     pub filter: FilterSpec,
-    /// Between two deltas, at least. Milliseconds, 0 to 60,000.
+    /// Least time between two deltas, in milliseconds, 0 to 60,000.
     #[serde(default = "one_second")]
     pub min_interval_ms: u64,
-    /// Where to go on, from an earlier `event`, `subscribed` or `heartbeat`.
+    /// Where to continue, from an earlier `event`, `subscribed` or `heartbeat`.
     pub cursor: Option<String>,
 }
 
@@ -53,9 +54,9 @@ const fn one_second() -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Topic {
-    /// Where vehicles are.
+    /// Positions of vehicles.
     Positions,
-    /// Who is inside which geofence.
+    /// Which vehicle is inside which geofence.
     Occupancy,
     /// Every event.
     Events,
@@ -63,7 +64,7 @@ pub enum Topic {
     Fuel,
 }
 
-/// What a subscription is narrowed to. Absent = everything.
+/// The filter of a subscription. Absent = everything.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct FilterSpec {
@@ -77,7 +78,7 @@ pub struct FilterSpec {
     pub organization_id: Option<OrganizationId>,
 }
 
-/// Why a client must forget what it has.
+/// Why a client must discard its state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ResetReason {
@@ -87,21 +88,21 @@ pub enum ResetReason {
     CursorExpired,
 }
 
-/// What the server says, but for events and deltas, which are put together from parts that are encoded once
-/// for all (`wire`). Lists come ready-made as JSON.
+/// Messages of the server, except events and deltas, which are assembled from parts encoded once for all recipients
+/// (`wire`). Lists come ready-made as JSON.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Say<'a> {
-    /// The subscription stands.
+    /// The subscription is active.
     Subscribed {
         /// The client's name for it.
         id: &'a str,
-        /// `resumed` when it goes on from the cursor, `snapshot` when it begins.
+        /// `resumed` if it continues from the cursor, `snapshot` if it starts anew.
         mode: &'a str,
-        /// Where events go on.
+        /// Where events continue.
         cursor: &'a str,
     },
-    /// Everything as it is, in parts.
+    /// The current state, in parts.
     Snapshot {
         /// The client's name for it.
         id: &'a str,
@@ -111,28 +112,28 @@ pub enum Say<'a> {
         last: bool,
         /// Vehicles of this part.
         vehicles: &'a RawValue,
-        /// Who is inside, of this part's vehicles.
+        /// The occupancy of this part's vehicles.
         occupancy: &'a RawValue,
     },
-    /// Forget what you have; a snapshot follows.
+    /// Discard the state; a snapshot follows.
     Reset {
         /// The client's name for it.
         id: &'a str,
         /// Why.
         reason: ResetReason,
     },
-    /// The feed lives.
+    /// A sign of life.
     Heartbeat {
         /// The server's clock.
         server_time: Timestamp,
-        /// Where each subscription's events go on, by the client's name for it.
+        /// Where each subscription's events continue, by the client's name for it.
         cursors: &'a RawValue,
-        /// Whether what trackers report is stored now. If not, everything stands as of the last commit.
+        /// Whether reports of trackers are being stored. If not, everything is as of the last commit.
         storing: bool,
     },
-    /// What trackers report is not stored from now on, or is again.
+    /// Reports of trackers are no longer stored, or are stored again.
     Status {
-        /// Whether it is.
+        /// Whether they are stored.
         storing: bool,
     },
     /// Answers a `ping`.
@@ -140,9 +141,9 @@ pub enum Say<'a> {
         /// The server's clock.
         server_time: Timestamp,
     },
-    /// What is wrong with what the client said; the socket may close after it.
+    /// A problem with the client's message; the socket may close after it.
     Error {
-        /// The subscription, where it is about one.
+        /// The subscription it concerns, if any.
         #[serde(skip_serializing_if = "Option::is_none")]
         id: Option<&'a str>,
         /// The reason's code.

@@ -23,15 +23,16 @@ use crate::socket::{Closed, Frame, Message, Messages, Out};
 
 /// How a socket was opened.
 pub struct Opening {
-    /// Who, when a header said so; otherwise a ticket must come first.
+    /// The caller, if a header identified it; otherwise a ticket must come first.
     pub caller: Option<Caller>,
-    /// The open sockets, of which it becomes one.
+    /// The registry of open sockets.
     pub sessions: Sessions,
 }
 
-/// A store that takes longer to say whether a session holds is asked the next time.
+/// If the store takes longer than this to check a session, the next check decides.
 const CHECK_WITHIN: Duration = Duration::from_secs(2);
-/// Bytes that may wait for the connection before more is sent; one message over it, since it is not cut.
+/// Bytes that may wait for the connection before sending pauses. One message may exceed it, because messages are not
+/// cut.
 const ROOM_BYTES: usize = 64 * 1024;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
@@ -47,11 +48,11 @@ pub(super) struct Socket {
     pub(super) resets: Vec<Instant>,
     stopping: watch::Receiver<Option<End>>,
     storing: Storing,
-    /// What the client was told of it.
+    /// What the client last heard of it.
     told_storing: bool,
     /// Pings since the last sign of life.
     unanswered: u32,
-    /// The subscription that is looked at first for its next commit.
+    /// The subscription to ask first for its next news, so that they take turns.
     turn: usize,
 }
 
@@ -81,7 +82,7 @@ pub async fn run(out: Out, mut messages: Messages, feed: Feed, opening: Opening)
                 unanswered: 0,
                 turn: 0,
             };
-            // Whoever took the right away since the look-up found no socket to end.
+            // A revocation since the lookup found no socket to end, so check again now that it is registered.
             let stop = match socket.check().await {
                 Ok(()) => socket.serve(messages).await,
                 Err(stop) => stop,
@@ -107,7 +108,7 @@ impl Socket {
             let due = self.subscriptions.iter().filter_map(Subscription::delta_due).min();
             let has_waiting = self.out.waiting_bytes() > 0;
             let step = tokio::select! {
-                // What is sent waits for what else there is to send: one write for all of it.
+                // Biased, with writing last, so that one write carries everything there is to send.
                 biased;
                 end = stopped(&mut self.stopping) => return ended(end),
                 message = messages.next() => {
@@ -201,7 +202,8 @@ impl Socket {
         self.say(&Say::Status { storing: self.told_storing }).await
     }
 
-    /// Whether the session still holds. A store that is away says nothing about it.
+    /// Ends the socket unless its session is still valid. While the store is away this is unknown, and the socket
+    /// stays.
     async fn check(&mut self) -> Step {
         match timeout(CHECK_WITHIN, self.feed.auth.still_holds(&self.caller)).await {
             Ok(Ok(false)) => Err(session_over()),
@@ -217,8 +219,8 @@ impl Socket {
         self.send(Frame::text(&wire::json(say))).await
     }
 
-    /// Gives something to the connection once it has room for it; a client that takes nothing for too long is closed.
-    /// Whoever does not read keeps no server from stopping.
+    /// Hands a frame to the connection once it has room; a client that takes nothing for too long is closed. A client
+    /// that does not read cannot keep the server from stopping.
     pub(super) async fn send(&mut self, frame: Frame) -> Step {
         if self.out.waiting_bytes() >= ROOM_BYTES {
             tokio::select! {
@@ -238,7 +240,7 @@ impl Socket {
     }
 }
 
-/// The next news of any subscription, of number `first` rather than of others.
+/// The next news of any subscription, asking number `first` before the others.
 async fn next_news(subscriptions: &mut [Subscription], first: usize) -> (usize, News) {
     let count = subscriptions.len();
     std::future::poll_fn(|cx| {

@@ -1,4 +1,4 @@
-//! Who a dispatcher's socket belongs to, whose vehicles it shows, and what of them.
+//! Whom a dispatcher's socket belongs to, and which vehicles and which parts of them it shows.
 
 use tokio::time::timeout;
 use waypost_actors::watch::Audience;
@@ -37,7 +37,7 @@ pub(super) async fn sign_in(messages: &mut Messages, feed: &Feed) -> Result<Call
     }
 }
 
-/// Whose vehicles a caller's subscription shows; another organization's are not to be found.
+/// The audience of a caller's subscription; `None` for an organization the caller does not belong to.
 pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
     match (caller.own_organization().ok()?, asked.filter.organization_id) {
         (Some(own), named) if named.is_none_or(|named| named == own) => Some(Audience::Organization(own)),
@@ -47,7 +47,8 @@ pub(super) fn audience(caller: &Caller, asked: &Subscribe) -> Option<Audience> {
     }
 }
 
-/// Asks the right of each topic, however the socket was signed in. The error names the topic, and what it takes.
+/// Checks the right to each topic, however the socket was signed in. The error names the topic and the required
+/// right.
 pub(super) fn may_subscribe(caller: &Caller, asked: &Subscribe) -> Result<(), String> {
     let topics = asked.topics.iter().map(|topic| match topic {
         Topic::Positions => ("topics: positions", Action::ReadLivePositions),
@@ -55,7 +56,7 @@ pub(super) fn may_subscribe(caller: &Caller, asked: &Subscribe) -> Result<(), St
         Topic::Events => ("topics: events", Action::ReadEvents),
         Topic::Fuel => ("topics: fuel", Action::ReadFuel),
     });
-    // Whether something is within a box tells where it is.
+    // A filter by box reveals positions.
     let bbox = asked.filter.bbox.map(|_| ("filter.bbox", Action::ReadLivePositions));
     topics
         .chain(bbox)

@@ -1,4 +1,4 @@
-//! One subscription: its watch on the live core, and where its events go on.
+//! One subscription: its watch on the live core, and where its events continue.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -20,10 +20,10 @@ use super::protocol::Subscribe;
 use super::wire;
 use crate::auth::Sees;
 
-/// More batches than this are merged, instead of told one after the other.
+/// A backlog of more batches than this is merged instead of being sent batch by batch.
 const MAX_AS_THEY_ARE: usize = 8;
 
-/// A record's JSON, made once for all who are shown all of it.
+/// A record's JSON, encoded once for all subscribers that may see all of it.
 pub(super) fn encoded(told: &CommittedRecord, sees: Sees) -> Cow<'_, str> {
     match RecordView::from(&told.record) {
         RecordView::Geofence(mut event) if event.analytics.is_some() && !sees.fuel => {
@@ -34,20 +34,20 @@ pub(super) fn encoded(told: &CommittedRecord, sees: Sees) -> Cow<'_, str> {
     }
 }
 
-/// A subscription that stands.
+/// An active subscription.
 pub(super) struct Subscription {
     pub(super) id: String,
     pub(super) filter: Filter,
     pub(super) min_interval: Duration,
     pub(super) watch: Watch,
-    /// The next event this client has not been sent.
+    /// The number of the next event to send.
     pub(super) next_sequence: i64,
     pub(super) changes: Changes,
     next_delta: Instant,
 }
 
 impl Subscription {
-    /// Begins to watch; events begin with the next to come.
+    /// Starts watching; events start with the next one to come.
     pub(super) async fn begin(asked: &Subscribe, filter: Filter, live: &Live) -> Result<Self, LiveError> {
         let watch = live.watch(filter.interest.clone()).await?;
         Ok(Self {
@@ -65,13 +65,13 @@ impl Subscription {
         self.filter.interest.audience
     }
 
-    /// Watches anew after having lagged behind; events go on where they were.
+    /// Watches anew after having lagged behind; events continue where they were.
     pub(super) async fn begin_anew(&mut self, live: &Live) -> Result<(), LiveError> {
         self.watch = live.watch(self.filter.interest.clone()).await?;
         Ok(())
     }
 
-    /// The vehicles a new snapshot shows, or whose occupancy it tells; changes count from it on.
+    /// Takes the vehicles of a new snapshot, shown or relevant for occupancy; changes count from it on.
     pub(super) fn take_snapshot(&mut self) -> Vec<Known> {
         let seen = std::mem::take(&mut self.watch.provisional);
         let mut seen: HashMap<_, _> = seen.into_iter().map(|seen| (seen.vehicle_id, seen)).collect();
@@ -88,12 +88,12 @@ impl Subscription {
         vehicles
     }
 
-    /// Whether a vehicle is where this subscription looks.
+    /// Whether a vehicle is within the subscription's area.
     fn shows_place(&self, known: &Known) -> bool {
         known.fix().is_none_or(|fix| self.filter.place(fix.place))
     }
 
-    /// Some vehicles of a snapshot, and who is inside, as JSON.
+    /// Some vehicles of a snapshot and their occupancy, as JSON.
     pub(super) fn snapshot_part(&self, some: &[Known]) -> (Box<RawValue>, Box<RawValue>) {
         let is_shown =
             |known: &&Known| self.filter.shows(known.state.fuel.is_some()) && self.shows_place(known);
@@ -109,19 +109,19 @@ impl Subscription {
         (wire::list(shown.iter().map(String::as_str)), wire::raw(wire::json(&inside)))
     }
 
-    /// Whether events between what was sent and what the watch will bring must come from the log.
+    /// Whether events between those sent and those the watch will bring must come from the log.
     pub(super) fn is_behind(&self) -> bool {
         self.filter.interest.any_records() && self.next_sequence < self.watch.next_sequence
     }
 
-    /// The next news, as far as it has to be told by now.
+    /// The next news that has to be sent now.
     pub(super) fn poll_news(&mut self, cx: &mut Context<'_>) -> Poll<News> {
-        // One who has something to say already, and must wait with it, is not woken for more of it.
+        // While changes wait for their interval, further positions need not wake the subscription.
         let positions = self.changes.is_empty() || self.is_due();
         self.watch.poll_news(positions, cx)
     }
 
-    /// The next news, if there are any.
+    /// The next news, if any is ready.
     pub(super) async fn waiting_news(&mut self) -> Option<News> {
         poll_fn(|cx| match self.watch.poll_news(true, cx) {
             Poll::Ready(news) => Poll::Ready(Some(news)),
@@ -130,7 +130,7 @@ impl Subscription {
         .await
     }
 
-    /// Takes in a commit; answers the events to send.
+    /// Takes in a commit; returns the events to send.
     pub(super) fn take(&mut self, update: &Update) -> Vec<Arc<CommittedRecord>> {
         for vehicle in &update.vehicles {
             self.changes.add(vehicle, &self.filter);
@@ -146,27 +146,27 @@ impl Subscription {
         events
     }
 
-    /// Takes in what was seen.
+    /// Takes in provisional positions.
     pub(super) fn see(&mut self, seen: &[Arc<PositionBatch>]) {
         for batch in seen {
             self.changes.see(batch, &self.filter);
         }
     }
 
-    /// Whether what was seen is to be told at once and as it is: then it need not be put together for this
+    /// Whether these positions can be sent at once in their shared encoding, instead of being put together for this
     /// subscription alone. A backlog is merged instead.
     pub(super) fn tells_as_it_is(&self, seen: &[Arc<PositionBatch>]) -> bool {
         let is_all = self.filter.interest.positions && self.filter.sees.all() && !self.filter.has_box();
         is_all && seen.len() <= MAX_AS_THEY_ARE && self.changes.is_empty() && self.is_due()
     }
 
-    /// Where its events go on: what it was told of, and what it was not told of because it does not want it.
+    /// The event number it continues at: past the events it was sent and those it did not want.
     pub(super) fn goes_on_at(&self) -> i64 {
         let known = self.watch.known_up_to().filter(|_| !self.is_behind());
         known.map_or(self.next_sequence, |known| known.max(self.next_sequence))
     }
 
-    /// Those of some records that it wants and was not sent, by number.
+    /// The given records that it wants and has not been sent, by number.
     pub(super) fn unseen(&self, records: &[Arc<CommittedRecord>]) -> Vec<Arc<CommittedRecord>> {
         let wanted = |told: &&Arc<CommittedRecord>| {
             told.record.sequence >= self.next_sequence && self.filter.interest.record(&told.record)
@@ -176,7 +176,7 @@ impl Subscription {
         unseen
     }
 
-    /// When the next delta is due, if there is anything to say.
+    /// When the next delta is due, if there is anything to send.
     pub(super) fn delta_due(&self) -> Option<Instant> {
         (!self.changes.is_empty()).then_some(self.next_delta)
     }

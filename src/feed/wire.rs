@@ -1,4 +1,4 @@
-//! Vehicles and events as the feed writes them.
+//! Vehicles and events in the feed's format.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -14,35 +14,35 @@ use super::occupancy::OccupancyOut;
 use crate::auth::Sees;
 use crate::socket::Frame;
 
-/// Who is shown everything.
+/// Recipients that may see everything.
 const ALL: Sees = Sees { positions: true, occupancy: true, fuel: true };
-/// About what a vehicle takes in a message.
+/// Typical size of a vehicle in a message.
 const VEHICLE_BYTES: usize = 320;
-/// Vehicles in one message: what waits for a slow reader is a few of these.
+/// Vehicles per message. A few of these is what waits for a slow reader.
 pub(super) const PART: usize = 200;
 
-/// A vehicle as it is now. What whoever watches is not shown is absent.
+/// A vehicle's current state, without the parts the watcher may not see.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct VehicleOut<'a> {
     vehicle_id: VehicleId,
     organization_id: OrganizationId,
-    /// `null` for a vehicle that is nowhere.
+    /// `null` for a vehicle without a position.
     #[serde(skip_serializing_if = "Option::is_none")]
     position: Option<Option<&'a Fix>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     motion: Option<Motion>,
-    /// Whether what is said of the vehicle is committed.
+    /// Whether the state is committed.
     durable: bool,
-    /// By the last commit; absent when that was told before.
+    /// As of the last commit; absent if it has not changed since it was last sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     geofence_ids: Option<Vec<GeofenceId>>,
-    /// Absent for a vehicle that never reported any.
+    /// Absent for a vehicle that never reported fuel.
     #[serde(skip_serializing_if = "Option::is_none")]
     fuel: Option<LiveFuel>,
 }
 
-/// A vehicle's JSON: where it was seen, or else as it is committed.
+/// A vehicle's JSON, by its provisional position or else its committed state.
 fn vehicle(
     vehicle_id: VehicleId,
     organization_id: OrganizationId,
@@ -74,12 +74,12 @@ pub(super) fn known(known: &Known, sees: Sees) -> String {
     vehicle(known.vehicle_id, known.organization_id, Some(&known.state), known.provisional.as_deref(), sees)
 }
 
-/// The JSON of a vehicle that was seen, for those who are shown all of it.
+/// The JSON of a vehicle's provisional position, for recipients that may see all of it.
 fn seen(provisional: &ProvisionalPosition) -> &str {
     provisional.encoded(|seen| vehicle(seen.vehicle_id, seen.organization_id, None, Some(seen), ALL))
 }
 
-/// The JSON of a vehicle of a delta; made once for all who are shown all of it.
+/// The JSON of a vehicle in a delta; encoded once for all recipients that may see all of it.
 fn change(change: &Change, sees: Sees) -> Cow<'_, str> {
     let (update, provisional) = match change {
         Change::Seen(provisional) if sees.all() => return seen(provisional).into(),
@@ -92,14 +92,14 @@ fn change(change: &Change, sees: Sees) -> Cow<'_, str> {
     vehicle(vehicle_id, organization_id, update.map(|update| &*update.state), provisional, sees).into()
 }
 
-/// The JSON of a vehicle as a commit left it, for those who are shown all of it.
+/// The JSON of a vehicle's committed state, for recipients that may see all of it.
 fn committed(update: &VehicleUpdate) -> &str {
     update
         .encoded(|update| vehicle(update.vehicle_id, update.organization_id, Some(&update.state), None, ALL))
 }
 
-/// A delta's message. Its vehicles are encoded once for all who watch, and only put together here: most of what
-/// a server says is this.
+/// A delta's message. Its vehicles are encoded once for all recipients and only assembled here, because deltas are
+/// most of what a server sends.
 pub(super) fn delta(
     id: &str,
     sees: Sees,
@@ -110,7 +110,8 @@ pub(super) fn delta(
     message(id, vehicles.iter().map(|one| change(one, sees)), removes, occupancy)
 }
 
-/// The messages that tell a subscription of this name what is seen at once; made once for all who chose that name.
+/// The messages with positions to send at once to a subscription of this name; encoded once for all subscriptions
+/// with that name.
 pub(super) fn seen_frames(id: &str, batch: &PositionBatch) -> Arc<Vec<Frame>> {
     batch.encoded(id, |provisional| {
         let nobody = OccupancyOut::default();
@@ -149,7 +150,7 @@ fn message<'a>(
     text
 }
 
-/// JSON of our own types.
+/// Serializes one of our own types.
 pub(super) fn json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("our own types have string keys and finite numbers")
 }

@@ -1,4 +1,4 @@
-//! Who is let through to a route that asks for an access token, or takes one.
+//! Checks the caller of a route that requires or accepts an access token.
 
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -13,10 +13,10 @@ use super::route::{Access, Route};
 use super::{idempotency, limit};
 use crate::rate_limit::Class;
 
-/// What the tokens of trackers begin with.
+/// Prefix of tracker tokens.
 const TRACKER_TOKEN_PREFIX: &str = "wpt_";
 
-/// Lets everybody through, but whoever says who it is must be that.
+/// Lets requests through with or without an access token, but refuses an invalid one.
 pub(super) async fn known_or_stranger(
     context: Shared,
     request: ServiceRequest,
@@ -32,8 +32,8 @@ pub(super) async fn known_or_stranger(
     }
 }
 
-/// Lets only signed-in callers through who may do what the route does, before anything else of the request is looked at:
-/// neither its body nor what an earlier one under the same key was answered.
+/// Lets a request through only if its caller is signed in and may do what the route does. Checked before anything
+/// else of the request, including its body and the answer kept for its idempotency key.
 pub(super) async fn signed_in(
     context: Shared,
     request: ServiceRequest,

@@ -1,5 +1,5 @@
-//! The listener of operators: metrics, and whether the server lives and is ready. No sign-in; it listens where only
-//! they come.
+//! The operators' listener: metrics, liveness and readiness. Without sign-in, because it listens where only operators
+//! can reach it.
 
 use std::sync::Arc;
 
@@ -13,10 +13,10 @@ use super::health::{healthz, ready};
 use super::problem::Problem;
 use crate::telemetry::{Format, Metrics};
 
-/// The media type that a scraper asks for who reads OpenMetrics; whoever does not gets the Prometheus text format.
+/// The media type that a scraper accepts if it reads OpenMetrics; others get the Prometheus text format.
 const OPEN_METRICS: &str = "application/openmetrics-text";
 
-/// Mounts it.
+/// Mounts the listener's routes.
 pub fn configure(config: &mut ServiceConfig, metrics: Arc<Metrics>) {
     config
         .app_data(Data::from(metrics))
@@ -41,7 +41,7 @@ async fn scrape(metrics: Data<Metrics>, request: HttpRequest) -> Answer {
     Ok(HttpResponse::Ok().content_type(kind).insert_header((header::VARY, "accept")).body(text))
 }
 
-/// Whether OpenMetrics is what the client likes best of what it names, wildcards aside.
+/// Whether OpenMetrics is the media type the client likes best, wildcards aside.
 fn wants_open_metrics(request: &HttpRequest) -> bool {
     let Ok(accept) = Accept::parse(request) else { return false };
     let known = |kind: &str| kind == OPEN_METRICS || kind == "text/plain";

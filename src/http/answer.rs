@@ -9,7 +9,7 @@ use super::problem::Problem;
 use crate::domain::paging::{Page, PageRequest, Slice};
 use crate::ops::etag;
 
-/// What a handler returns.
+/// The result of a handler.
 pub type Answer = Result<HttpResponse, Problem>;
 
 /// Where a page stands.
@@ -55,17 +55,17 @@ pub struct SliceOf<T> {
     pub pagination: CursorPagination,
 }
 
-/// 200 with a resource; `tagged` is the part of it that is not derived.
+/// 200 with a resource; the ETag is computed from `tagged`, the part of it that is not derived.
 pub fn ok(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
     with_etag(HttpResponse::Ok(), tagged).json(body)
 }
 
-/// 200 with a resource some of whose members change without it.
+/// 200 with a resource that has derived members, which change without it.
 pub fn with_derived(tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
     HttpResponse::Ok().insert_header((header::ETAG, etag::shown(tagged, body))).json(body)
 }
 
-/// 201 with a resource and where it is.
+/// 201 with a resource and its location.
 pub fn created(location: String, tagged: &impl Serialize, body: &impl Serialize) -> HttpResponse {
     let mut answer = with_etag(HttpResponse::Created(), tagged);
     answer.insert_header((header::LOCATION, location)).json(body)
@@ -148,7 +148,7 @@ pub fn linked(mut answer: HttpResponseBuilder, link: Option<HeaderValue>) -> Htt
     answer
 }
 
-/// The request's own address with one parameter set.
+/// The request's own URL with one parameter set.
 fn with_parameter(request: &HttpRequest, name: &str, value: &str) -> String {
     let own = |pair: &&str| !pair.is_empty() && pair.split('=').next() != Some(name);
     let mut pairs: Vec<String> = request.query_string().split('&').filter(own).map(str::to_owned).collect();

@@ -1,4 +1,4 @@
-//! `/v1/drivers/{driverId}/vehicles` and `/v1/vehicles/{id}/drivers`: who drives what, now and before.
+//! `/v1/drivers/{driverId}/vehicles` and `/v1/vehicles/{id}/drivers`: assignments, current and past.
 
 use actix_web::{HttpRequest, HttpResponse};
 use uuid::Uuid;
@@ -55,7 +55,7 @@ pub async fn unassign_vehicle(
     Ok(HttpResponse::NoContent().finish())
 }
 
-/// Which part of a history is asked for.
+/// Reads which part of a history is requested.
 fn history(query: &mut Query) -> (HistoryFilter, bool) {
     let state = query.one("state", word(AssignmentState::WORDS)).unwrap_or(AssignmentState::All);
     let filter = HistoryFilter { state, from: query.one("from", instant), to: query.one("to", instant) };

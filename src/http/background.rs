@@ -1,7 +1,7 @@
-//! What lies under the vehicles on the dispatcher's map: tiles, a style or a PMTiles file of the operator's choice.
+//! The background of the dispatcher's map: tiles, a style or a PMTiles file of the operator's choice.
 //!
-//! Tells the page which, lets it read the file by ranges, and names the hosts that its policy must allow. Knows
-//! nothing of what is in tiles.
+//! Tells the page which one, serves the file by ranges, and names the hosts that the page's policy must allow. Knows
+//! nothing of the content of tiles.
 
 use std::io::SeekFrom;
 use std::path::Path;
@@ -18,10 +18,10 @@ use super::problem::Problem;
 use super::request::Shared;
 use crate::config::{Settings, WebAddress};
 
-/// Longest part of the file in one answer; whoever wants more asks again.
+/// Longest part of the file per answer; a client that wants more sends further requests.
 const LONGEST_PART_BYTES: u64 = 4 * 1024 * 1024;
 
-/// What the page must know; absent = the coasts that are in the page.
+/// The page's background; without members, the coasts that are built into the page.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Background<'a> {
@@ -35,7 +35,7 @@ struct Background<'a> {
     attribution: Option<&'a str>,
 }
 
-/// Which background the settings name.
+/// Answers which background the settings name.
 pub async fn background(context: Shared) -> HttpResponse {
     let settings = &context.settings;
     HttpResponse::Ok().insert_header((header::CACHE_CONTROL, "no-cache")).json(Background {
@@ -46,7 +46,7 @@ pub async fn background(context: Shared) -> HttpResponse {
     })
 }
 
-/// A part of the PMTiles file. The whole is as large as a country: a request must name a range.
+/// Answers a part of the PMTiles file. A request must name a range, because the whole may cover a country.
 pub async fn pmtiles(context: Shared, request: HttpRequest) -> Answer {
     let Some(path) = &context.settings.map_pmtiles else {
         return Err(Problem::new(Code::NotFound).detail("the setting mapPmtiles names no file"));
@@ -77,7 +77,7 @@ fn unusable(detail: &str) -> Problem {
     Problem::new(Code::MalformedRequest).detail(detail)
 }
 
-/// How long the file is, and a word that changes with it.
+/// The file's length, and a tag that changes with its content.
 async fn measure(path: &Path) -> std::io::Result<(u64, String)> {
     let metadata = tokio::fs::metadata(path).await?;
     let changed = metadata.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -92,7 +92,7 @@ async fn read(path: &Path, from: u64, length: u64) -> std::io::Result<Vec<u8>> {
     Ok(part)
 }
 
-/// The origins that the background is loaded from, beside this server.
+/// The origins besides this server that the background is loaded from.
 pub(super) fn foreign_origins(settings: &Settings) -> Vec<&str> {
     let addresses = settings.map_tiles.iter().chain(&settings.map_style).chain(&settings.map_hosts);
     addresses.map(WebAddress::origin).collect()

@@ -1,4 +1,4 @@
-//! Request bodies: of their media type, parsed to JSON; what the JSON must say is the domain's business.
+//! Request bodies: checks the media type and parses the JSON; its content is up to the domain.
 
 use actix_web::dev::Payload;
 use actix_web::http::header;
@@ -20,7 +20,7 @@ use crate::large_bodies::Turn;
 #[derive(Debug)]
 pub struct JsonBody(pub Value);
 
-/// The JSON body of an action that needs none: nothing at all is an empty object.
+/// The JSON body of an action that needs none: an empty body counts as an empty object.
 #[derive(Debug)]
 pub struct OptionalBody(pub Value);
 
@@ -31,7 +31,7 @@ pub struct GeofenceBody {
     pub json: Value,
     /// Whether it came as `application/geo+json`.
     pub is_geojson: bool,
-    /// A large one's right to be worked on.
+    /// Of a large body, the right to process it.
     pub turn: Option<Turn>,
 }
 
@@ -40,7 +40,7 @@ pub struct GeofenceBody {
 pub struct CollectionBody {
     /// The collection.
     pub collection: Collection,
-    /// A large one's right to be worked on.
+    /// Of a large body, the right to process it.
     pub turn: Option<Turn>,
 }
 
@@ -118,7 +118,7 @@ impl FromRequest for CollectionBody {
     }
 }
 
-/// The body's media type, when it is one of `kinds`.
+/// The body's media type, if it is one of `kinds`.
 pub fn accept(request: &HttpRequest, kinds: &[&'static str]) -> Result<&'static str, Problem> {
     let given =
         request.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -129,7 +129,7 @@ pub fn accept(request: &HttpRequest, kinds: &[&'static str]) -> Result<&'static 
     })
 }
 
-/// Reads a whole body of a route that takes no large ones.
+/// Reads the whole body on a route that takes no large ones.
 pub async fn read(request: &HttpRequest, payload: Payload) -> Result<Bytes, Problem> {
     Ok(receive(request, payload).await?.make(Ok).await?.0)
 }

@@ -7,17 +7,17 @@ use actix_web::http::StatusCode;
 pub struct Row {
     /// The code, as clients see it.
     pub code: &'static str,
-    /// The HTTP status that goes with it.
+    /// Its HTTP status.
     pub status: u16,
-    /// One line.
+    /// A title of one line.
     pub title: &'static str,
-    /// What happened and what to do.
+    /// The cause and the remedy.
     pub explanation: &'static str,
 }
 
 macro_rules! codes {
     ($($variant:ident $code:literal $status:literal $title:literal $explanation:literal;)+) => {
-        /// What went wrong.
+        /// An error code.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         pub enum Code {
             $(#[doc = $explanation] $variant,)+
@@ -164,7 +164,7 @@ impl Code {
         self.row().code
     }
 
-    /// The HTTP status that goes with it.
+    /// Its HTTP status.
     #[must_use]
     pub fn status(self) -> StatusCode {
         StatusCode::from_u16(self.row().status).expect("a row's status is a valid one, a test reads them all")

@@ -1,4 +1,4 @@
-//! A GeoJSON FeatureCollection whose features are parsed one after another: all at once they take twenty times the
+//! A GeoJSON FeatureCollection whose features are parsed one at a time, because all at once take twenty times the
 //! memory of their text.
 
 use std::borrow::Cow;
@@ -15,12 +15,12 @@ use super::json;
 use super::problem::Problem;
 use crate::domain::field::FieldError;
 
-/// Features of a collection at most.
+/// Most features of a collection.
 const MAX_FEATURES: usize = 1_000;
-/// What a collection may have beside its type and its features; nothing is made of it.
+/// Further members a collection may have, which are ignored.
 const ALSO_KNOWN: [&str; 4] = ["bbox", "name", "crs", "pagination"];
 
-/// A collection, and where in its text each feature is.
+/// A collection, with the position of each feature in its text.
 #[derive(Clone, Debug)]
 pub struct Collection {
     text: Bytes,
@@ -28,10 +28,10 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// Reads a collection; its features are JSON, and nothing more is known of them yet.
+    /// Reads a collection; its features are only checked to be JSON.
     pub(super) fn read(text: Bytes) -> Result<Self, Problem> {
         let whole = text_of(&text)?;
-        // Anything but an object is told as JSON of the wrong form, if it is JSON.
+        // JSON that is not an object is reported as being of the wrong form.
         if !whole.trim_start().starts_with('{') {
             parsed::<&RawValue>(whole)?;
             return Err(invalid("/type", "must be FeatureCollection".to_owned()));
@@ -60,13 +60,13 @@ impl Collection {
         Ok(Self { features, text })
     }
 
-    /// How many features it has.
+    /// The number of features.
     #[must_use]
     pub fn len(&self) -> usize {
         self.features.len()
     }
 
-    /// Parses one.
+    /// Parses one feature.
     pub fn feature(&self, index: usize) -> Result<Value, Problem> {
         json::parse(&self.text[self.features[index].clone()])
     }

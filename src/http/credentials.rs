@@ -1,4 +1,4 @@
-//! What people and programs sign in with, as bodies say it.
+//! Credentials of people and programs in request bodies.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(super) fn address(body: &Value) -> Result<String, OpError> {
     Ok(members.finish(|| address)?)
 }
 
-/// A text as it is: a password may begin with a space.
+/// A text, untrimmed: a password may begin with a space.
 pub(super) fn any_text(value: &Value) -> Read<String> {
     let text = value.as_str().ok_or_else(|| ("type", "a text".to_owned()))?;
     if (1..=1024).contains(&text.len()) {

@@ -1,7 +1,7 @@
-//! The dispatcher's page: the files that `web/` builds, in the binary, which load nothing from any other host unless the
-//! settings name one for the map's background.
+//! The dispatcher's page: the files that `web/` builds, embedded in the binary. They load nothing from other hosts,
+//! except the map's background where the settings name one.
 //!
-//! Knows which of them may be kept by browsers, not what is in them.
+//! Knows which of them browsers may cache, not what is in them.
 
 use std::borrow::Cow;
 
@@ -17,8 +17,8 @@ use super::problem::Problem;
 use super::request::Shared;
 use crate::config::Settings;
 
-/// What the page may load and reach: this server, and where the settings have the map's background from. The map draws
-/// in a worker and makes images of its own.
+/// The page's content security policy: this server and the hosts of the map's background. The map draws in a worker
+/// and creates images of its own.
 fn policy(settings: &Settings) -> String {
     let background: String = foreign_origins(settings).iter().map(|origin| format!(" {origin}")).collect();
     format!(
@@ -27,16 +27,16 @@ fn policy(settings: &Settings) -> String {
     )
 }
 
-/// The names of these files follow from their content.
+/// The folder of files whose names change with their content.
 const ASSETS: &str = "assets";
 const KEPT_FOR_EVER: &str = "public, max-age=31536000, immutable";
-/// The others are asked for again each time, by their ETag.
+/// Other files are revalidated each time, by their ETag.
 const ASKED_AGAIN: &str = "no-cache";
 
-/// Ends the name of a file's twin that is compressed already.
+/// The suffix of a file's precompressed twin.
 const COMPRESSED: &str = ".br";
 
-/// Ending of a name, media type: the kinds of files that a build makes.
+/// Suffixes with their media types, for all kinds of files that a build makes.
 const KINDS: &[(&str, &str)] = &[
     ("html", "text/html; charset=utf-8"),
     ("js", "text/javascript; charset=utf-8"),
@@ -58,7 +58,7 @@ struct File {
     is_compressed: bool,
 }
 
-/// The page. An app that reports to it must not take the page for a thank-you.
+/// The page. Requests with parameters are refused, so that an app that reports to it by mistake gets an error.
 pub async fn index(context: Shared, request: HttpRequest) -> Answer {
     if !request.query_string().is_empty() {
         return Err(Problem::new(Code::UnknownParameter).detail(REPORTS_GO_ELSEWHERE));
@@ -98,7 +98,7 @@ async fn page(context: &Shared, request: &HttpRequest, name: String) -> Answer {
     Ok(answer.body(file.content.into_owned()))
 }
 
-/// The file of the directory in the settings, as it is now; without one, of the binary.
+/// Finds a file in the directory of the settings, read anew each time, or else in the binary.
 async fn find(context: &Shared, request: &HttpRequest, name: &str) -> Result<Option<File>, Problem> {
     let Some(directory) = &context.settings.web_dir else {
         let twin = takes_brotli(request).then(|| built(&format!("{name}{COMPRESSED}"))).flatten();
@@ -129,7 +129,7 @@ fn takes_brotli(request: &HttpRequest) -> bool {
     accepted.and_then(|accepted| accepted.negotiate(offered.iter())) == Some(Encoding::brotli())
 }
 
-/// Whether a name is one below the page's directory, whatever the request made of it.
+/// Whether a name stays below the page's directory, however the request spelled it.
 fn is_harmless(name: &str) -> bool {
     let plain = |part: &str| {
         !part.starts_with('.')

@@ -1,5 +1,5 @@
-//! The outermost layer around every request: its id, its log line, HEAD as GET, the security
-//! headers, and problem bodies for whatever is not a success.
+//! The outermost layer around every request: its id, its log line, HEAD as GET, the security headers, and problem
+//! bodies for everything that is not a success.
 
 use std::sync::Arc;
 
@@ -25,19 +25,19 @@ use crate::rate_limit::Standing;
 
 /// The header that carries a request's id, in and out.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// What an answer may load, when it is not a page with a policy of its own: nothing.
+/// The policy of answers that are not pages with one of their own: they may load nothing.
 const NOTHING: &str = "default-src 'none'; frame-ancestors 'none'";
 
-/// What no page of ours asks a browser for.
+/// Browser features that no page of ours uses.
 const NO_PERMISSIONS: &str = "camera=(), geolocation=(), microphone=(), payment=(), usb=()";
-/// A browser that was told keeps to https for a year.
+/// Makes browsers use https for a year.
 const HTTPS_ONLY: HeaderValue = HeaderValue::from_static("max-age=31536000");
 /// Path and query of a request at most: room for 200 ids as a filter, twice.
 const TARGET_BYTES: usize = 16 * 1024;
-/// Answers from this size on are compressed.
+/// Smallest answer that is compressed.
 const PACKED_FROM_BYTES: u64 = 1024;
 
-/// The id of a request, from its `X-Request-Id` or made; in its extensions and log lines.
+/// The id of a request, from its `X-Request-Id` or generated; part of its extensions and log lines.
 #[derive(Clone, Debug)]
 pub struct RequestId(pub String);
 
@@ -51,7 +51,7 @@ pub async fn edge(
     let _handled = request.request().conn_data::<Arc<Peer>>().map(Peer::handled);
     let method = request.method().clone();
     if method == Method::HEAD {
-        // The server itself leaves the body out; handlers need not know.
+        // The server itself omits the body, so handlers need not care.
         request.head_mut().method = Method::GET;
     }
     let path = request.path().to_owned(); // the request itself may not be held while it is routed
@@ -90,7 +90,7 @@ pub async fn edge(
     .await
 }
 
-/// Handles a request, but not for as long as a store that is away lets it wait: its client is told to come back.
+/// Handles a request, but not for as long as a store that is away would let it wait: the client is asked to retry.
 async fn patiently(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -107,7 +107,7 @@ async fn patiently(
     }
 }
 
-/// The client's id when it is short and harmless, else a new one.
+/// The client's request id if it is short and harmless, else a new one.
 fn request_id(headers: &HeaderMap) -> String {
     let harmless = |text: &&str| {
         (1..=64).contains(&text.len())
@@ -146,7 +146,7 @@ fn settle(
 }
 
 fn logged(problem: &Problem, answer: HttpResponse) -> HttpResponse {
-    // What is not available now says so itself, once; not again for everybody who asks.
+    // An outage is logged once where it is noticed, not again for every request.
     if answer.status().is_server_error() && answer.status() != StatusCode::SERVICE_UNAVAILABLE {
         tracing::error!(%problem, "request failed");
     }
@@ -166,7 +166,7 @@ fn refusal(response: &ServiceResponse<BoxBody>) -> Option<Problem> {
         .then(|| Problem::from_framework(status, response.headers()))
 }
 
-/// The path, but for a secret in it.
+/// The path for logs, without a secret in it.
 fn named(request: &HttpRequest) -> String {
     match request.match_pattern() {
         Some(pattern) if pattern.contains("{token}") => pattern,
@@ -179,7 +179,7 @@ fn too_long() -> Problem {
         .detail(format!("path and query may have {} KiB together", TARGET_BYTES / 1024))
 }
 
-/// Tells one representation from the other, by what the client accepts: caches must not give one's to the other's.
+/// Sets `Vary` and adds the content coding to the ETag, so that caches do not mix up representations.
 fn name_representation(headers: &mut HeaderMap) {
     let varies = headers.get(header::VARY).and_then(|value| value.to_str().ok()).unwrap_or_default();
     if !varies.to_ascii_lowercase().contains("accept-encoding") {
@@ -203,7 +203,7 @@ fn name_representation(headers: &mut HeaderMap) {
     }
 }
 
-/// Leaves a small answer as it is: packed it would be larger.
+/// Keeps small answers from being compressed, which would make them larger.
 pub async fn small_as_it_is<B: MessageBody>(
     request: ServiceRequest,
     next: Next<B>,
@@ -212,13 +212,13 @@ pub async fn small_as_it_is<B: MessageBody>(
     let is_small =
         matches!(answer.response().body().size(), BodySize::Sized(bytes) if bytes < PACKED_FROM_BYTES);
     if is_small && !answer.headers().contains_key(header::CONTENT_ENCODING) {
-        // The compressing layer keeps off what is encoded; the outermost takes the word off again.
+        // The compression layer skips encoded answers; the outermost layer removes this header again.
         answer.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static("identity"));
     }
     Ok(answer)
 }
 
-/// Whether the client has the representation as it is.
+/// Whether the client has the current representation.
 fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
     let is_read = response.request().method() == Method::GET && response.status() == StatusCode::OK;
     if !is_read {
@@ -232,7 +232,7 @@ fn not_modified(response: &ServiceResponse<BoxBody>) -> bool {
     known.any(|given| given.trim() == "*" || etag::is_same(given.trim(), tag))
 }
 
-/// 304 with the headers that tell about the resource: a browser puts them in place of those it has kept, so a page's
+/// 304 with the headers that describe the resource. A browser replaces its cached headers with these, so a page's
 /// policy must be among them.
 fn without_body(response: &ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
     let mut answer = HttpResponse::NotModified();

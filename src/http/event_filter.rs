@@ -1,4 +1,4 @@
-//! What every list of events can be asked for: `/v1/events` and its views.
+//! The filters that all lists of events share: `/v1/events` and its views.
 
 use waypost_actors::model::EventStatus;
 use waypost_actors::tracking::RecordKind;

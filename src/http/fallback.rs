@@ -1,4 +1,4 @@
-//! What no route answers: an unknown path, a known path with another method, OPTIONS.
+//! Requests that no route answers: an unknown path, a known path with another method, OPTIONS.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::problem::Problem;
 use super::route::Route;
 use crate::domain::nearest::nearest;
 
-/// What a reporting app is told that was given the page's address.
+/// The detail for a reporting app that was configured with the page's address.
 pub(super) const REPORTS_GO_ELSEWHERE: &str = "the page takes no parameters; positions are reported by POST /v1/positions or on the socket /v1/ws/tracker, with a \
     tracker's token: see docs/tracking.md";
 
@@ -40,7 +40,7 @@ impl Paths {
         request.app_data::<&'static Self>().expect("whoever mounts the routes gives their paths")
     }
 
-    /// The path most like an unknown one: `/vehicles` or `/v1/vehicle` for `/v1/vehicles`.
+    /// The known path most similar to an unknown one: `/v1/vehicles` for `/vehicles` or `/v1/vehicle`.
     fn nearest(&self, path: &str) -> Option<String> {
         let versioned = format!("/v1{path}");
         if self.0.iter().any(|(known, _)| known.is_match(&versioned)) {
@@ -52,7 +52,7 @@ impl Paths {
     }
 }
 
-/// The refusal of a request's path, which is unknown, with the one that may have been meant.
+/// The refusal of an unknown path, with a suggestion.
 pub(super) fn no_such_path(request: &HttpRequest, path: &str) -> Problem {
     let problem = Problem::new(Code::NotFound);
     match Paths::for_request(request).nearest(path) {
@@ -61,12 +61,13 @@ pub(super) fn no_such_path(request: &HttpRequest, path: &str) -> Problem {
     }
 }
 
-/// Answers what no route does.
+/// Answers a request without a route.
 pub(super) async fn unrouted(request: HttpRequest) -> Answer {
     answer(&request, |_| true)
 }
 
-/// The refusal of an id that is none: where a fixed word stands in its place (`/v1/geofences/import`), the method is wrong.
+/// The refusal of a malformed id. If the id takes the place of a fixed word (`/v1/geofences/import`), the method is
+/// wrong.
 pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
     let is_fixed = |path: &ResourceDef| path.pattern().is_some_and(|pattern| !pattern.contains('{'));
     match Paths::for_request(request)
@@ -79,9 +80,9 @@ pub(super) fn no_such_id(request: &HttpRequest) -> Problem {
     }
 }
 
-/// The answer of the first path that matches and is meant.
+/// The answer of the first path that matches and satisfies `meant`.
 fn answer(request: &HttpRequest, meant: impl Fn(&ResourceDef) -> bool) -> Answer {
-    // Any word may be a file beside the page's, and hardly one is.
+    // Any word could be the name of a file beside the page, but hardly any is.
     let is_file = |path: &ResourceDef| path.pattern() == Some("/{file}");
     let found = Paths::for_request(request)
         .0

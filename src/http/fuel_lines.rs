@@ -1,6 +1,6 @@
-//! The fuel log written out entry by entry: a JSON array, NDJSON or CSV. A writer knows what it has begun, and
-//! nothing of where the entries come from: whoever stops before the end leaves a text that is visibly unfinished,
-//! or has to break the transfer (NDJSON, CSV).
+//! The fuel log written out entry by entry: a JSON array, NDJSON or CSV. A writer keeps track of its format, and
+//! knows nothing of where the entries come from. A text that stops before the end is visibly unfinished as JSON; as
+//! NDJSON or CSV, the transfer has to be broken off.
 
 use actix_web::http::header::{ACCEPT, HeaderMap};
 use actix_web::web::Bytes;
@@ -20,7 +20,7 @@ pub(super) const fn media_type(format: RawFormat) -> &'static str {
     }
 }
 
-/// The form a client likes best; JSON where it has no preference, `None` where it takes none of them.
+/// The format a client likes best: JSON without a preference, `None` if it accepts none of them.
 pub(super) fn accepted(headers: &HeaderMap) -> Option<RawFormat> {
     let texts = headers.get_all(ACCEPT).filter_map(|value| value.to_str().ok());
     let ranges: Vec<(&str, f64)> =
@@ -38,7 +38,7 @@ pub(super) fn accepted(headers: &HeaderMap) -> Option<RawFormat> {
     best.map(|(format, _)| format)
 }
 
-/// How much a client wants a form, 0 to 1: the most exact range that fits decides.
+/// How much a client wants a format, 0 to 1: the most specific range that matches decides.
 fn wish(format: RawFormat, ranges: &[(&str, f64)]) -> f64 {
     let kind = media_type(format).split(';').next().unwrap_or_default();
     let family = kind.split('/').next().unwrap_or_default();
@@ -66,7 +66,7 @@ pub(super) struct Writer {
     begun: bool,
 }
 
-/// An entry in columns: every one is there, empty where nobody knows.
+/// An entry as CSV columns; unknown values are empty.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Row {
@@ -102,7 +102,7 @@ impl Writer {
         Self { format, begun: false }
     }
 
-    /// The next entries.
+    /// Writes further entries.
     pub(super) fn entries(&mut self, entries: &[FuelEntry]) -> Result<Bytes, std::io::Error> {
         let mut text = Vec::with_capacity(entries.len() * 512);
         match self.format {
@@ -133,7 +133,7 @@ impl Writer {
         Ok(text.into())
     }
 
-    /// What makes the text whole.
+    /// Completes the text.
     pub(super) fn end(&mut self) -> Bytes {
         let mut text = Vec::new();
         match (self.format, self.begun) {
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// Some pages, and the end.
+    /// The text of some pages, with its end.
     fn written(format: RawFormat, pages: &[&[FuelEntry]]) -> String {
         let mut writer = Writer::new(format);
         let mut text: Vec<u8> = pages.iter().flat_map(|page| writer.entries(page).unwrap()).collect();

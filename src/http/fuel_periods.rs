@@ -23,11 +23,11 @@ use crate::ops::fuel_consumption as consumption;
 use crate::ops::fuel_pages::PeriodRequest;
 use crate::ops::fuel_raw as raw;
 
-/// Points of a chart when the client does not say.
+/// Points of a chart unless the client asks otherwise.
 pub(super) const DEFAULT_POINTS: i64 = 500;
-/// First, lowest, highest and last.
+/// Room for the first, the lowest, the highest and the last.
 pub(super) const MIN_POINTS: i64 = 4;
-/// More than any screen is wide.
+/// Wider than any screen.
 pub(super) const MAX_POINTS: i64 = 5_000;
 
 /// What vehicles burnt.
@@ -99,7 +99,7 @@ fn text(
         let written = match pages.next().await {
             None => {
                 let end = writer.end();
-                // An empty chunk is HTTP's word for the end, and that is the server's to say.
+                // An empty chunk would end the HTTP message, and ending it is up to the server.
                 return Ok((!end.is_empty()).then_some((end, (None, request_id))));
             }
             Some(Ok(page)) => writer.entries(&page).map_err(|error| OpError::Internal(error.to_string())),

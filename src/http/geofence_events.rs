@@ -27,7 +27,7 @@ pub struct InsideOut {
     pagination: CursorPagination,
 }
 
-/// Reads the filters but `vehicleId`, which one of the lists has in its path.
+/// Reads the filters except `vehicleId`, which one of the lists has in its path.
 fn filter(query: &mut Query, order: EventOrder) -> EventFilter {
     let common = event_filter(query, order, EventKind::WORDS);
     EventFilter {

@@ -52,10 +52,11 @@ pub async fn import(
     Ok(HttpResponse::Ok().json(import_geofences(&context, &by, features, place).await?))
 }
 
-/// Marks a pointer that names a place in the feature already.
+/// Marks a pointer that is already relative to the feature.
 const PLACED: &str = "feature:";
 
-/// The members of a geofence, of a feature. A thousand vertices take milliseconds: off the async threads.
+/// Converts a feature to the members of a geofence, off the async threads because a thousand vertices take
+/// milliseconds.
 async fn read(shared: &LargeBodies, collection: Collection, index: usize) -> Feature {
     let read = shared
         .run(move || from_feature(collection.feature(index).map_err(|problem| problem.field_errors())?));
@@ -70,7 +71,7 @@ fn unplaced(mut errors: Vec<FieldError>) -> Vec<FieldError> {
     errors
 }
 
-/// Where in the body a member of a geofence stands that was made of a feature.
+/// Translates a pointer into a geofence made from a feature to the pointer in the request body.
 fn place(index: usize, pointer: &str, has_shape: bool) -> String {
     match pointer.strip_prefix(PLACED) {
         Some(pointer) => format!("/features/{index}{pointer}"),

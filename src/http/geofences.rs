@@ -48,16 +48,16 @@ impl GeofenceOut {
     }
 }
 
-/// Whether the client would rather have GeoJSON.
+/// Whether the client prefers GeoJSON.
 fn wants_geojson(request: &HttpRequest) -> bool {
     let accepted = request.headers().get(header::ACCEPT).and_then(|value| value.to_str().ok());
     accepted.is_some_and(|accepted| accepted.contains(MEDIA_TYPE))
 }
 
-/// A geofence as a body says it, in the words of either kind.
+/// A geofence from a body, in either of its two forms.
 struct Said {
     members: Value,
-    /// Of a Feature, whether it has a geometry.
+    /// For a Feature, whether it has a geometry.
     feature: Option<bool>,
     _turn: Option<Turn>,
 }
@@ -74,7 +74,7 @@ impl Said {
     }
 }
 
-/// Problems go back in the client's terms.
+/// Translates the pointers of problems into the form the client sent.
 fn in_clients_terms(error: OpError, feature: Option<bool>) -> Problem {
     match (error, feature) {
         (OpError::Invalid(mut errors), Some(has_geometry)) => {
@@ -239,7 +239,7 @@ fn bbox(text: &str) -> Result<[f64; 4], String> {
     numbers(text).filter(is_good).ok_or_else(|| "west,south,east,north in degrees".to_owned())
 }
 
-/// The box around a circle; metres per degree are those of the widest degree, so it is never too small.
+/// The box around a circle. Uses the metres per degree of the widest degree, so it is never too small.
 fn near(text: &str) -> Result<[f64; 4], String> {
     let is_good = |[latitude, longitude, radius]: &[f64; 3]| {
         latitude.abs() <= 90.0 && longitude.abs() <= 180.0 && (0.0..=1_000_000.0).contains(radius)

@@ -1,6 +1,6 @@
 //! Geofences as GeoJSON (RFC 7946): a Feature in and out, a circle as a Point with `radiusMeters`.
 //!
-//! Translates both ways, the places of problems included; what a geofence must be is not its business.
+//! Translates both ways, including the pointers of problems; whether a geofence is valid is decided elsewhere.
 
 use serde_json::{Map, Value, json};
 use waypost_actors::model::{Place, Polygon, Ring, ShapeSpec};
@@ -89,7 +89,7 @@ fn list<'v>(value: &'v Value, at: &str) -> Result<&'v Vec<Value>, Vec<FieldError
     value.as_array().ok_or_else(|| vec![FieldError::new(at, "type", "must be a list")])
 }
 
-/// A position; what follows longitude and latitude (an altitude) is left out.
+/// A position without anything after longitude and latitude, such as an altitude.
 fn place(position: &Value, at: &str) -> Result<Value, Vec<FieldError>> {
     let number = |i: usize| position.get(i).filter(|value| value.is_number());
     match (number(0), number(1)) {
@@ -98,7 +98,7 @@ fn place(position: &Value, at: &str) -> Result<Value, Vec<FieldError>> {
     }
 }
 
-/// Where in a Feature, with or without a geometry, a problem of a geofence is.
+/// Translates the pointer of a geofence's problem into a Feature, with or without a geometry.
 #[must_use]
 pub fn pointer_in_feature(pointer: &str, has_geometry: bool) -> String {
     let parts: Vec<&str> = pointer.split('/').skip(1).collect();
@@ -131,7 +131,7 @@ pub fn pointer_in_feature(pointer: &str, has_geometry: bool) -> String {
     }
 }
 
-/// A geofence (as the plain interface shows it) as a Feature.
+/// Converts a geofence, in the form of the plain interface, to a Feature.
 #[must_use]
 pub fn to_feature(mut geofence: Value, shape: Option<&ShapeSpec>) -> Value {
     let mut take =
@@ -164,7 +164,7 @@ fn position(place: &Place) -> Value {
     json!([place.longitude, place.latitude])
 }
 
-/// A ring by the right-hand rule (the outer one against the clock), its first position repeated.
+/// A ring by the right-hand rule (the outer one counterclockwise), with its first position repeated.
 fn closed(ring: &Ring, is_outer: bool) -> Value {
     let mut positions: Vec<Value> = ring.iter().map(position).collect();
     if (doubled_area(ring) > 0.0) != is_outer {
@@ -174,7 +174,7 @@ fn closed(ring: &Ring, is_outer: bool) -> Value {
     Value::Array(positions)
 }
 
-/// Twice the signed area in square degrees, edges the shorter way round; positive against the clock.
+/// Twice the signed area in square degrees, with edges the shorter way round; positive if counterclockwise.
 fn doubled_area(ring: &Ring) -> f64 {
     let Some(first) = ring.first() else { return 0.0 };
     let east = |to: f64| (to - first.longitude + 540.0).rem_euclid(360.0) - 180.0;

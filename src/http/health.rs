@@ -34,7 +34,7 @@ pub async fn readyz(context: Shared) -> Answer {
     ready(context.readiness.trouble_with(&context.live))
 }
 
-/// The answer to whether the server can do its work.
+/// The readiness answer.
 pub(super) fn ready(trouble: Option<String>) -> Answer {
     match trouble {
         None => Ok(HttpResponse::Ok().json(GOOD)),

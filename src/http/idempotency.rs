@@ -1,7 +1,7 @@
-//! `Idempotency-Key` on POST: a request that comes again gets the first one's answer.
+//! `Idempotency-Key` on POST: a repeated request gets the answer of the first one.
 //!
-//! Successes are kept for 24 hours; a refusal changed nothing and is judged anew. What a second one must
-//! share with the first is method, path, query and the body's bytes.
+//! Successful answers are kept for 24 hours; a refusal changed nothing, so the request is judged anew. A repetition
+//! must have the same method, path, query and body bytes.
 
 use actix_web::body::{BoxBody, MessageBody, to_bytes};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
@@ -27,7 +27,8 @@ const MAX_KEY_CHARACTERS: usize = 255;
 /// Headers of an answer that are kept with it.
 const KEPT_HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::LOCATION, header::ETAG];
 
-/// Handles a request of somebody whose keys are his own: at once, or for the first time under its key, or by the answer it got before.
+/// Handles a request of the principal `whose`, who has a key space of its own: without a key at once, else for the
+/// first time under its key, or with the answer kept for the key.
 pub(super) async fn handle(
     context: &Context,
     whose: &[u8],
@@ -68,7 +69,7 @@ fn key_of(request: &ServiceRequest) -> Result<Option<String>, Problem> {
     }
     let Some(given) = request.headers().get(&KEY) else { return Ok(None) };
     let text = given.to_str().unwrap_or_default().trim();
-    // The draft standard quotes the key, most clients do not.
+    // The draft standard quotes the key; most clients do not.
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
     if (1..=MAX_KEY_CHARACTERS).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return Ok(Some(text.to_owned()));
@@ -78,7 +79,7 @@ fn key_of(request: &ServiceRequest) -> Result<Option<String>, Problem> {
     Err(Problem::new(Code::MalformedRequest).detail(detail))
 }
 
-/// Keeps a success with its body, which is read for it.
+/// Keeps a successful answer, for which its body is read.
 async fn keep(
     context: &Context,
     key: &IdempotencyKey,
@@ -97,7 +98,7 @@ async fn keep(
         is_bare: false,
     };
     if let Err(error) = key.answered(context, &kept).await {
-        // What the transaction kept stands; a second request gets that.
+        // The answer kept by the transaction remains, and a repetition gets that.
         tracing::warn!(%error, "an answer could not be kept");
     }
     Ok(ServiceResponse::new(request, answer.set_body(BoxBody::new(body))))
@@ -125,7 +126,7 @@ fn replayed(kept: &KeptAnswer, request: &HttpRequest) -> HttpResponse {
     answer.body(kept.body.clone())
 }
 
-/// Where something is that was made at `path`.
+/// The location of a resource created at `path`.
 fn location(path: &str, id: &str) -> String {
     match path {
         "/v1/organizations" => format!("{path}/organization/{id}"),

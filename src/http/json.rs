@@ -1,5 +1,5 @@
-//! JSON of strangers: parsed with a bound on how deep it nests and how many values it makes, and looked through for
-//! characters that no text of a client needs and the stores do not agree on.
+//! JSON from clients: parsed with limits on its depth and on the number of its values, and checked for characters
+//! that no client's text needs and that the stores treat differently.
 
 use std::cell::Cell;
 use std::fmt;
@@ -13,10 +13,10 @@ use crate::domain::field::FieldError;
 
 /// The deepest nesting of a body.
 pub const MAX_DEPTH: usize = 32;
-/// Values in a body at most, of every kind: a geofence of 30,000 vertices has 90,000 and some.
+/// Most values in a body, of all kinds: a geofence of 30,000 vertices has a little over 90,000.
 pub const MAX_VALUES: usize = 100_000;
 
-/// Parses JSON, naming line and column of what is wrong.
+/// Parses JSON; an error names its line and column.
 pub fn parse(body: &[u8]) -> Result<Value, Problem> {
     let bounds = Bounds { values_left: Cell::new(MAX_VALUES), is_full: Cell::new(false) };
     let mut reader = serde_json::Deserializer::from_slice(body);
@@ -36,8 +36,8 @@ pub fn parse(body: &[u8]) -> Result<Value, Problem> {
     }
 }
 
-/// Whether a text has a character that no text of a client needs: a control character that is neither a line's end
-/// nor a tab. PostgreSQL takes no NUL, SQLite does.
+/// Whether a text has a control character other than line breaks and tabs, which no client's text needs. PostgreSQL
+/// does not accept NUL, SQLite does.
 #[must_use]
 pub fn has_controls(text: &str) -> bool {
     text.chars().any(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t'))

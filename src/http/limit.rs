@@ -1,6 +1,6 @@
-//! Rate limits of requests: whom they are counted for, and how an answer tells.
+//! Rate limits of requests: what they are counted under, and the headers that report them.
 //!
-//! Headers as of draft-ietf-httpapi-ratelimit-headers-11, which is a draft.
+//! Headers follow draft-ietf-httpapi-ratelimit-headers-11, which is not final.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -37,7 +37,7 @@ pub(super) async fn count_caller(
     count(context, request, class, &principal.to_string()).await
 }
 
-/// Counts a request that nobody is signed in for, by its address.
+/// Counts a request without a signed-in caller, by its address.
 pub(super) async fn count_stranger(
     context: &Context,
     request: &ServiceRequest,
@@ -56,7 +56,7 @@ pub(super) async fn sign_ins(
     served(counted, request, next).await
 }
 
-/// Counts what else needs no sign-in.
+/// Counts other requests that need no sign-in.
 pub(super) async fn strangers(
     context: Shared,
     request: ServiceRequest,
@@ -66,7 +66,7 @@ pub(super) async fn strangers(
     served(counted, request, next).await
 }
 
-/// Counts what a tracker sends, by its token.
+/// Counts a tracker's requests, by its token.
 pub(super) async fn ingest(
     context: Shared,
     request: ServiceRequest,
@@ -78,7 +78,7 @@ pub(super) async fn ingest(
     served(counted, request, next).await
 }
 
-/// What the route answers, or why it is not asked.
+/// Calls the route if the request was within the limit.
 async fn served(
     counted: Result<(), Problem>,
     request: ServiceRequest,
@@ -90,13 +90,13 @@ async fn served(
     }
 }
 
-/// How a route that needs no sign-in is counted: whatever is posted there tries a secret, makes something, or
-/// sends mail. Refreshing and one-time links come with 256 random bits and are only counted as requests.
+/// The class of a route that needs no sign-in: every POST tries a secret, creates something or sends mail. Refreshing
+/// and one-time links carry 256 random bits and only count as requests.
 pub(super) fn class_of_open(route: &Route) -> Option<Class> {
     let with_long_secret = ["/v1/auth/refresh", "/v1/auth/logout", "/v1/auth/sign-in-link/{token}"];
     match route.method {
         "POST" if !with_long_secret.contains(&route.path) => Some(Class::SignIn),
-        // Whoever balances loads looks at these all the time.
+        // Load balancers poll these all the time.
         _ if ["/healthz", "/readyz"].contains(&route.path) => None,
         _ => Some(Class::Requests),
     }
@@ -113,7 +113,7 @@ async fn count(context: &Context, request: &ServiceRequest, class: Class, who: &
     Err(Problem::new(Code::TooManyRequests).detail(detail).retry_after(seconds_up(standing)))
 }
 
-/// Tells how the caller stands.
+/// Sets the rate limit headers of an answer.
 pub(super) fn tell(standing: Standing, headers: &mut HeaderMap) {
     let name = standing.class.as_str();
     let policy = format!("\"{name}\";q={};w={}", standing.rate.count, standing.rate.per.as_secs());
@@ -129,17 +129,17 @@ fn seconds_up(standing: Standing) -> u64 {
     standing.wait.as_millis().div_ceil(1000).max(1) as u64
 }
 
-/// The network that a request comes from, as one text.
+/// The network that a request comes from, as text.
 pub(super) fn address(context: &Context, request: &ServiceRequest) -> String {
     let named = context.settings.client_address_header.as_ref();
     let forwarded = named.and_then(|name| request.headers().get_all(name.as_str()).last());
-    // What the nearest proxy added stands last; what stands before it anybody may have written.
+    // The last entry was added by the nearest proxy; the ones before it may be forged.
     let forwarded = forwarded.and_then(|value| named_address(value.to_str().ok()?.rsplit(',').next()?));
     let peer = request.peer_addr().map(|peer| peer.ip());
     forwarded.or(peer).map_or_else(|| "unknown".to_owned(), |ip| network(ip).to_string())
 }
 
-/// An address as proxies write it: bare, in brackets, or with a port.
+/// Parses an address as proxies write it: bare, in brackets, or with a port.
 fn named_address(text: &str) -> Option<IpAddr> {
     let text = text.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);

@@ -1,5 +1,5 @@
-//! The pages behind the links of our letters: a button that makes the POST, so that whatever scans
-//! mail for links uses none of them up.
+//! The pages behind the links of our letters. Each has a button that makes the POST, so that mail scanners that open
+//! links do not use them up.
 
 use actix_web::http::StatusCode;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
@@ -80,7 +80,7 @@ pub(super) async fn form(context: &Shared, token: &str, purpose: Purpose, form: 
     })
 }
 
-/// The page after the button.
+/// The page after a successful submission.
 pub(super) fn done(title: &str, text: &str) -> HttpResponse {
     page(HttpResponse::Ok(), title, &format!("<p>{text} <a href=\"/\">Go on</a>.</p>"))
 }
@@ -90,7 +90,7 @@ fn over(status: StatusCode, why: &str) -> HttpResponse {
     page(HttpResponseBuilder::new(status), "This link does not work", &body)
 }
 
-/// Why the button did nothing, as a page.
+/// The page that says why a submission had no effect.
 pub(super) fn refused(error: AuthError) -> Answer {
     match error {
         AuthError::NotFound => Ok(over(StatusCode::NOT_FOUND, "It is not whole, or not of this server.")),
@@ -102,7 +102,7 @@ pub(super) fn refused(error: AuthError) -> Answer {
     }
 }
 
-/// The password of a form, or the form again with what is wrong with it.
+/// The password of a form, or the form again with the problem.
 async fn password(
     request: &HttpRequest,
     payload: web::Payload,
@@ -145,8 +145,8 @@ pub async fn redeem_address(context: Shared, PathToken(token): PathToken) -> Ans
     }
 }
 
-/// The form that activates an organization. Where a system user made it, whoever reads the letter decides whether that
-/// works in it.
+/// The form that activates an organization. If a system user created it, the reader of the letter decides whether
+/// that system user may work in it.
 pub async fn activate_form(context: Shared, PathToken(token): PathToken) -> Answer {
     let Standing::Good(id) = context.auth.link_standing(&token, Purpose::ActivateOrganization).await? else {
         return form(&context, &token, Purpose::ActivateOrganization, &ACTIVATE).await;
@@ -165,7 +165,7 @@ pub async fn activate_form(context: Shared, PathToken(token): PathToken) -> Answ
     Ok(page(HttpResponse::Ok(), ACTIVATE.title, &body))
 }
 
-/// A text of strangers, as text of a page.
+/// Escapes a text from outside for use in a page.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -178,7 +178,7 @@ pub async fn redeem_activate(
     payload: web::Payload,
 ) -> Answer {
     let [founder] = form_fields(&request, payload, ["founder"]).await?;
-    // Only the button that says so lets it in: a page from before it asked does not.
+    // Only an explicit "letIn" lets it in; a page loaded before the question existed does not send that.
     match activation::verify_email(&context, &token, founder == "letIn").await {
         Ok(verified) if verified.already_verified => {
             Ok(done("Done before", "The address is confirmed already."))
@@ -193,12 +193,12 @@ pub async fn redeem_activate(
     }
 }
 
-/// The form that takes an invitation.
+/// The form that accepts an invitation.
 pub async fn invite_form(context: Shared, PathToken(token): PathToken) -> Answer {
     form(&context, &token, Purpose::Invite, &INVITE).await
 }
 
-/// Takes an invitation.
+/// Accepts an invitation.
 pub async fn redeem_invite(
     context: Shared,
     PathToken(token): PathToken,
@@ -215,12 +215,12 @@ pub async fn redeem_invite(
     }
 }
 
-/// The form that takes a new password.
+/// The form that sets a new password.
 pub async fn reset_form(context: Shared, PathToken(token): PathToken) -> Answer {
     form(&context, &token, Purpose::ResetPassword, &RESET).await
 }
 
-/// Takes a new password.
+/// Sets a new password.
 pub async fn redeem_reset(
     context: Shared,
     PathToken(token): PathToken,

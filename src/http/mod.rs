@@ -1,7 +1,7 @@
-//! The HTTP interface: what a request must look like and how an answer is written.
+//! The HTTP interface: how requests are read and answers written.
 //!
-//! Owns the route table, the error-code table and the description; knows no SQL and no rule of
-//! the business, which live in `ops` and `domain`.
+//! Owns the route table, the error-code table and the description; knows no SQL and no business rule, which live in
+//! `ops` and `domain`.
 
 mod access;
 pub mod admin;

@@ -42,7 +42,7 @@ pub struct ResendActivationIn {
     pub email: String,
 }
 
-/// The resource with what it uses of its plan, which its ETag leaves out.
+/// The resource with its usage of the plan, which its ETag leaves out.
 fn shown(organization: &Organization, usage: Usage) -> Value {
     let mut shown = json!(organization);
     shown["subscription"]["usage"] = json!(usage);

@@ -1,4 +1,4 @@
-//! Pages for people: what an error code means, the first superAdmin's form, the description.
+//! Pages for people: explanations of error codes, the first superAdmin's form, the description.
 
 use actix_web::http::header;
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder, web};
@@ -22,14 +22,14 @@ const STYLE: &str = "body{font:16px/1.5 system-ui,sans-serif;max-width:40rem;mar
 label{display:block;margin:1rem 0}input{display:block;width:100%;padding:.5rem;font:inherit}\
 button{padding:.5rem 1rem;font:inherit}.error{color:#a00}code{background:#eee;padding:0 .3em}";
 
-/// What our own pages may load: their one style sheet, told by its hash.
+/// The content security policy of our own pages: their only style sheet is allowed by its hash.
 static POLICY: LazyLock<String> = LazyLock::new(|| {
     let hash = BASE64_STANDARD.encode(Sha256::digest(STYLE));
     format!(
         "default-src 'none'; style-src 'sha256-{hash}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
     )
 });
-/// What the docs page may load: its own files, and the styles its script writes.
+/// The policy of the docs page: its own files, and the styles its script writes.
 const DOCS_POLICY: &str = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; \
      base-uri 'none'; frame-ancestors 'none'";
 
@@ -41,7 +41,7 @@ pub(super) fn page(mut answer: HttpResponseBuilder, title: &str, body: &str) -> 
     ))
 }
 
-/// What an error code means.
+/// Explains an error code.
 pub async fn problem_page(code: web::Path<String>) -> Answer {
     let code = Code::from_word(&code).ok_or_else(|| Problem::new(Code::NotFound))?;
     let row = code.row();
@@ -64,7 +64,7 @@ pub async fn problem_list() -> HttpResponse {
     page(HttpResponse::Ok(), "Error codes", &format!("<dl>{}</dl>", rows.collect::<String>()))
 }
 
-/// The form that makes the first superAdmin.
+/// The form that creates the first superAdmin.
 pub async fn setup_form(context: Shared, PathToken(token): PathToken) -> Answer {
     if !context.auth.is_setup_link(&token).await? {
         return Ok(setup_is_over());
@@ -89,7 +89,7 @@ fn setup_is_over() -> HttpResponse {
     page(HttpResponse::NotFound(), "This link does not work", body)
 }
 
-/// The fields of a form; one that is not there is empty.
+/// The fields of a form; missing ones are empty.
 pub(super) async fn form_fields<const N: usize>(
     request: &HttpRequest,
     payload: web::Payload,
@@ -103,7 +103,7 @@ pub(super) async fn form_fields<const N: usize>(
     }))
 }
 
-/// Makes the first superAdmin.
+/// Creates the first superAdmin.
 pub async fn redeem_setup(
     context: Shared,
     PathToken(token): PathToken,
@@ -138,14 +138,14 @@ pub async fn openapi_json(request: HttpRequest) -> HttpResponse {
     asked_again(description.etag.clone()).content_type("application/json").body(description.text.as_str())
 }
 
-/// An answer that a browser may keep, and asks for again by its tag: it changes with the server's version.
+/// An answer that browsers may cache but must revalidate by its tag, which changes with the server's version.
 fn asked_again(tag: String) -> HttpResponseBuilder {
     let mut answer = HttpResponse::Ok();
     answer.insert_header((header::ETAG, tag)).insert_header((header::CACHE_CONTROL, "no-cache"));
     answer
 }
 
-/// The docs page itself; its relative links want a slash, which the address has not.
+/// The docs page itself. Its relative links need a slash at the end of the URL, which the request does not have.
 pub async fn docs() -> HttpResponse {
     asked_again(etag::of(&DOCS))
         .insert_header((header::CONTENT_SECURITY_POLICY, DOCS_POLICY))

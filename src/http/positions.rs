@@ -133,14 +133,14 @@ fn read_items(bytes: &[u8]) -> Result<Vec<Result<decode::Item<'_>, decode::BadIt
         let error = FieldError::new("/items", "invalid", detail.clone());
         Problem::new(Code::ValidationFailed).detail(detail).errors(vec![error])
     };
-    // serde would take a list for the members of a struct, in their order.
+    // serde would accept a list for the members of a struct, in their order.
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     if first != Some(&b'{') && json::parse(bytes).is_ok() {
         return Err(invalid("items is missing: the body is {\"items\": [\u{2026}]}".to_owned()));
     }
     let body: Body<'_> = match serde_json::from_slice(bytes) {
         Ok(body) => body,
-        // No JSON at all says so with its line; JSON of another form lacks the items.
+        // A body that is no JSON is reported with its line; other JSON lacks the items.
         Err(_) => {
             return Err(json::parse(bytes).err().unwrap_or_else(|| invalid("items is missing".to_owned())));
         }

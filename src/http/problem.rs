@@ -11,10 +11,10 @@ use utoipa::ToSchema;
 use super::code::Code;
 use crate::domain::field::FieldError;
 
-/// Members that an answer lists as wrong, at most.
+/// Most invalid members listed in an answer.
 pub(super) const MOST_ERRORS: usize = 100;
 
-/// An error on its way to the client; [`super::edge()`] writes it once the request is known.
+/// An error for the client; [`super::edge()`] writes it once the request is known.
 #[derive(Clone, Debug)]
 pub struct Problem {
     code: Code,
@@ -52,20 +52,20 @@ pub struct ProblemBody {
 }
 
 impl Problem {
-    /// A problem with nothing more to say than its code.
+    /// A problem with only its code.
     #[must_use]
     pub const fn new(code: Code) -> Self {
         Self { code, detail: None, errors: Vec::new(), headers: Vec::new() }
     }
 
-    /// Says what happened this time.
+    /// Sets what happened this time.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// Lists the members that are wrong.
+    /// Lists the invalid members.
     #[must_use]
     pub fn errors(mut self, mut errors: Vec<FieldError>) -> Self {
         errors.truncate(MOST_ERRORS);
@@ -73,7 +73,7 @@ impl Problem {
         self
     }
 
-    /// Says when to try again, in seconds.
+    /// Sets when to try again, in seconds.
     #[must_use]
     pub fn retry_after(self, seconds: u64) -> Self {
         self.header(header::RETRY_AFTER, HeaderValue::from(seconds))
@@ -86,13 +86,13 @@ impl Problem {
         self
     }
 
-    /// What went wrong.
+    /// The error code.
     #[must_use]
     pub const fn code(&self) -> Code {
         self.code
     }
 
-    /// The members that are wrong; the whole body, where none is named.
+    /// The invalid members; the whole body if none is named.
     #[must_use]
     pub fn field_errors(&self) -> Vec<FieldError> {
         if self.errors.is_empty() {
@@ -102,7 +102,7 @@ impl Problem {
         self.errors.clone()
     }
 
-    /// What a framework's own error answer becomes: its status decides, its `Allow` stays.
+    /// Converts a framework's own error answer: its status decides the code, its `Allow` is kept.
     #[must_use]
     pub fn from_framework(status: StatusCode, headers: &HeaderMap) -> Self {
         let problem = Self::new(Code::from_status(status));

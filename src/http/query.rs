@@ -1,4 +1,4 @@
-//! Query parameters: each known to its route, each well-formed, none ignored.
+//! Query parameters: each must be known to its route and well-formed; none is ignored.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ use crate::domain::paging::{
 };
 use crate::ops::scoped::Scoped;
 
-/// The query of a request, being read. End with [`Query::finish`].
+/// The query of a request, while it is read. End with [`Query::finish`].
 #[derive(Debug, Default)]
 pub struct Query {
     pairs: Vec<(String, String)>,
@@ -113,7 +113,7 @@ impl Query {
         SliceRequest { limit: self.limit(), after: self.one("after", |text| Ok(text.to_owned())) }
     }
 
-    /// The same for lists of what trackers report, which are long.
+    /// `limit` and `after` of lists of what trackers report, which are long and have higher limits.
     pub fn long_slice(&mut self) -> SliceRequest {
         let limit = self.one("limit", |text| whole(text, 1, MAX_LONG_LIMIT)).unwrap_or(DEFAULT_LONG_LIMIT);
         SliceRequest { limit, after: self.one("after", |text| Ok(text.to_owned())) }
@@ -152,7 +152,7 @@ impl Query {
         self.one("sort", |text| word(orders)(text.trim_start_matches([' ', '+'])))
     }
 
-    /// Refuses what could not be read and what nobody asked for, all at once.
+    /// Refuses values that could not be read and parameters that are unknown, all at once.
     pub fn finish(mut self) -> Result<(), Problem> {
         let names = self.pairs.iter().map(|(name, _)| name);
         let unknown = names.filter(|name| !self.asked.contains(name.as_str())).take(MOST_ERRORS);
@@ -161,14 +161,14 @@ impl Query {
         if self.problems.is_empty() { Ok(()) } else { self.refused().map(drop) }
     }
 
-    /// Who asks, and in which organization; of a route that has no other parameter.
+    /// The caller and the organization, on a route with no other parameter.
     pub fn scoped(mut self, caller: Caller) -> Result<Scoped, Problem> {
         let organization = self.organization();
         self.finish()?;
         Ok(Scoped { caller, organization })
     }
 
-    /// The refusal of what is wrong with it.
+    /// Fails if there were problems.
     fn refused(self) -> Result<Self, Problem> {
         let Some((code, first)) = self.problems.first().cloned() else { return Ok(self) };
         let detail = format!("{} {}", first.pointer.trim_start_matches('?'), first.detail);
@@ -189,9 +189,9 @@ impl Query {
     }
 }
 
-/// The last page anybody may ask for.
+/// The highest page number a client may request.
 pub const MAX_PAGE: i64 = 1_000_000;
-/// Values of one filter at most.
+/// Most values of one filter.
 const MAX_VALUES: usize = 200;
 
 /// Reads an id.

@@ -1,7 +1,7 @@
-//! The bytes of a request's body: how many may come, in what time, and what they may unpack to.
+//! The bytes of a request body: how many may arrive, in what time, and how many they may unpack to.
 //!
-//! The route table says how large a route's bodies are. What is beyond [`LARGE_FROM_BYTES`] takes its room from what all
-//! such bodies share, and is unpacked and parsed off the async threads, one after another.
+//! The route table says how large a route's bodies may be. A body beyond [`LARGE_FROM_BYTES`] takes its room from
+//! what all such bodies share, and is unpacked and parsed off the async threads, one after another.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -22,21 +22,21 @@ use super::route::{Route, SMALL_BYTES};
 use crate::connections::Peer;
 use crate::large_bodies::{LargeBodies, PIECE_BYTES, Piece, Turn};
 
-/// A body may take this time, however small its rate is.
+/// Time a body may take however slowly it arrives.
 pub const BODY_GRACE: Duration = Duration::from_secs(10);
-/// After that each second must have brought so many bytes, on average.
+/// Average rate a body must have reached after [`BODY_GRACE`].
 pub const LEAST_BYTES_PER_SECOND: f64 = 4096.0;
-/// No body takes longer.
+/// Longest time a body may take.
 pub const BODY_WITHIN: Duration = Duration::from_secs(60);
-/// Routes that take more than this take it as large bodies.
+/// Routes whose limit is above this treat bodies as large.
 pub const LARGE_FROM_BYTES: usize = 256 * 1024;
-/// The largest window of br and zstd, as a power of two: 8 MiB, which RFC 8878 wants every decoder to have.
+/// The largest window of br and zstd, as a power of two: 8 MiB, which RFC 8878 recommends every decoder to support.
 const MOST_WINDOW_BITS: u8 = 23;
 
-/// What reading to an end wants to have left, to see that it is the end.
+/// Spare buffer needed to see the end of a stream when reading to it.
 const SPARE_BYTES: usize = 64;
 
-/// A body as it came.
+/// A body as received.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) bytes: Bytes,
@@ -103,7 +103,7 @@ async fn whole(
 }
 
 impl Received {
-    /// Unpacks the body and makes something of it; of a large one with a turn, on a thread that may block.
+    /// Unpacks the body and runs `make` on it; for a large body in its turn, on a thread that may block.
     pub(super) async fn make<T: Send + 'static>(
         self,
         made: impl FnOnce(Bytes) -> Result<T, Problem> + Send + 'static,
@@ -143,21 +143,22 @@ impl Received {
     }
 }
 
-/// What a reader gives, up to one byte more than a limit.
+/// Reads up to one byte more than the limit.
 fn read_past(limit: usize, reader: impl Read) -> std::io::Result<Vec<u8>> {
-    // Room for all of it at once: memory is used as it is written, and growing would copy, to twice the size.
+    // The full capacity up front costs nothing, because memory is committed only as it is written; growing would
+    // copy, and take up to twice the size.
     let mut unpacked = Vec::with_capacity(limit + SPARE_BYTES);
     reader.take(limit as u64 + 1).read_to_end(&mut unpacked)?;
     Ok(unpacked)
 }
 
-/// The window that a Brotli stream begins by asking for (RFC 7932, 9.1); what is below 18 is told as 17.
+/// The window that the head of a Brotli stream asks for (RFC 7932, 9.1); windows below 18 bits are reported as 17.
 fn brotli_window_bits(packed: &[u8]) -> u8 {
     let first = packed.first().copied().unwrap_or_default();
     if first & 1 == 0 { 16 } else { 17 + (first >> 1 & 7) }
 }
 
-/// How a body is packed. What unpacks into a window of megabytes is taken only where bodies are large.
+/// The coding of a body. One that needs a window of megabytes to unpack is accepted only where bodies are large.
 fn coding(headers: &HeaderMap, limit: usize) -> Result<Coding, Problem> {
     let given = headers.get(header::CONTENT_ENCODING).map(|value| value.to_str().unwrap_or_default());
     let is_large = limit > LARGE_FROM_BYTES;

@@ -1,4 +1,4 @@
-//! How the refusals of `auth` and `ops` are told to a client.
+//! Translates refusals of `auth` and `ops` into problems for the client.
 
 use super::code::Code;
 use super::problem::Problem;
@@ -6,7 +6,7 @@ use crate::auth::AuthError;
 use crate::domain::account::Role;
 use crate::ops::error::{Blocked, OpError, Taken, is_taken_over, is_unavailable};
 
-/// Seconds after which an unavailable server may be asked again.
+/// Seconds after which clients may retry while the server is unavailable.
 pub(super) const RETRY_SECONDS: u64 = 1;
 
 impl From<AuthError> for Problem {
@@ -100,7 +100,7 @@ fn taken_over() -> Problem {
     Problem::new(Code::Unavailable).detail(detail).retry_after(RETRY_SECONDS)
 }
 
-/// The cause goes to the log, not to the client.
+/// Logs the cause, which the client does not see.
 fn unavailable(cause: &str) -> Problem {
     tracing::warn!(cause, "not available");
     Problem::new(Code::Unavailable).retry_after(RETRY_SECONDS)

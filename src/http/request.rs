@@ -1,4 +1,4 @@
-//! What handlers take out of a request besides its body and its query.
+//! Extractors for everything in a request except its body and its query.
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
@@ -25,11 +25,11 @@ use crate::ops::scoped::Scoped;
 /// The context, in handlers.
 pub type Shared = web::Data<Context>;
 
-/// The caller of a route that asks for one.
+/// The caller of a route that requires one.
 #[derive(Debug)]
 pub struct SignedCaller(pub Caller);
 
-/// The caller of a route that anybody may call: absent without a token, refused with one that is not in force.
+/// The caller of an open route: `None` without a token; an invalid token is refused.
 #[derive(Debug)]
 pub struct MaybeCaller(pub Option<Caller>);
 
@@ -42,11 +42,11 @@ pub struct InOrganization {
     organization_id: Option<OrganizationId>,
 }
 
-/// The id in the path. A malformed one is not found, like any other that is not there.
+/// The id in the path. A malformed one is not found, like any unknown one.
 #[derive(Debug)]
 pub struct PathId<T>(pub T);
 
-/// The two ids in the path, in their order.
+/// The two ids in the path, in order.
 #[derive(Debug)]
 pub struct PathIds<A, B>(pub A, pub B);
 
@@ -66,7 +66,8 @@ pub fn bearer(request: &HttpRequest) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Notes that a request came with a credential in force: its connection does not count among the strangers of its address.
+/// Notes that a request had a valid credential: its connection no longer counts among the unknown ones of its
+/// address.
 pub(super) fn know_peer(request: &HttpRequest) {
     if let Some(peer) = request.conn_data::<Arc<Peer>>() {
         peer.know();
@@ -78,14 +79,15 @@ impl FromRequest for SignedCaller {
     type Future = Ready<Result<Self, Problem>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        // Absent only if the route table calls this route open: then nobody may be let in.
+        // Absent only if the route table calls this route open; then no one may be let in.
         let caller = request.extensions().get::<Caller>().cloned();
         ready(caller.map(Self).ok_or_else(|| Problem::new(Code::Unauthenticated)))
     }
 }
 
-/// Of a route without a body and with no parameter but the organization. Last of what a handler takes: a path that leads
-/// nowhere is told before a query that nobody knows. With a body, which is told before it too, see [`Query::scoped`].
+/// For routes without a body and with no parameter but the organization. Must be the last argument of a handler, so
+/// that a bad path is reported before an unknown query parameter. Routes with a body, which is reported first as
+/// well, use [`Query::scoped`].
 impl FromRequest for Scoped {
     type Error = Problem;
     type Future = Ready<Result<Self, Problem>>;

@@ -1,4 +1,4 @@
-//! What is known of a route before its request is handled: who may call it, and how large its body may be.
+//! The properties of a route that matter before a request is handled: who may call it, and how large its body may be.
 
 use actix_web::Resource;
 
@@ -11,18 +11,18 @@ pub const GEOFENCE_BYTES: usize = 4 * 1024 * 1024;
 /// The largest body of an import, unpacked.
 pub const IMPORT_BYTES: usize = 16 * 1024 * 1024;
 
-/// Who may call a route: asked before anything of its body is read.
+/// Who may call a route; checked before any of its body is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Anybody.
     Open,
-    /// Anybody; whoever carries an access token is known by it, and refused when it is not in force.
+    /// Anybody. A caller who sends an access token is identified by it, and refused if it is invalid.
     Either,
-    /// Whoever carries an access token in force; what else it takes depends on the object, and the operation asks.
+    /// A caller with a valid access token. Further rights depend on the object, and the operation checks them.
     SignedIn,
-    /// Of those only who may do this.
+    /// A caller with a valid access token who may do this.
     May(Action),
-    /// A tracker, by its own token; the handler looks at it.
+    /// A tracker with its own token, which the handler checks.
     Tracker,
 }
 
@@ -35,7 +35,7 @@ pub struct Route {
     pub path: &'static str,
     /// Who may call it.
     pub access: Access,
-    /// The largest body, as it comes and unpacked.
+    /// The largest body, both as received and unpacked.
     pub body_bytes: usize,
     pub(super) mount: fn(Resource) -> Resource,
 }

@@ -1,4 +1,4 @@
-//! THE route table: every path the server answers, who may call it, and its handler.
+//! THE route table: every path the server answers, its access rules and its handler.
 
 use std::sync::LazyLock;
 
@@ -26,7 +26,7 @@ macro_rules! routes {
         described { $($access:ident $(($action:ident))? $method:literal $path:literal $(<= $bytes:ident)? $($handler:ident)::+;)+ }
         pages { $($page_method:literal $page_path:literal $($page:ident)::+;)+ }
     ) => {
-        /// Every route. Words that are no ids come before `{id}`.
+        /// Every route. Fixed words come before `{id}`.
         pub static TABLE: LazyLock<Vec<Route>> = LazyLock::new(|| vec![
             $(Route {
                 method: $method,
@@ -152,7 +152,7 @@ routes! {
 
         Tracker "POST" "/v1/positions" <= MAX_FRAME_BYTES positions::create_positions;
         Tracker "GET"  "/v1/ws/tracker"                   sockets::tracker_socket;
-        // Open: a browser signs in by its first message.
+        // Open, because browsers sign in by their first message.
         Open    "GET"  "/v1/ws/live"                      sockets::live_socket;
 
         Open "GET" "/healthz"      health::healthz;
@@ -184,7 +184,7 @@ routes! {
     }
 }
 
-/// The paths of the table, for requests that no route answers.
+/// The table's paths, for requests without a route.
 static PATHS: LazyLock<Paths> = LazyLock::new(|| Paths::of(&TABLE));
 
 /// The description of the described routes, OpenAPI 3.1.
@@ -193,20 +193,20 @@ pub fn document() -> Value {
     openapi::document(Described::openapi(), &TABLE)
 }
 
-/// The description as it is served.
+/// The description as served.
 pub static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| Description::of(&document()));
 
-/// Mounts every route, with what handlers may ask of the table.
+/// Mounts every route, with what handlers need of the table.
 pub(super) fn mount(config: &mut ServiceConfig) {
     config.app_data::<&'static Paths>(&PATHS);
     config.app_data::<&'static LazyLock<Description>>(&DESCRIPTION);
-    // Routes are tried one after another: those that are asked most come first.
+    // Routes are tried in order, so the most requested ones come first.
     let (trackers, others): (Vec<&Route>, Vec<&Route>) =
         TABLE.iter().partition(|route| matches!(route.access, Access::Tracker));
     for route in trackers.into_iter().chain(others) {
         let method = actix_web::http::Method::from_bytes(route.method.as_bytes())
             .expect("the table's methods are words of HTTP");
-        // What a layer or a body wants to know of its route.
+        // For layers and bodies that depend on the route.
         let resource = web::resource(route.path).guard(guard::Method(method)).app_data(*route);
         let resource = (route.mount)(resource);
         match (route.access, limit::class_of_open(route)) {

@@ -20,7 +20,7 @@ use crate::ingest::{self, Intake, SocketLimits, protocol};
 use crate::sessions::{End, Place};
 use crate::socket;
 
-/// Between two looks whether a system user's session still holds.
+/// Pause between two checks of whether a system user's session is still valid.
 const CHECK_EVERY: Duration = Duration::from_secs(10);
 
 /// Report positions over a WebSocket.
@@ -41,8 +41,8 @@ pub async fn tracker_socket(
     let mut whose = reporting(&context, &request).await?;
     let answer = socket::handshake(&request, &[protocol::SUBPROTOCOL])?;
     let place = whose.place(&context);
-    // Whoever revoked the token or moved the tracker since the look-up found no socket to end. Hardly ever
-    // anybody did: thousands who come back at once are looked up once each.
+    // A token revoked or a tracker moved since the lookup found no socket to end, so look up again. That is rare
+    // enough that thousands of trackers reconnecting at once are looked up once each.
     if context.sessions.revocations() != looked_up_at {
         whose = reporting(&context, &request).await?;
     }
@@ -55,7 +55,7 @@ pub async fn tracker_socket(
     Ok(socket::serve(answer, protocol::MAX_FRAME_BYTES, move |out, messages| {
         let served = ingest::run(out, messages, intake, place, live, limits);
         match session {
-            // Hardly a byte more: of these there are very many.
+            // Small, because there are very many of these futures.
             None => Either::Left(served),
             Some(caller) => Either::Right(
                 async move {
@@ -70,7 +70,7 @@ pub async fn tracker_socket(
     }))
 }
 
-/// Ends the sockets of a reporting system user when its session is over; looks from time to time.
+/// Ends the sockets of a reporting system user once its session is over; checks from time to time.
 async fn keep_to_session(context: &Context, caller: Caller) {
     loop {
         sleep(CHECK_EVERY).await;
@@ -120,11 +120,11 @@ pub async fn live_socket(
     }))
 }
 
-/// Who reports.
+/// The sender of positions.
 pub(super) enum Reporting {
-    /// A tracker, its own positions.
+    /// A tracker that reports for itself.
     Tracker(Arc<TrackerCredential>),
-    /// A system user, those of its organization's trackers.
+    /// A system user that reports for its organization's trackers.
     Fleet(Caller, OrgScope),
 }
 
@@ -141,7 +141,7 @@ impl Reporting {
         }
     }
 
-    /// The session it stands on, which may end before the socket.
+    /// The caller whose session the socket depends on; the session may end before the socket does.
     fn session(&self) -> Option<Caller> {
         match self {
             Self::Tracker(_) => None,
@@ -149,7 +149,7 @@ impl Reporting {
         }
     }
 
-    /// Whose positions these may be.
+    /// The trackers it may report for.
     pub(super) fn reports(self, context: &Context) -> Reports {
         match self {
             Self::Tracker(tracker) => Reports::Own(tracker),
@@ -161,8 +161,8 @@ impl Reporting {
     }
 }
 
-/// Who reports, by the token of the header or of the second subprotocol: a tracker's own, or the access
-/// token of a system user, which is a JWT and has dots.
+/// Identifies the sender by the token of the header or of the second subprotocol: a tracker's own, or a system user's
+/// access token, which is a JWT and contains dots.
 pub(super) async fn reporting(context: &Context, request: &HttpRequest) -> Result<Reporting, Problem> {
     let token = bearer(request).or_else(|| offered_token(request));
     let token = token.ok_or_else(|| {
@@ -197,7 +197,7 @@ fn offered_token(request: &HttpRequest) -> Option<&str> {
         .find_map(|offered| offered.trim().strip_prefix(protocol::BEARER_PREFIX))
 }
 
-/// A page of another site may not open the feed in its visitor's name.
+/// Keeps pages of other sites from opening the feed in their visitors' names.
 fn refuse_foreign_pages(context: &Context, request: &HttpRequest) -> Result<(), Problem> {
     let Some(origin) = request.headers().get(header::ORIGIN) else { return Ok(()) };
     let origin = origin.to_str().unwrap_or_default();

@@ -37,7 +37,7 @@ pub struct VehicleOut {
     tracker: Option<NewTracker>,
 }
 
-/// Vehicles with who drives each, and where each is if that is wanted.
+/// Adds to each vehicle its driver and, if wanted, its live state.
 async fn shown(
     context: &Shared,
     caller: &Caller,
@@ -58,7 +58,7 @@ async fn shown(
     Ok(vehicles.into_iter().map(out).collect())
 }
 
-/// One vehicle, likewise.
+/// The answer with one vehicle, its driver and, if wanted, its live state.
 async fn answered(
     context: &Shared,
     caller: &Caller,
@@ -71,7 +71,7 @@ async fn answered(
     Ok(answer::with_derived(&out.vehicle, &out))
 }
 
-/// `include=live`; what it is when the client does not say depends on the route and the caller's rights.
+/// Reads `include=live`; the default depends on the route and the caller's rights.
 fn wants_live(query: &mut Query, usual: bool) -> bool {
     let included = query.many("include", word(&[("live", true), ("none", false)]));
     if included.is_empty() { usual } else { included.contains(&true) }
@@ -121,7 +121,7 @@ pub async fn list_unassigned_vehicles(
     listed(context, caller, &request, query, filter).await
 }
 
-/// What every list of vehicles can be narrowed by.
+/// Reads the filters that all lists of vehicles share.
 fn filter(query: &mut Query) -> ops::Filter {
     let categories = query.many("category", word(VehicleCategory::WORDS));
     ops::Filter { q: query.q(), categories, ..ops::Filter::default() }

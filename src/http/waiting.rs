@@ -1,4 +1,4 @@
-//! What is answered while the server cannot serve yet: that it lives, and why it waits.
+//! Answers while the server cannot serve yet: that it is alive, and what it waits for.
 
 use actix_web::web::{self, Data, ServiceConfig};
 
@@ -8,7 +8,7 @@ use super::health::{healthz, ready};
 use super::problem::Problem;
 use crate::readiness::Readiness;
 
-/// Mounts it.
+/// Mounts the routes.
 pub fn configure(config: &mut ServiceConfig, readiness: Readiness) {
     config
         .app_data(Data::new(readiness))

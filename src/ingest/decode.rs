@@ -1,5 +1,5 @@
-//! Bytes → items. Pure. What one item gets wrong costs that item only; what the frame gets wrong
-//! costs the frame, and the error names the place.
+//! From bytes to items. Pure. An error in one item costs that item only; an error in the frame costs the frame, and
+//! its message names the place.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,29 +14,29 @@ use waypost_actors::tracking::Reported;
 pub struct Item<'a> {
     /// The client's own increasing number.
     pub seq: Option<i64>,
-    /// The tracker it names, if it names one: by id or unique id.
+    /// The tracker it names, if any, by id or unique id.
     pub tracker: Option<Cow<'a, str>>,
-    /// When, if that could be read.
+    /// When it was recorded, or why that could not be read.
     pub recorded_at: Result<Timestamp, String>,
-    /// What it reports.
+    /// The report itself.
     pub reported: Reported,
 }
 
-/// An item that cannot be read: its place in the frame and why.
+/// An item that cannot be read, with its place in the frame and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BadItem {
-    /// The client's number, if that could be read.
+    /// The client's number, if it could be read.
     pub seq: Option<i64>,
-    /// What is wrong with which member.
+    /// The problem, naming the member.
     pub detail: String,
 }
 
-/// What a client says on the socket.
+/// A message of a client on the socket.
 #[derive(Debug)]
 pub enum Heard<'a> {
     /// It introduces itself.
     Hello {
-        /// Names the client's run, over which `seq` goes on.
+        /// Names the client's run, across whose connections `seq` continues.
         boot_id: Option<String>,
     },
     /// It reports positions.
@@ -48,7 +48,7 @@ pub enum Heard<'a> {
 #[error("{0}")]
 pub struct BadFrame(pub String);
 
-/// A text that is borrowed wherever it has no escapes; of an optional one serde would always make a copy.
+/// A text borrowed from the input unless it has escapes; an `Option<Cow<str>>` would always be copied by serde.
 #[derive(Deserialize)]
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
@@ -64,7 +64,7 @@ struct Frame<'a, I> {
 
 /// Reads one text frame of the tracker socket.
 pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
-    // Nearly every frame is positions without a fault: one pass.
+    // Nearly every frame is positions without an error, which takes one pass.
     if let Ok(Frame { kind, items: Some(GoodItems(items)), .. }) = serde_json::from_str(text)
         && kind == "positions"
     {
@@ -80,7 +80,7 @@ pub fn frame(text: &str) -> Result<Heard<'_>, BadFrame> {
     }
 }
 
-/// Reads a JSON list of items. All at once, or one by one to say which of them is wrong.
+/// Reads a JSON list of items: all at once or, after an error, one by one to find the bad ones.
 pub fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
     if let Ok(GoodItems(items)) = serde_json::from_str(list) {
         return Ok(items);
@@ -90,7 +90,7 @@ pub fn items(list: &str) -> Result<Vec<Result<Item<'_>, BadItem>>, BadFrame> {
     Ok(raw.into_iter().map(|item| read_item(item.get())).collect())
 }
 
-/// Items of which none is wrong.
+/// Items without an error.
 struct GoodItems<'a>(Vec<Result<Item<'a>, BadItem>>);
 
 impl<'de: 'a, 'a> Deserialize<'de> for GoodItems<'a> {
@@ -129,7 +129,7 @@ fn read_item(text: &str) -> Result<Item<'_>, BadItem> {
     })
 }
 
-/// Members are camelCase: says so of one that is not.
+/// A hint for an item with a member that is not in camelCase.
 fn spelling_hint(item: &str) -> String {
     let members: serde_json::Map<String, serde_json::Value> = serde_json::from_str(item).unwrap_or_default();
     members
@@ -159,7 +159,7 @@ struct Wire<'a> {
     fuel: Option<Fuel>,
 }
 
-/// What the fuel sensor said: a level in one unit, a counter, or both.
+/// Readings of the fuel sensor: a level in one unit, a counter, or both.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Fuel {
@@ -170,7 +170,7 @@ struct Fuel {
 }
 
 impl Fuel {
-    /// Of two units the one that [`Fix::merge`](waypost_actors::model::Fix::merge) would keep.
+    /// If two units are given, the one that [`Fix::merge`](waypost_actors::model::Fix::merge) would keep.
     fn level(&self) -> Option<FuelReading> {
         let liters = || self.liters.map(FuelReading::Liters);
         let raw = || self.raw.map(FuelReading::Raw);
@@ -200,7 +200,7 @@ impl<'a> From<Wire<'a>> for Item<'a> {
     }
 }
 
-/// Milliseconds below this are of before March 1973, when nothing had a tracker; as seconds they last to 5138.
+/// Milliseconds below this are before March 1973, when nothing had a tracker; as seconds they last until 5138.
 const LOOKS_LIKE_SECONDS: i64 = 100_000_000_000;
 
 /// RFC 3339 text or milliseconds since 1970.

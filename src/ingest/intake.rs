@@ -1,4 +1,4 @@
-//! Items → fixes → vehicles: what the socket and `POST /v1/positions` share.
+//! From items to fixes to vehicles: shared by the socket and `POST /v1/positions`.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -30,27 +30,27 @@ pub struct Rejected {
     pub detail: String,
 }
 
-/// One connection's way from items to vehicles.
+/// The path of one connection's items to their vehicles.
 pub struct Intake {
     live: Live,
     reporter: Reporter,
     reports: Reports,
 }
 
-/// Items on their way to their commit.
+/// Items that wait for their commit.
 pub struct Batch {
-    /// What was not refused at once.
+    /// The fixes that were not refused at once.
     pending: Option<Pending>,
-    /// Where in the request each of those is, with its number.
+    /// The index in the request and the number of each of them.
     places: Vec<(usize, Option<i64>)>,
     /// Whether a vehicle that is out of use costs only its own items, not the connection.
     is_fleet: bool,
-    /// What was refused.
+    /// The refused items.
     pub rejected: Vec<Rejected>,
 }
 
 impl Batch {
-    /// Waits for the commit of all of them. After an error none is promised.
+    /// Waits for the commit of all fixes. After an error, none of them is promised.
     pub async fn committed(self) -> Result<(Counts, Vec<Rejected>), LiveError> {
         let Self { pending, places, is_fleet, mut rejected } = self;
         let Some(pending) = pending else { return Ok((Counts::default(), rejected)) };
@@ -66,7 +66,7 @@ impl Batch {
             reject(place, "notInstalled", "the tracker's vehicle is out of use");
         }
         for (place, _) in refused {
-            // Why is for operators: it may quote the database.
+            // The reason is for operators only, because it may quote the database.
             reject(
                 place,
                 "quarantined",
@@ -79,19 +79,19 @@ impl Batch {
 }
 
 impl Intake {
-    /// For one connection.
+    /// The intake of one connection.
     #[must_use]
     pub fn new(live: Live, reports: Reports) -> Self {
         Self { reporter: live.reporter(), live, reports }
     }
 
-    /// Of a connection that goes on for long, on whose thread it is made: its vehicles move there.
+    /// For a long-lived connection: moves its vehicles to the calling thread.
     #[must_use]
     pub fn for_long(self) -> Self {
         Self { reporter: self.reporter.for_long(), ..self }
     }
 
-    /// What the connection's own tracker is to do; a fleet's are told by [`Intake::take_configs`].
+    /// The config of the connection's own tracker; those of a fleet come from [`Intake::take_configs`].
     #[must_use]
     pub fn config(&self, now: Timestamp) -> Option<TrackerConfig> {
         match &self.reports {
@@ -100,21 +100,22 @@ impl Intake {
         }
     }
 
-    /// The organization of the connection's own tracker keeps positions for so many days; a fleet's are looked up anew.
+    /// Sets for how many days the organization of the connection's own tracker keeps positions; fleets look it up
+    /// anew.
     pub fn keep_positions(&mut self, days: Option<i64>) {
         if let Reports::Own(own) = &mut self.reports {
             Arc::make_mut(own).keep_days = days;
         }
     }
 
-    /// From now on a fleet's trackers are to be told what to do.
+    /// Starts collecting configs for a fleet's trackers.
     pub fn tell_configs(&mut self) {
         if let Reports::Fleet(fleet) = &mut self.reports {
             fleet.tell_configs();
         }
     }
 
-    /// What trackers of a fleet have to be told by now: those of which items were taken.
+    /// Takes the configs to send to a fleet's trackers, collected as their items came in.
     pub fn take_configs(&mut self) -> Vec<Configured> {
         match &mut self.reports {
             Reports::Own(_) => Vec::new(),
@@ -122,7 +123,7 @@ impl Intake {
         }
     }
 
-    /// Hands the items to their vehicles, in order. Waits until they are applied.
+    /// Hands the items to their vehicles, in order, and waits until they are applied.
     pub async fn take(&mut self, items: Vec<Result<Item<'_>, BadItem>>) -> Result<Batch, LiveError> {
         self.learn(&items).await?;
         let is_fleet = matches!(self.reports, Reports::Fleet(_));
@@ -150,7 +151,7 @@ impl Intake {
         Ok(Batch { pending, places, is_fleet, rejected })
     }
 
-    /// Shows where vehicles are while the store is away, by items that are not taken now and come again.
+    /// Shows provisional positions while the store is away, from items that are not taken now and will be sent again.
     pub async fn show_provisional(&self, items: Vec<Result<Item<'_>, BadItem>>) {
         if self.live.is_available() {
             return;
@@ -165,7 +166,7 @@ impl Intake {
         }
     }
 
-    /// Looks up the trackers that a fleet's items name and that are not known yet.
+    /// Looks up the trackers named by a fleet's items that are not cached yet.
     async fn learn(&mut self, items: &[Result<Item<'_>, BadItem>]) -> Result<(), LiveError> {
         let Reports::Fleet(fleet) = &mut self.reports else { return Ok(()) };
         let names = items.iter().filter_map(|item| item.as_ref().ok()?.tracker.as_deref());
@@ -187,7 +188,7 @@ impl Intake {
         Ok((vehicle, fix))
     }
 
-    /// The tracker an item is from: the connection's own, or the one a fleet's item names.
+    /// The tracker that an item comes from: the connection's own, or the one that a fleet's item names.
     fn tracker<'s>(&'s self, named: Option<&str>) -> Result<&'s TrackerCredential, (&'static str, String)> {
         match (&self.reports, named) {
             (Reports::Own(own), None) => Ok(own),

@@ -1,6 +1,6 @@
-//! How fixes come in: the tracker socket, and the items it shares with `POST /v1/positions`.
+//! Ingestion of fixes: the tracker socket, and the items it shares with `POST /v1/positions`.
 //!
-//! The hot path: bytes → items → fixes → the live core, and back an acknowledgement after the commit.
+//! The hot path: from bytes to items to fixes to the live core, and back with an acknowledgement after the commit.
 //! Knows no SQL and no route.
 
 pub mod decode;

@@ -1,4 +1,4 @@
-//! The words of the tracker socket (`waypost.tracker.v1`): JSON text frames, both ways.
+//! The messages of the tracker socket (`waypost.tracker.v1`): JSON text frames, in both directions.
 
 use serde::Serialize;
 use waypost_actors::model::{Timestamp, TrackerId};
@@ -8,23 +8,23 @@ use crate::domain::tracker::TrackerConfig;
 
 /// The subprotocol.
 pub const SUBPROTOCOL: &str = "waypost.tracker.v1";
-/// Before a token in the second subprotocol, for clients that cannot set headers.
+/// Prefix of a token that is sent as the second subprotocol, for clients that cannot set headers.
 pub const BEARER_PREFIX: &str = "bearer.";
 /// The largest frame, in bytes.
 pub const MAX_FRAME_BYTES: usize = 256 * 1024;
-/// Characters of a boot's name, at most: it is remembered per tracker.
+/// Most characters in a boot's name, which is remembered per tracker.
 pub const MAX_BOOT_ID_CHARS: usize = 64;
-/// Items in one frame, at most.
+/// Most items in a frame.
 pub const MAX_ITEMS: usize = 500;
-/// Frames that may wait for their commit before the socket is not read any more.
+/// Most frames that may wait for their commit; beyond that, the socket is not read.
 pub const CREDIT: usize = 8;
 
 /// Why the server closes a tracker's socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Close {
-    /// A frame that cannot be understood.
+    /// A frame cannot be understood.
     Malformed,
-    /// The token is not valid any more.
+    /// The token is no longer valid.
     Credential,
     /// The tracker or its organization is disabled.
     Disabled,
@@ -32,7 +32,7 @@ pub enum Close {
     Timeout,
     /// Another connection of the same tracker took its place.
     Replaced,
-    /// A frame over the limit.
+    /// A frame exceeded the limit.
     TooLarge,
     /// The server restarts; reconnect after a random moment.
     Restarting,
@@ -53,7 +53,7 @@ impl Close {
         }
     }
 
-    /// The code in the `error` frame before.
+    /// The code in the `error` frame that precedes the close.
     #[must_use]
     pub const fn word(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Close {
     }
 }
 
-/// What the server says.
+/// Messages of the server.
 #[derive(Debug, Serialize)]
 #[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Say<'a> {
@@ -78,29 +78,29 @@ pub enum Say<'a> {
         server_time: Timestamp,
         /// The newest acknowledged `seq` of this boot that the server remembers.
         acked_seq: Option<i64>,
-        /// What the tracker should do; a system user is told it of each tracker by itself.
+        /// What the tracker should do; a system user gets a `config` frame for each tracker instead.
         #[serde(skip_serializing_if = "Option::is_none")]
         config: Option<TrackerConfig>,
-        /// What the server takes.
+        /// The server's limits.
         limits: Limits,
     },
-    /// What a tracker should do from now on.
+    /// A tracker's new config.
     Config {
-        /// Which, on a system user's socket.
+        /// The tracker, on a system user's socket.
         #[serde(skip_serializing_if = "Option::is_none")]
         tracker_id: Option<TrackerId>,
-        /// Its own id, likewise.
+        /// The device's own id, on a system user's socket.
         #[serde(skip_serializing_if = "Option::is_none")]
         unique_id: Option<&'a str>,
-        /// What it should do.
+        /// The config.
         #[serde(flatten)]
         config: TrackerConfig,
     },
     /// Everything up to `seq` is committed or refused.
     Ack {
-        /// The last item's number.
+        /// The number of the last item.
         seq: i64,
-        /// The refused ones among the items since the last ack.
+        /// Refused items since the last ack.
         rejected: &'a [Rejected],
         /// Fixes stored since the last ack.
         stored: u64,
@@ -109,14 +109,14 @@ pub enum Say<'a> {
         /// Frames that may still be sent before an ack.
         credit: usize,
     },
-    /// Nothing since the last ack is promised: send it again.
+    /// Nothing since the last ack is promised; it must be sent again.
     Retry {
-        /// From this item on.
+        /// The first item to send again.
         seq: i64,
-        /// After so many milliseconds.
+        /// Milliseconds to wait first.
         after_ms: u64,
     },
-    /// What is wrong, before the socket closes.
+    /// The reason, before the socket closes.
     Error {
         /// The reason's code.
         code: &'a str,
@@ -125,7 +125,7 @@ pub enum Say<'a> {
     },
 }
 
-/// What the server takes.
+/// The server's limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Limits {

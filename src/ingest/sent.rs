@@ -1,4 +1,4 @@
-//! Frames on their way to their commit, and what may be acknowledged of them.
+//! Frames that wait for their commit, and what may be acknowledged of them.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use waypost_actors::ports::Counts;
 
 use super::intake::Rejected;
 
-/// A client that goes on elsewhere than it was told is told again after so long: what comes before may have
-/// been under way.
+/// A client that keeps sending behind a failed frame gets a new `retry` only after this: until then, its frames may
+/// have been on their way before it heard of the failure.
 const TOLD_AGAIN_AFTER: Duration = Duration::from_secs(5);
-/// And given up after so long.
+/// A client that has not resumed after this is given up.
 const GIVEN_UP_AFTER: Duration = Duration::from_secs(30);
 
-/// What became of some frames, in order.
+/// The outcome of some frames, in order.
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     /// The last item of the last frame that is committed or refused; `None` when none is.
@@ -29,7 +29,7 @@ pub(super) struct Outcome {
     pub(super) failed: Option<(LiveError, i64)>,
 }
 
-/// What became of one frame.
+/// The outcome of one frame.
 type Committed = Result<(Counts, Vec<Rejected>), LiveError>;
 
 struct Done {
@@ -41,30 +41,30 @@ struct Done {
 #[derive(Default)]
 pub(super) struct Sent {
     waiting: FuturesOrdered<BoxFuture<'static, Done>>,
-    /// The first item of each that waits.
+    /// The number of the first item of each waiting frame.
     firsts: VecDeque<i64>,
     gap: Option<Gap>,
 }
 
-/// After a failure: where the client must go on. What is numbered higher is not taken until it does.
+/// Where the client must resume after a failure. Higher numbers are not taken until it does.
 struct Gap {
-    /// The first item that must come again.
+    /// The first item that must be sent again.
     resume_at: i64,
     since: Instant,
-    /// When the client was told last.
+    /// When the client last got a `retry`.
     told_at: Instant,
 }
 
-/// What becomes of a frame by its place behind a failure.
+/// What to do with a frame, by its position relative to a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// It is taken up.
+    /// Take it.
     Next,
     /// It was sent before the client knew that an earlier one failed.
     Ahead,
-    /// So late that the client may not have understood: this is the item it must go on with.
+    /// So late that the client may have missed the `retry`; this is the item it must resume with.
     Lost(i64),
-    /// The client has not gone on with that item for too long.
+    /// The client has not resumed with that item for too long.
     Hopeless(i64),
 }
 
@@ -73,7 +73,7 @@ impl Sent {
         self.waiting.len()
     }
 
-    /// Where a frame that begins with this item stands.
+    /// What to do with a frame that begins with this item.
     pub(super) fn place(&mut self, first_seq: i64, now: Instant) -> Place {
         match &mut self.gap {
             Some(gap) if first_seq > gap.resume_at => {
@@ -93,7 +93,7 @@ impl Sent {
         }
     }
 
-    /// Waits for a frame's commit, behind those that wait already.
+    /// Adds a frame that waits for its commit.
     pub(super) fn push(
         &mut self,
         first_seq: i64,
@@ -104,8 +104,8 @@ impl Sent {
         self.waiting.push_back(async move { Done { last_seq, result: committed.await } }.boxed());
     }
 
-    /// A frame failed: it must come again, and with it whatever came after it. What still waits is
-    /// not acknowledged either, so the first of all these items is where the client goes on. Answers it.
+    /// Records that a frame failed: it and every later frame must be sent again. Frames that still wait are not
+    /// acknowledged either, so the client must resume at the first of all these items, which is returned.
     pub(super) fn fail(&mut self, first_seq: i64, now: Instant) -> i64 {
         self.waiting.clear();
         let before = self.gap.as_ref().map(|gap| gap.resume_at);
@@ -114,8 +114,8 @@ impl Sent {
         resume_at
     }
 
-    /// Waits for the oldest frame, and takes all behind it that are done too. Never ends while
-    /// nothing waits.
+    /// Waits for the oldest frame, and takes all others behind it that are done too. Never completes while no frame
+    /// waits.
     pub(super) async fn next(&mut self) -> Outcome {
         let mut outcome = Outcome::default();
         let Some(mut done) = self.waiting.next().await else { return std::future::pending().await };
@@ -178,7 +178,7 @@ mod tests {
     fn a_frame_that_cannot_be_taken_takes_back_those_that_wait() {
         let (mut sent, now) = (Sent::default(), Instant::now());
         sent.push(1, 10, pending());
-        // Going on at 11 would acknowledge the first ten, of which nothing is known.
+        // Resuming at 11 would acknowledge the first ten, whose outcome is unknown.
         assert_eq!(sent.fail(11, now), 1);
         assert_eq!((sent.place(11, now), sent.place(1, now)), (Place::Ahead, Place::Next));
     }
@@ -190,7 +190,7 @@ mod tests {
         sent.fail(11, begin);
         assert_eq!((sent.place(12, at(4)), sent.place(12, at(5))), (Place::Ahead, Place::Lost(11)));
         assert_eq!((sent.place(12, at(9)), sent.place(12, at(10))), (Place::Ahead, Place::Lost(11)));
-        // A failure begins it anew: the client did what it was told.
+        // A new failure restarts the timers: the client had resumed as asked.
         sent.fail(11, at(12));
         assert_eq!((sent.place(12, at(40)), sent.place(12, at(42))), (Place::Lost(11), Place::Hopeless(11)));
         assert_eq!(sent.place(11, at(43)), Place::Next);

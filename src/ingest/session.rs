@@ -15,21 +15,21 @@ use crate::sessions::{self, End, KeepDays, News};
 use crate::socket::Broken;
 use crate::socket::{Frame, Message, Messages, Out};
 
-/// Before the first item comes again after a failed commit, at least. Milliseconds.
+/// Least time before the first item is sent again after a failed commit, in milliseconds.
 const RETRY_AFTER_MS: u64 = 1_000;
 /// Pings that may stay unanswered.
 const MISSED_PINGS: u32 = 3;
-/// How long a server that stops waits for commits to acknowledge; then its tracker has to be told to come back.
+/// How long a stopping server waits for commits to acknowledge; after that the tracker must be asked to reconnect.
 const LAST_ACKS_WITHIN: Duration = Duration::from_secs(3);
-/// How long the reason of a close may take to get out.
+/// How long the reason of a close may take to be sent.
 const GOODBYE_WITHIN: Duration = Duration::from_secs(1);
 
 /// Times of the tracker socket.
 #[derive(Clone, Copy, Debug)]
 pub struct SocketLimits {
-    /// Between two pings; a socket silent for three of them is dead.
+    /// Time between two pings; a socket silent for three of them is dead.
     pub ping_every: Duration,
-    /// A tracker that takes nothing of what it is told for so long is closed.
+    /// A tracker that takes no data for this long is closed.
     pub write_within: Duration,
 }
 
@@ -45,7 +45,7 @@ enum Stop {
     Gone,
     /// The client said goodbye, with this code if it had one.
     Goodbye(Option<u16>),
-    /// What comes is no message.
+    /// What arrives is not a message.
     Broken(Broken),
     /// The server closes.
     Close(Close, String),
@@ -57,7 +57,7 @@ struct Socket {
     place: sessions::Place,
     live: Live,
     limits: SocketLimits,
-    /// What the tracker was told to do; `None` on a system user's socket.
+    /// The config sent to the tracker; `None` on a system user's socket.
     config: Option<TrackerConfig>,
     sent: Sent,
     boot: Option<String>,
@@ -68,8 +68,8 @@ struct Socket {
     repeated: u64,
 }
 
-/// Serves a tracker's socket until it closes. Not an `async fn`: its future would have room for the parameters beside
-/// what is made of them, and there are very many sockets.
+/// Serves a tracker's socket until it closes. Not an `async fn`, whose future would hold the parameters as well as
+/// what is made from them; there are very many sockets.
 pub fn run(
     out: Out,
     mut messages: Messages,
@@ -132,7 +132,7 @@ impl Socket {
         if self.unanswered >= MISSED_PINGS {
             return Err(Stop::Close(Close::Timeout, "no sign of life for three pings".to_owned()));
         }
-        // While the server does not read, silence says nothing about the tracker.
+        // While the server does not read, silence means nothing.
         self.unanswered += u32::from(may_read);
         self.out.give(Frame::ping());
         self.flush().await
@@ -224,10 +224,10 @@ impl Socket {
         }
     }
 
-    /// Says what became of the oldest frames.
+    /// Reports the outcome of the oldest frames.
     async fn settle(&mut self, outcome: Outcome) -> Result<(), Stop> {
         if let Some(last) = outcome.acked {
-            // A boot's numbers mean the same for ever: what comes again takes no ack back.
+            // A boot's numbers never change their meaning, so an item that is repeated takes back no ack.
             let before = self.acked.filter(|_| self.boot.is_some());
             let seq = before.map_or(last, |acked| acked.max(last));
             self.acked = Some(seq);
@@ -265,7 +265,7 @@ impl Socket {
         self.flush().await
     }
 
-    /// A tracker that never reads is closed like one that never speaks.
+    /// Flushes the socket. A tracker that never reads is closed like one that is silent.
     async fn flush(&mut self) -> Result<(), Stop> {
         match timeout(self.limits.write_within, self.out.flush()).await {
             Ok(taken) => taken.map_err(|_| Stop::Gone),
@@ -273,7 +273,7 @@ impl Socket {
         }
     }
 
-    /// What is on its way is committed all the same; what can still be acknowledged is.
+    /// Closes the socket. Frames on their way are committed in any case; those that can still be acknowledged are.
     async fn close(&mut self, stop: Stop) {
         if let Stop::Close(Close::Restarting, _) = stop {
             timeout(LAST_ACKS_WITHIN, self.last_acks()).await.ok();
@@ -324,7 +324,7 @@ fn seq(item: &Result<Item<'_>, BadItem>) -> Option<i64> {
     }
 }
 
-/// The first and the last item's number; every item must have one, or no ack could name it.
+/// The numbers of the first and the last item. Every item must have one, because otherwise no ack could name it.
 fn numbers(items: &[Result<Item<'_>, BadItem>]) -> Result<Option<(i64, i64)>, Stop> {
     let mut ends: Option<(i64, i64)> = None;
     for (index, item) in items.iter().enumerate() {

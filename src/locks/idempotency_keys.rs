@@ -1,9 +1,10 @@
-//! Idempotency keys whose requests are being handled. One server at a time holds a store, so memory is enough.
+//! Idempotency keys whose requests are being handled. They are kept in memory, because only one server at a time
+//! holds a store.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Keys of requests under way.
+/// Keys whose requests are under way.
 #[derive(Clone, Debug, Default)]
 pub struct IdempotencyKeys(Arc<Mutex<HashSet<Vec<u8>>>>);
 

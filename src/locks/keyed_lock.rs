@@ -1,7 +1,6 @@
-//! A lock per key: what concerns one thing is done by one after another, in the order of asking.
+//! A lock per key: work on one thing is done in turn, in the order of asking.
 //!
-//! Knows neither what the things are nor what is done. Good within one process, which is the only one
-//! that writes to its store.
+//! Knows neither the things nor the work. Valid within one process, which is the only one that writes to its store.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Mutex as Gate, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
 use uuid::Uuid;
 
-/// How many may have or wait for the turn of one thing.
+/// Most holders and waiters of one thing's turn.
 const MOST_OF_ONE: usize = 8;
-/// And a turn of anything.
+/// Most over all things.
 const MOST: usize = 64;
 
 /// The keys that are locked or waited for.
@@ -21,10 +20,10 @@ pub struct KeyedLock {
     places: Arc<Semaphore>,
 }
 
-/// Room in the line for some keys, until dropped.
+/// Room in the queues of some keys, until dropped.
 pub struct Reservation(#[expect(dead_code, reason = "is there until it is dropped")] OwnedSemaphorePermit);
 
-/// A key locked, until dropped.
+/// A locked key, until dropped.
 pub struct KeyGuard {
     lock: KeyedLock,
     thing: Uuid,
@@ -38,12 +37,12 @@ impl Default for KeyedLock {
 }
 
 impl KeyedLock {
-    /// A place in the lines for what concerns these things; none if too many have one already. Taken before what is
-    /// then to be done in turn, so that the lines are bounded.
+    /// Reserves a place in the queues of these things; `None` if too many are reserved already. Called before work
+    /// that will then queue for its turn, so that the queues are bounded.
     #[must_use]
     pub fn reserve(&self, things: impl IntoIterator<Item = Uuid>) -> Option<Reservation> {
         let gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
-        // The map has one too.
+        // The map holds a reference too.
         let is_full = |thing| gates.get(&thing).is_some_and(|gate| Arc::strong_count(gate) > MOST_OF_ONE);
         if things.into_iter().any(is_full) {
             return None;
@@ -51,7 +50,7 @@ impl KeyedLock {
         Arc::clone(&self.places).try_acquire_owned().ok().map(Reservation)
     }
 
-    /// Waits for the turn of a thing, in the order of asking.
+    /// Waits for a thing's turn, in the order of asking.
     pub async fn lock(&self, thing: Uuid) -> KeyGuard {
         let gate = {
             let mut gates = self.gates.lock().unwrap_or_else(PoisonError::into_inner);
@@ -65,7 +64,7 @@ impl Drop for KeyGuard {
     fn drop(&mut self) {
         let mut gates = self.lock.gates.lock().unwrap_or_else(PoisonError::into_inner);
         self.gate = None;
-        // Whoever waits holds the gate too; the last one leaves nothing behind.
+        // Waiters hold the gate too; after the last one, the entry is removed.
         if gates.get(&self.thing).is_some_and(|gate| Arc::strong_count(gate) == 1) {
             gates.remove(&self.thing);
         }

@@ -1,4 +1,4 @@
-//! Whether there is a reason to write to an address that somebody asked for, and about whom.
+//! Whether a letter requested by address has a reason to be sent, and whom it is about.
 
 use waypost_actors::model::Timestamp;
 
@@ -10,20 +10,20 @@ use crate::store::outbox::OutgoingMail;
 use crate::store::sql::{SqlError, Tx};
 use crate::store::{account, organization, system_user};
 
-/// Between two letters of a kind about the same subject, at least, in seconds.
+/// Least time between two letters of a kind about the same subject, in seconds.
 const APART_SECONDS: f64 = 60.0;
 
-/// What becomes of a letter that was asked for.
+/// What to do with a letter that was requested by address.
 pub(super) enum Asked {
-    /// It is written.
+    /// Write it.
     For(OutgoingMail),
-    /// The one before was just now: it is written then.
+    /// Write it then: the previous one is too recent.
     NotBefore(Timestamp),
-    /// There is no reason for it.
+    /// Drop it.
     NoReason,
 }
 
-/// The letter to an address, if there is a reason for one.
+/// Decides on a letter requested by address.
 pub(super) async fn find(
     tx: &mut Tx,
     purpose: Purpose,

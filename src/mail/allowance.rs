@@ -1,7 +1,7 @@
-//! How many letters an address gets within a day, whoever causes them and however.
+//! How many letters an address gets within a day, whatever causes them.
 //!
-//! Letters that anybody can cause with somebody else's address count together, and apart from those that their readers
-//! need: nobody uses up a reader's new passwords by signing up in their name.
+//! Letters that a stranger can cause with another person's address count together, and apart from those the reader
+//! needs: signing up in someone's name does not use up their password resets.
 
 use waypost_actors::model::Timestamp;
 
@@ -9,12 +9,12 @@ use crate::domain::link::{LetterKind, Notice, Purpose};
 use crate::store::letter_written;
 use crate::store::sql::{SqlError, Tx};
 
-/// Of each group within a day.
+/// Letters of one group within [`COUNTED_SECONDS`].
 const A_DAY: i64 = 5;
-/// So long a written letter counts, in seconds.
+/// How long a written letter counts, in seconds.
 pub const COUNTED_SECONDS: f64 = 86_400.0;
 
-/// When a letter may go to an address: `None` is now.
+/// The earliest time a letter may go to an address: `None` is now.
 pub(super) async fn not_before(
     tx: &mut Tx,
     letter: LetterKind,
@@ -31,7 +31,7 @@ pub(super) async fn not_before(
     Ok(room.filter(|_| written >= A_DAY))
 }
 
-/// The kinds of letters that count together; none of those that have no bound.
+/// The kinds of letters that are counted together with this one; empty if it is not limited.
 const fn group(letter: LetterKind) -> &'static [&'static str] {
     match letter {
         LetterKind::Link(Purpose::VerifySystemUser | Purpose::ActivateOrganization)
@@ -49,7 +49,7 @@ const fn group(letter: LetterKind) -> &'static [&'static str] {
         LetterKind::Link(Purpose::ResetPassword | Purpose::ResetSystemPassword) => {
             const { &[Purpose::ResetPassword.as_str(), Purpose::ResetSystemPassword.as_str()] }
         }
-        // What somebody must hear whose address is taken away, and links that go by no letter.
+        // The old address must always hear that it was replaced; the links are not sent by letter.
         LetterKind::Notice(Notice::AddressChanged) | LetterKind::Link(Purpose::Setup | Purpose::SignIn) => {
             &[]
         }

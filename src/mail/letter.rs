@@ -1,4 +1,4 @@
-//! What the letters say.
+//! The texts of letters.
 
 use crate::auth::link::Purpose;
 use crate::domain::link::Notice;
@@ -8,7 +8,7 @@ use crate::domain::link::Notice;
 pub(super) struct Letter {
     pub(super) subject: String,
     pub(super) body: String,
-    /// The address its reader is to open; a notice has none.
+    /// The link its reader is to open; a notice has none.
     pub(super) link: Option<String>,
 }
 
@@ -27,20 +27,20 @@ pub fn path(purpose: Purpose, token: &str) -> String {
     format!("/{page}/{token}")
 }
 
-/// What a letter says besides its matter. Strangers choose all of it but `until`.
+/// The variable parts of a letter. All but `until` may come from strangers.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Said<'a> {
-    /// How its reader is called; empty = no name.
+    /// How the letter addresses its reader; empty = no name.
     pub(super) greeting: &'a str,
     /// The organization's name.
     pub(super) about: &'a str,
-    /// The verified address of the system user that made the organization.
+    /// The verified address of the system user that created the organization.
     pub(super) founder: Option<&'a str>,
-    /// Until when its link works.
+    /// When its link expires.
     pub(super) until: &'a str,
 }
 
-/// Writes a letter. Its subject has none of a stranger's words, its text no name that could be an address to open.
+/// Writes a letter. Nothing from a stranger gets into its subject, and no name that looks like a link into its text.
 pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &str) -> Letter {
     let (greeting, about) = (plain(said.greeting), plain(said.about));
     let link = format!("{public_url}{}", path(purpose, token));
@@ -104,7 +104,7 @@ pub(super) fn write(purpose: Purpose, said: Said<'_>, public_url: &str, token: &
     Letter { subject: subject.to_owned(), body, link: Some(link) }
 }
 
-/// Writes a letter that tells something and asks for nothing. `about`: the new address, as far as it is told.
+/// Writes a letter without a link. `about`: the new address, masked as far as the reader may see it.
 pub(super) fn write_notice(notice: Notice, greeting: &str, about: &str) -> Letter {
     let (hello, about) = (hello(&plain(greeting)), one_line(about));
     let (subject, told) = match notice {
@@ -130,7 +130,7 @@ fn hello(greeting: &str) -> String {
     if greeting.is_empty() { "Hello,".to_owned() } else { format!("Hello {greeting},") }
 }
 
-/// An address so that its owner knows it and nobody else learns it: the first letter and the host.
+/// Masks an address to its first letter and the host, so that only its owner recognizes it.
 #[must_use]
 pub fn masked(address: &str) -> String {
     let (name, host) = address.rsplit_once('@').unwrap_or((address, ""));
@@ -138,13 +138,13 @@ pub fn masked(address: &str) -> String {
     format!("{first}…@{host}")
 }
 
-/// Names come from strangers: none of them begins a line of its own.
+/// Joins a name from a stranger into one line, so that it cannot add lines to a letter.
 fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// A name on one line; none, if a mail program could take a part of it for an address to open. Browsers take the full
-/// stops of Chinese and Japanese for dots too (UTS 46).
+/// A name on one line; empty if a mail program could take a part of it for a link. Browsers treat the full stops of
+/// Chinese and Japanese as dots too (UTS 46).
 fn plain(name: &str) -> String {
     let name = one_line(name);
     let is_linked = |word: &str| {

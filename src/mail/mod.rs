@@ -1,4 +1,4 @@
-//! Mail: what letters say, who they go to, and a post that survives restarts.
+//! Mail: the texts of letters, their recipients, and a post that survives restarts.
 //!
 //! Use cases put letters into the outbox (`store::outbox`) in their own transaction and wake the [`Post`], which
 //! writes and sends them. Knows no use case and no HTTP.

@@ -1,8 +1,8 @@
-//! The post: works the outbox off, with retries, for as long as the server runs.
+//! The post: delivers the letters of the outbox, with retries, for as long as the server runs.
 //!
-//! A letter is taken in one transaction, which makes its link and says when it is due again, and only then
-//! handed over. So one that was under way when the server stopped is tried again: sent once, as far as
-//! SMTP can tell, and never lost. All attempts have one message id, and their links all work.
+//! A letter is taken in a transaction that makes its link and sets when it is due again, and only then handed over.
+//! So a letter that was being sent when the server stopped is tried again: it is sent once, as far as SMTP can tell,
+//! and never lost. All attempts have the same message id, and all their links work.
 
 use std::time::Duration;
 
@@ -26,21 +26,21 @@ use crate::store::outbox::{self, LetterKind, OutgoingMail, Waiting};
 use crate::store::sql::{Db, SqlError, Tx};
 use crate::store::{activation, founder, letter_written, one_time_token};
 
-/// Between two looks when nobody wakes the post: letters that are due again.
+/// How often the outbox is looked at without a wake-up, for letters that are due again.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// Letters taken at one look.
+/// Letters taken per look.
 const AT_ONCE: i64 = 50;
-/// Letters under way at the same time.
+/// Letters being sent at the same time.
 const UNDER_WAY: usize = 4;
-/// Attempts before a letter is given up; with the pauses between them about six hours.
+/// Attempts before a letter is given up; with their pauses this takes about six hours.
 const MOST_ATTEMPTS: i64 = 12;
 /// The first pause, in seconds; each is twice the one before, up to an hour.
 const FIRST_PAUSE_SECONDS: f64 = 30.0;
 const LONGEST_PAUSE_SECONDS: f64 = 3600.0;
-/// How long letters that were given up can be looked at, in seconds.
+/// How long letters that were given up are kept for inspection, in seconds.
 const KEEP_GIVEN_UP_SECONDS: f64 = 30.0 * 86_400.0;
 
-/// Why there is no post.
+/// Why there can be no post.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The address of the SMTP server cannot be read.
@@ -56,14 +56,14 @@ pub struct Post {
     from: lettre::message::Mailbox,
     public_url: String,
     within: Duration,
-    /// One letter is written after another, or two to one recipient would not count each other.
+    /// Letters are written one at a time: otherwise two to one recipient would not count each other.
     writing: Mutex<()>,
     wake: Notify,
     stopping: watch::Sender<bool>,
 }
 
 impl Post {
-    /// By the settings; `transport` takes the place of what they say.
+    /// Builds the post from the settings; a given `transport` overrides theirs.
     pub fn new(
         db: Db,
         clock: Clock,
@@ -87,17 +87,17 @@ impl Post {
         })
     }
 
-    /// Tells that a letter was put into the outbox. Whoever forgets it waits some seconds longer.
+    /// Announces a new letter in the outbox. Without this call the letter waits up to five seconds.
     pub fn wake(&self) {
         self.wake.notify_one();
     }
 
-    /// Asks [`Post::run`] to end with the letters that are under way.
+    /// Asks [`Post::run`] to end once the deliveries under way are done.
     pub fn stop(&self) {
         self.stopping.send_replace(true);
     }
 
-    /// Works the outbox off until it is asked to stop.
+    /// Delivers the letters of the outbox until it is asked to stop.
     pub async fn run(&self) {
         let mut stopping = self.stopping.subscribe();
         while !*stopping.borrow() {
@@ -114,7 +114,7 @@ impl Post {
         }
     }
 
-    /// Tries what is due; how many letters that were.
+    /// Tries the letters that are due; returns how many there were.
     async fn look(&self) -> Result<usize, SqlError> {
         let now = self.clock.now();
         let due = outbox::due(&self.db, now.into(), AT_ONCE).await?;
@@ -154,7 +154,7 @@ impl Post {
         }
     }
 
-    /// Takes a letter and writes it, with a new link. `None` when it is not to be written, or not now.
+    /// Takes a letter and writes it, with a new link. `None` if it must not be written, or not yet.
     async fn write(&self, waiting: &Waiting) -> Result<Option<(String, Letter)>, SqlError> {
         let _one = self.writing.lock().await;
         let now = self.clock.now();
@@ -182,8 +182,8 @@ impl Post {
         Ok(written)
     }
 
-    /// Whether a day bears no more letters to its recipient: it waits until the next one does. By then nobody waits for
-    /// what was asked for by an address, nor for what has waited a day.
+    /// Whether the recipient has had as many letters as a day allows. The letter is then postponed until the next one
+    /// is allowed, or dropped if it was requested by address or has waited for a day: by then it is of no use.
     async fn is_put_off(&self, tx: &mut Tx, waiting: &Waiting, now: Timestamp) -> Result<bool, SqlError> {
         let next = allowance::not_before(tx, waiting.letter, &waiting.recipient, now).await?;
         let Some(next) = next else { return Ok(false) };
@@ -265,14 +265,14 @@ impl Post {
             .message_id(Some(format!("<{id}@{}>", self.from.email.domain())))
             .header(ContentType::TEXT_PLAIN)
             .body(self.transport.body(&letter.body))?;
-        // So that nobody's holiday note comes back (RFC 3834).
+        // Keeps auto-responders from answering (RFC 3834).
         let automatic = HeaderName::new_from_ascii_str("Auto-Submitted");
         message.headers_mut().insert_raw(HeaderValue::new(automatic, "auto-generated".to_owned()));
         Ok(message)
     }
 }
 
-/// Seconds before the next attempt after so many.
+/// Seconds to wait before the next attempt, after this many.
 fn pause(attempts: i64) -> f64 {
     (FIRST_PAUSE_SECONDS * f64::powi(2.0, attempts.clamp(0, 30) as i32)).min(LONGEST_PAUSE_SECONDS)
 }

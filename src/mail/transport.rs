@@ -1,4 +1,4 @@
-//! The ways a letter leaves: an SMTP server, a folder of `.eml` files, or a mailbox in memory for tests.
+//! Mail transports: an SMTP server, a folder of `.eml` files, or a mailbox in memory for tests.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,42 +12,42 @@ use tokio::sync::watch;
 use super::letter::Letter;
 use crate::store::private;
 
-/// A way a letter leaves.
+/// A mail transport.
 #[derive(Clone)]
 pub enum Transport {
     /// To an SMTP server.
     Smtp(AsyncSmtpTransport<Tokio1Executor>),
-    /// Into a folder that only the server's user reads. For development.
+    /// Into a folder that only the server's user can read. For development.
     Folder(PathBuf),
     /// Into memory. For tests.
     Memory(Mailbox),
 }
 
-/// Why a letter did not leave.
+/// Why a letter was not sent.
 #[derive(Debug, thiserror::Error)]
 #[error("{reason}")]
 pub(super) struct NotSent {
     pub(super) reason: String,
-    /// Whether another attempt may do better.
+    /// Whether another attempt may succeed.
     pub(super) is_transient: bool,
 }
 
 /// A letter in a [`Mailbox`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Received {
-    /// To whom.
+    /// The recipient's address.
     pub recipient: String,
     /// Its subject.
     pub subject: String,
     /// Its text.
     pub body: String,
-    /// The address it wants opened; empty when it wants none.
+    /// The link it asks to open; empty if there is none.
     pub link: String,
-    /// Its message id: the same, however often it is sent.
+    /// Its message id, the same for all attempts.
     pub message_id: String,
 }
 
-/// Letters in memory, and failures to come.
+/// Letters in memory, and the failures set for the next ones.
 #[derive(Clone)]
 pub struct Mailbox(Arc<Inside>);
 
@@ -57,15 +57,15 @@ struct Inside {
 }
 
 impl Transport {
-    /// An SMTP server by its address. Fails when the address cannot be read.
+    /// An SMTP server by its URL. Fails if the URL cannot be read.
     pub fn smtp(url: &str, within: Duration) -> Result<Self, String> {
         let builder =
             AsyncSmtpTransport::<Tokio1Executor>::from_url(url).map_err(|error| error.to_string())?;
         Ok(Self::Smtp(builder.timeout(Some(within)).build()))
     }
 
-    /// A text so that each of its lines stays whole wherever it may: a link that is copied out of a saved letter works.
-    /// Quoted-printable, which breaks long lines, is for servers that may take nothing but ASCII.
+    /// Encodes a text so that its lines stay whole where possible: a link copied out of a saved letter works.
+    /// Quoted-printable, which breaks long lines, is for servers that may accept nothing but ASCII.
     pub(super) fn body(&self, text: &str) -> Body {
         let lines = || text.replace('\n', "\r\n").into_bytes();
         match self {
@@ -75,8 +75,8 @@ impl Transport {
         }
     }
 
-    /// Hands a letter over. SMTP tells of each letter once whether it was taken; a connection that breaks
-    /// between the letter and the answer leaves that open.
+    /// Hands a letter over. SMTP confirms each letter once; if the connection breaks between the letter and the
+    /// confirmation, it remains unknown whether the letter was accepted.
     pub(super) async fn send(&self, id: &str, message: Message, letter: &Letter) -> Result<(), NotSent> {
         match self {
             Self::Smtp(server) => server
@@ -93,7 +93,7 @@ impl Transport {
                     tokio::fs::rename(&part, &file).await // so that whoever watches the folder finds whole ones
                 };
                 written.await.map_err(|error| NotSent { reason: error.to_string(), is_transient: true })?;
-                // Its link signs in: the file may be read by one, the log by many.
+                // The link signs in, so it is kept out of the log, which more people can read than the file.
                 tracing::info!(subject = letter.subject, file = %file.display(), "mail saved: no smtpUrl is set");
                 Ok(())
             }
@@ -110,7 +110,7 @@ impl Default for Mailbox {
 }
 
 impl Mailbox {
-    /// Lets the next letter fail, for a while or for ever.
+    /// Makes the next letter fail, temporarily or for good.
     pub fn fail_next(&self, is_transient: bool) {
         self.0.failures.lock().unwrap_or_else(PoisonError::into_inner).insert(0, is_transient);
     }
@@ -121,7 +121,7 @@ impl Mailbox {
         self.0.letters.borrow().iter().filter(|letter| letter.recipient == recipient).cloned().collect()
     }
 
-    /// Waits until so many letters have come to an address; the last of them.
+    /// Waits until `number` letters have come to an address; returns the last of them.
     pub async fn nth(&self, recipient: &str, number: usize) -> Received {
         let mut letters = self.0.letters.subscribe();
         loop {
@@ -162,7 +162,8 @@ mod tests {
             let saved = String::from_utf8(folder.body(&text).into_vec()).unwrap();
             assert!(saved.lines().any(|line| line == link), "{saved}");
         }
-        // A server may take nothing but ASCII: what is sent is ASCII, and whole where the letter is.
+        // Some servers accept nothing but ASCII, so the encoded letter is ASCII, and a letter in plain ASCII keeps
+        // its lines.
         let memory = Transport::Memory(Mailbox::default());
         let sent = |text: &str| String::from_utf8(memory.body(text).into_vec()).unwrap();
         assert!(sent(&format!("Hello Ada,\n{link}\n")).lines().any(|line| line == link));

@@ -16,21 +16,21 @@ pub use crate::store::activation::{Filter, SORT_KEYS};
 use crate::store::outbox;
 use crate::store::{activation, founder};
 
-/// What came of a link that was opened.
+/// The result of opening an activation link.
 pub struct Verified {
-    /// The organization as it is now.
+    /// The organization after that.
     pub organization: Organization,
-    /// Whether the link did its work before.
+    /// Whether the link was used before.
     pub already_verified: bool,
 }
 
-/// The address of the system user that made an organization and would be bound to it.
+/// The address of the system user that created an organization and would be bound to it.
 pub async fn founder(context: &Context, organization: Uuid) -> Result<Option<String>, OpError> {
     Ok(founder::address(context.db.read(), organization).await?)
 }
 
-/// Opens the link of a mail: verifies the organization's address, and activates one that waits for that. A system user
-/// that made it is bound to it, if it is let in.
+/// Opens the link of a letter: verifies the organization's address, and activates an organization that waits for
+/// that. The system user that created it, if any, is bound to it if it is let in.
 pub async fn verify_email(
     context: &Context,
     token: &str,
@@ -54,8 +54,8 @@ pub async fn verify_email(
     Ok(Verified { organization, already_verified: false })
 }
 
-/// Notes that somebody asks for the link once more. The same work whether an organization waits for one
-/// or not: the post looks.
+/// Requests another activation link. Takes the same work whether an organization waits for one or not, because the
+/// post looks that up later.
 pub async fn resend(context: &Context, contact_email: &str) -> Result<(), OpError> {
     let now = context.clock.now().into();
     outbox::ask(&context.db, Purpose::ActivateOrganization, contact_email, now).await?;

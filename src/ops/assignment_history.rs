@@ -1,6 +1,6 @@
-//! Who drove what, and putting right what was entered wrongly.
+//! The history of assignments, and its correction.
 //!
-//! Records that are written already keep their driver, whatever becomes of an assignment.
+//! Records already written keep their driver, whatever happens to an assignment.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -23,7 +23,8 @@ pub use crate::store::assignment_history::SORT_KEYS;
 use crate::store::sql::Tx;
 use crate::store::{driver, vehicle};
 
-/// A page of what a driver drives and drove for the organization, which has a profile of the driver, or had one.
+/// A page of a driver's current and past assignments for the organization, which has, or had, a profile of the
+/// driver.
 pub async fn list_vehicles_of_driver(
     context: &Context,
     by: &Scoped,
@@ -38,7 +39,7 @@ pub async fn list_vehicles_of_driver(
     Ok(history::of_driver(&context.db, &scope, id, filter, sort, page).await?)
 }
 
-/// A page of who drives and drove a vehicle.
+/// A page of a vehicle's current and past drivers.
 pub async fn list_drivers_of_vehicle(
     context: &Context,
     by: &Scoped,
@@ -58,7 +59,7 @@ pub async fn list_drivers_of_vehicle(
     Ok(history::of_vehicle(&context.db, &scope, id, filter, sort, page).await?)
 }
 
-/// Corrects when a past assignment began and ended.
+/// Corrects the start and end of a past assignment.
 pub async fn correct_assignment(
     context: &Context,
     by: &Scoped,
@@ -87,7 +88,7 @@ pub async fn correct_assignment(
     change.commit(recorded, corrected).await
 }
 
-/// Removes a past assignment that never was; only the audit remembers it.
+/// Removes a past assignment that never took place; only the audit remembers it.
 pub async fn remove_assignment(
     context: &Context,
     by: &Scoped,
@@ -103,7 +104,7 @@ pub async fn remove_assignment(
     change.commit(recorded, ()).await
 }
 
-/// A past assignment of the organization, with its vehicle's row held; its driver may be gone.
+/// Finds a past assignment of the organization and locks its vehicle's row; the driver may have been deleted.
 async fn hold_past(
     tx: &mut Tx,
     scope: &OrgScope,

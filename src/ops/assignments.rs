@@ -1,4 +1,4 @@
-//! Who drives what: giving a driver a vehicle, and taking it away.
+//! Assignments: giving a driver a vehicle, and taking it away.
 
 use serde_json::json;
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
@@ -25,8 +25,8 @@ use crate::store::assignment::{self, Ending, Open};
 use crate::store::sql::{SqlError, Tx, is_conflict};
 use crate::store::vehicle;
 
-/// Gives a driver a vehicle; one that they drive already stays as it is. With `force` it is taken from
-/// another driver, at the instant the new one starts.
+/// Assigns a vehicle to a driver; if they drive it already, nothing changes. With `force` it is taken from another
+/// driver at the instant the new assignment starts.
 pub async fn assign_vehicle(
     context: &Context,
     by: &Scoped,
@@ -71,13 +71,13 @@ pub async fn assign_vehicle(
         created_at: now,
         updated_at: now,
     };
-    // The rows are held, so this is a second look: the table itself refuses a second driver.
+    // The rows are locked, so this only confirms the check above: the table itself refuses a second driver.
     conflict(assignment::insert(change.on(), &scope, &assignment).await)?;
     let recorded = change.done(&id, AuditAction::Assign, &json!({}), &assignment).await?;
     change.commit(recorded, assignment).await
 }
 
-/// Refuses a driver who may not drive one more vehicle now.
+/// Refuses a driver who may not drive another vehicle now.
 async fn refuse_unfit(
     tx: &mut Tx,
     scope: &OrgScope,
@@ -100,8 +100,8 @@ async fn refuse_unfit(
     Ok(())
 }
 
-/// When an assignment starts: as wished, unless the vehicle's history goes on after that; what ended stays
-/// as it was. Without a wish it starts now, or where the history ends if the clock was set back.
+/// The start of an assignment: the requested one, unless it lies before the end of the vehicle's history, which is
+/// not changed. Without a request it is now, or the end of the history if the clock was set back.
 fn start(
     wish: &AssignVehicle,
     now: Timestamp,
@@ -114,7 +114,8 @@ fn start(
     }
 }
 
-/// Takes a vehicle from a driver, now or as of then; a pair without an open assignment is not found.
+/// Ends the assignment of a vehicle to a driver, now or at `ended_at`. Without an open assignment of the two it fails
+/// as not found.
 pub async fn unassign_vehicle(
     context: &Context,
     by: &Scoped,
@@ -136,7 +137,7 @@ pub async fn unassign_vehicle(
     change.commit(recorded, ()).await
 }
 
-/// When an assignment ends that somebody ends as of then.
+/// Checks the time at which a user ends an assignment.
 fn end(at: Timestamp, now: Timestamp, started_at: Timestamp) -> Result<Timestamp, OpError> {
     let refused = |detail: String| OpError::Invalid(vec![FieldError::new("?endedAt", "range", detail)]);
     let at = past(now)(&json!(at)).map_err(|(_, must)| refused(format!("must be {must}")))?;

@@ -1,4 +1,4 @@
-//! The audit: every change of master data, as `change` remembered it in the transaction that made it.
+//! The audit: every change of master data, as `change` recorded it in the change's transaction.
 
 use waypost_actors::model::OrganizationId;
 
@@ -18,7 +18,7 @@ pub async fn list_audit(
     filter: &AuditFilter,
     request: &SliceRequest,
 ) -> Result<Slice<AuditEntry>, OpError> {
-    // What is nobody's organization's is for those who may change operators.
+    // Entries that belong to no organization are for callers who may change operators.
     let scope = if caller.may(Action::WriteOperators).is_ok() {
         caller.accounts(&context.db, Action::ReadAudit, named).await?
     } else {

@@ -1,4 +1,4 @@
-//! What the audit remembers changes of, and how it names each.
+//! The resources whose changes are audited, and how the audit names them.
 
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId};
@@ -13,7 +13,7 @@ use crate::domain::tracker::Tracker;
 use crate::domain::user::User;
 use crate::domain::vehicle::Vehicle;
 
-/// Something that is audited when it changes.
+/// A resource whose changes are audited.
 pub(super) trait Audited {
     /// Its kind.
     const RESOURCE: AuditResource;
@@ -21,18 +21,19 @@ pub(super) trait Audited {
     /// Its id.
     fn audit_id(&self) -> Uuid;
 
-    /// The organization whose audit remembers it, given that of the change's scope; none for the platform's own.
+    /// The organization whose audit records the change, given that of the change's scope; `None` for the platform's
+    /// own.
     fn owner(&self, of_scope: Option<OrganizationId>) -> Option<OrganizationId> {
         of_scope
     }
 
-    /// What the live core knows of it and is told after the commit.
+    /// The part of the live core to update after the commit, if there is one.
     fn thing(&self) -> Option<Thing> {
         None
     }
 }
 
-/// `Type => AuditResource, its id;`, with the methods in which it differs from most.
+/// `Type => AuditResource, its id;`, with the methods that differ from the defaults.
 macro_rules! audited {
     ($($type:ty => $resource:ident, |$self:ident| $id:expr $(, $method:item)?;)+) => {$(
         impl Audited for $type {

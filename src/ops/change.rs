@@ -1,8 +1,9 @@
-//! One change of what is stored: its transaction, who makes it, when, and what follows from its commit.
+//! One change to stored data: its transaction, its actor, its time, and the effects of its commit.
 //!
-//! An operation begins a change, writes through it, audits what it did, and commits with the proof of that and with its
-//! answer. A change without its audit row, or whose answer is not kept for the request's Idempotency-Key, does not
-//! compile. The live core, the outbox and open sockets hear of it after the commit, even if the caller is gone by then.
+//! An operation begins a change, writes through it, audits what it did, and commits with the proof of that and with
+//! its answer. A change without its audit row, or whose answer is not kept for the request's Idempotency-Key, does
+//! not compile. The live core, the outbox and open sockets are informed after the commit, even if the caller is gone
+//! by then.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,7 +25,7 @@ use crate::store::audit;
 use crate::store::outbox::{self, Notice, OutgoingMail};
 use crate::store::sql::{On, Tx};
 
-/// Who changed something without being signed in.
+/// The audited role of an actor who is not signed in.
 const NOBODY: &str = "anonymous";
 
 /// A change under way.
@@ -39,11 +40,11 @@ pub(super) struct Change<'a> {
     after: AfterCommit,
 }
 
-/// Proof that the audit remembers a change, which its commit asks for.
+/// Proof that a change was audited, which its commit requires.
 pub(super) struct Recorded(());
 
 impl<'a> Change<'a> {
-    /// Begins a change of an organization's data, by somebody who may do that.
+    /// Begins a change to an organization's data; fails unless the caller may do `action`.
     pub(super) async fn begin(
         context: &'a Context,
         by: &'a Scoped,
@@ -53,8 +54,8 @@ impl<'a> Change<'a> {
         Ok((Self::within(context, Some(&by.caller), Some(scope)).await?, scope))
     }
 
-    /// Begins a change in a scope that is known. `caller`: none for a sign-up or the link of a letter. `scope`: none for what
-    /// belongs to the platform, or says itself whose it is.
+    /// Begins a change in a known scope. `caller` is `None` for a sign-up or the link of a letter. `scope` is `None`
+    /// for what belongs to the platform or names its owner itself.
     pub(super) async fn within(
         context: &'a Context,
         caller: Option<&'a Caller>,
@@ -65,18 +66,18 @@ impl<'a> Change<'a> {
         Ok(Self { context, caller, scope, tx, now: None, things, after })
     }
 
-    /// Gives it the instant by which its body was read.
+    /// Sets its instant to the one as of which its body was read.
     pub(super) fn at(self, now: Timestamp) -> Self {
         Self { now: Some(now), ..self }
     }
 
-    /// Its instant: when this is first asked, best once the rows are held, so that of two changes of one thing the
-    /// second is later.
+    /// The instant of the change, fixed by the first call. Best called once the rows are locked, so that of two
+    /// changes to one thing the second is later.
     pub(super) fn now(&mut self) -> Timestamp {
         *self.now.get_or_insert_with(|| self.context.clock.now())
     }
 
-    /// For a statement of it.
+    /// A handle for one statement in the change's transaction.
     pub(super) fn on(&mut self) -> On<'_> {
         self.tx.on()
     }
@@ -105,17 +106,17 @@ impl<'a> Change<'a> {
         Ok(outbox::put_notice(&mut self.tx, notice, subject, letter, now.into()).await?)
     }
 
-    /// Has open sockets ended or told something after the commit.
+    /// Runs `tell` on the open sockets after the commit, to end them or send them something.
     pub(super) fn tell_sessions(&mut self, tell: impl FnOnce(&Sessions) + Send + 'static) {
         self.after.sessions.push(Box::new(tell));
     }
 
-    /// Remembers that something was made. Resources hold no secrets, so what is shown of them may be remembered.
+    /// Audits that something was created. Resources hold no secrets, so all of it may be recorded.
     pub(super) async fn created<T: Audited + Serialize>(&mut self, after: &T) -> Result<Recorded, OpError> {
         self.record(after, AuditAction::Create, None, Some(json!(after))).await
     }
 
-    /// Remembers the members of something that changed.
+    /// Audits which members of something changed.
     pub(super) async fn updated<T: Audited + Serialize>(
         &mut self,
         before: &T,
@@ -124,12 +125,12 @@ impl<'a> Change<'a> {
         self.done(after, AuditAction::Update, before, after).await
     }
 
-    /// Remembers that something was deleted, and what it was.
+    /// Audits that something was deleted, with its last state.
     pub(super) async fn deleted<T: Audited + Serialize>(&mut self, before: &T) -> Result<Recorded, OpError> {
         self.record(before, AuditAction::Delete, Some(json!(before)), None).await
     }
 
-    /// Remembers something that was done to `what`, in which members changed.
+    /// Audits an action on `what` that changed members.
     pub(super) async fn done(
         &mut self,
         what: &impl Audited,
@@ -141,7 +142,7 @@ impl<'a> Change<'a> {
         self.record(what, action, Some(before), Some(after)).await
     }
 
-    /// Remembers something that was done to `what` without a member to show, such as a new secret.
+    /// Audits an action on `what` that has no members to show, such as a new secret.
     pub(super) async fn noted(
         &mut self,
         what: &impl Audited,
@@ -150,13 +151,13 @@ impl<'a> Change<'a> {
         self.record(what, action, None, None).await
     }
 
-    /// Nothing that the audit remembers was changed: all is as asked already.
+    /// Stands in for an audit entry when nothing was to be changed.
     pub(super) const fn as_before(&self) -> Recorded {
         Recorded(())
     }
 
-    /// Remembers for another organization, which has its part in `what`, what was done to it; neither who did it, nor
-    /// for which organization, nor by which request.
+    /// Audits for another organization that has a part in `what` what was done to it, but not by whom, for which
+    /// organization, or by which request.
     pub(super) async fn done_elsewhere<T: Audited>(
         &mut self,
         what: &T,
@@ -176,7 +177,7 @@ impl<'a> Change<'a> {
         Ok(audit::insert(self.tx.on(), &entry).await?)
     }
 
-    /// Remembers that something is gone because the change takes its place: nobody deleted it.
+    /// Audits that something is gone because the change takes its place, with no actor.
     pub(super) async fn displaced(
         &mut self,
         resource: AuditResource,
@@ -233,12 +234,12 @@ impl<'a> Change<'a> {
         }
     }
 
-    /// Commits what made something, with its answer; what follows from it is under way or done.
+    /// Commits a change that created something, with its answer. Its effects are applied or on their way.
     pub(super) async fn commit_created<T: Serialize>(self, _: Recorded, answer: T) -> Result<T, OpError> {
         self.finish(201, answer).await
     }
 
-    /// Commits a change, with its answer; what follows from it is under way or done.
+    /// Commits a change, with its answer. Its effects are applied or on their way.
     pub(super) async fn commit<T: Serialize>(self, _: Recorded, answer: T) -> Result<T, OpError> {
         self.finish(200, answer).await
     }

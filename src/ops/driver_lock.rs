@@ -1,7 +1,7 @@
-//! The lock of a driver: one organization at a time holds a person of the whole platform.
+//! The lock of a driver: one organization at a time holds a person who belongs to the whole platform.
 //!
-//! Both changes run in one transaction that holds the driver's row, so that of two organizations that lock at
-//! once one gets the driver and the other hears that it is locked.
+//! Both changes run in one transaction that locks the driver's row, so that of two organizations locking at once one
+//! gets the driver and the other learns that it is locked.
 
 use serde_json::json;
 use waypost_actors::model::DriverId;
@@ -21,7 +21,7 @@ use crate::domain::driver::{LockIn, Profile, UnlockIn};
 use crate::store::assignment::{self, Ending, Open};
 use crate::store::{driver, driver_lock, driver_profile, organization};
 
-/// Gives a driver whom nobody holds to the organization. Who holds them already keeps them as they are.
+/// Locks a driver for the organization. If it holds the driver already, nothing changes.
 pub async fn lock_driver(
     context: &Context,
     by: &Scoped,
@@ -33,7 +33,7 @@ pub async fn lock_driver(
     let own = Some(scope.organization_id());
     let (now, today) = (context.clock.now(), today(context, &scope).await?);
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
-    // Always in this order, or two requests could wait for each other: organization, driver, vehicle.
+    // Two requests could deadlock unless all take row locks in this order: organization, driver, vehicle.
     organization::hold(change.on(), &scope).await?;
     driver::hold(change.on(), &scope, id).await?;
     let recorded = match driver_lock::hold_state(change.on(), &scope, id).await?.ok_or(OpError::NotFound)? {
@@ -45,7 +45,7 @@ pub async fn lock_driver(
             if !known.is_some_and(|driver| driver.kept) {
                 require_room(change.tx(), &scope, Counted::Drivers).await?;
             }
-            // The row is held, so this is a second look.
+            // The row is locked, so this only confirms the check above.
             if !driver_lock::lock(change.on(), &scope, id, reason.as_deref(), now.into()).await? {
                 return Err(OpError::Blocked(Blocked::DriverLocked));
             }
@@ -57,7 +57,7 @@ pub async fn lock_driver(
     answer(change, recorded, &scope, id, today).await
 }
 
-/// Gives a driver whom the organization holds free; what they drive for it ends now. Its profile stays.
+/// Releases a driver that the organization holds and ends their assignments in it. The profile stays.
 pub async fn unlock_driver(
     context: &Context,
     by: &Scoped,
@@ -83,7 +83,7 @@ pub async fn unlock_driver(
     answer(change, recorded, &scope, id, today).await
 }
 
-/// Commits, and answers with the driver as it is now.
+/// Commits, and answers with the driver's new state.
 async fn answer(
     mut change: Change<'_>,
     recorded: Recorded,
@@ -96,8 +96,8 @@ async fn answer(
     change.commit(recorded, shown).await
 }
 
-/// Gives every driver free whom an organization holds, ends what it lets anybody drive, and deletes its profiles: it is
-/// being deleted, and nobody else could.
+/// Releases every driver an organization holds, ends its drivers' assignments, and deletes its profiles: the
+/// organization is being deleted, and no one else could do this.
 pub(super) async fn release_all(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     let (now, nothing) = (change.now(), json!({}));
     for (id, other) in driver_profile::others(change.on(), scope, None).await? {

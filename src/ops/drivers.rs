@@ -1,5 +1,5 @@
-//! Drivers: persons of the platform, each with a profile per organization. What somebody may see of one is
-//! `store::driver`'s to say, by scope.
+//! Drivers: persons of the platform, each with a profile per organization. What an organization sees of a driver is
+//! decided by `store::driver`, by scope.
 
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ pub enum DriverView {
     Stub(DriverStub),
 }
 
-/// Makes a driver, locked to the organization or offered to all.
+/// Creates a driver, locked to the organization or offered to all.
 pub async fn create_driver(
     context: &Context,
     by: &Scoped,
@@ -80,7 +80,7 @@ pub async fn create_driver(
     let driver = Driver { id, said, kept: true, lock, created_at: now, updated_at: now, deleted_at: None };
     let mut change = Change::within(context, Some(&by.caller), Some(scope)).await?.at(now);
     require_room(change.tx(), &scope, Counted::Drivers).await?;
-    // Whoever's driver has the licence, the refusal is the same.
+    // The refusal is the same whichever organization's driver has the licence.
     conflict(driver::insert(change.on(), &scope, &driver).await, Taken::License)?;
     driver_profile::insert(change.on(), &scope, id, &driver.said.profile, now.into()).await?;
     let recorded = change.created(&driver).await?;
@@ -88,7 +88,7 @@ pub async fn create_driver(
     change.commit_created(recorded, own).await
 }
 
-/// A page of the drivers of whom the organization has a profile.
+/// A page of the drivers with a profile in the organization.
 pub async fn list_drivers(
     context: &Context,
     by: &Scoped,
@@ -102,8 +102,8 @@ pub async fn list_drivers(
     Ok(Page { items: with_derived(context.db.read(), &scope, found.items, today).await?, total: found.total })
 }
 
-/// The drivers with a licence number: those of whom the organization has a profile, and masked those whom nobody
-/// holds. Others are not there.
+/// The drivers with a licence number: those with a profile in the organization and, masked, those without a lock.
+/// Other organizations' drivers are left out.
 pub async fn search_drivers(
     context: &Context,
     by: &Scoped,
@@ -115,7 +115,7 @@ pub async fn search_drivers(
     let today = today(context, &scope).await?;
     let found = driver::search(context.db.read(), &scope, &compact(license_number), country).await?;
     let (total, mut items) = (found.len() as i64, Vec::new());
-    // One per country at most: so few that they are cut into pages here.
+    // There is at most one per country, so few that pages are cut here.
     let (before, limit) = (usize::try_from(page.offset()), usize::try_from(page.limit));
     for seen in found.into_iter().skip(before.unwrap_or(usize::MAX)).take(limit.unwrap_or(usize::MAX)) {
         items.push(match seen {
@@ -128,7 +128,7 @@ pub async fn search_drivers(
     Ok(Page { items, total })
 }
 
-/// A driver of whom the organization has a profile; one that it deleted only if asked for.
+/// A driver with a profile in the organization; a deleted profile counts only on request.
 pub async fn find_driver(
     context: &Context,
     by: &Scoped,
@@ -177,8 +177,8 @@ pub async fn update_driver(
     change.commit(recorded, own).await
 }
 
-/// Deletes the organization's profile of a driver and gives its lock free: what they drive for it ends now, their history
-/// stays. The person goes with the last profile.
+/// Deletes the organization's profile of a driver and releases its lock: the driver's assignments in it end now,
+/// their history stays. The person is deleted with the last profile.
 pub async fn delete_driver(
     context: &Context,
     by: &Scoped,
@@ -199,13 +199,13 @@ pub async fn delete_driver(
     change.commit(recorded, ()).await
 }
 
-/// Holds the row of a driver of whom the organization has a profile.
+/// Finds a driver with a profile in the organization and locks their row.
 pub(super) async fn hold_own(tx: &mut Tx, scope: &OrgScope, id: DriverId) -> Result<Driver, OpError> {
     driver::hold(tx.on(), scope, id).await?;
     driver::find(tx.on(), scope, id, false).await?.ok_or(OpError::NotFound)
 }
 
-/// Refuses a driver whom the organization does not keep.
+/// Refuses a driver that the organization does not keep.
 pub(super) fn require_kept(driver: &Driver) -> Result<(), OpError> {
     match (driver.kept, driver.lock.locked) {
         (true, _) => Ok(()),
@@ -214,7 +214,7 @@ pub(super) fn require_kept(driver: &Driver) -> Result<(), OpError> {
     }
 }
 
-/// Remembers what was done to a driver in the audit of each other organization with a profile.
+/// Records what was done to a driver in the audit of each other organization with a profile.
 pub(super) async fn tell_others(
     change: &mut Change<'_>,
     scope: &OrgScope,
@@ -228,13 +228,13 @@ pub(super) async fn tell_others(
     Ok(())
 }
 
-/// The date where the organization is.
+/// Today's date in the organization's time zone.
 pub(super) async fn today(context: &Context, scope: &OrgScope) -> Result<Day, OpError> {
     let settings = settings_of(context, scope).await?;
     Ok(Day::of(context.clock.now(), &settings.timezone))
 }
 
-/// A driver with what the server finds out.
+/// A driver with the members that the server derives.
 pub(super) async fn shown(
     on: On<'_>,
     scope: &OrgScope,
@@ -265,7 +265,7 @@ async fn with_derived(
     Ok(drivers.into_iter().map(own).collect())
 }
 
-/// Gives ids to the documents of a body that have none; refuses ids that are not the driver's.
+/// Assigns ids to documents of a body that have none; refuses ids that are not the driver's.
 fn name_documents<B: Body>(body: Params<B>, current: &[Document]) -> (Params<B>, Vec<FieldError>) {
     let mut problems = Vec::new();
     let body = body.reworded(|body| problems = named_documents(body, current));

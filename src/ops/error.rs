@@ -1,4 +1,4 @@
-//! Why something was not done.
+//! Why an operation failed.
 
 use waypost_actors::live::LiveError;
 use waypost_actors::model::{DriverId, Timestamp};
@@ -9,7 +9,7 @@ use crate::domain::field::FieldError;
 use crate::store::sql::{SqlError, is_conflict};
 pub use crate::store::sql::{is_taken_over, is_unavailable};
 
-/// A unique thing that another one has.
+/// Something unique that is taken already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
     /// An organization's slug.
@@ -26,88 +26,88 @@ pub enum Taken {
     License,
 }
 
-/// What stands in the way of an assignment or a lock.
+/// The obstacle to an assignment or a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
     /// Another organization holds the driver.
     DriverLocked,
-    /// Nobody holds the driver, and another organization made them.
+    /// No organization holds the driver, and another one created them.
     DriverNotHeld,
     /// The driver drives for another organization.
     DriverAssignedElsewhere,
     /// The driver is inactive or suspended.
     DriverNotActive,
-    /// The driver's licence is expired, and the organization minds.
+    /// The driver's licence has expired, and the organization's settings forbid that.
     LicenseExpired,
-    /// The driver drives as many vehicles as the organization lets one drive.
+    /// The driver drives as many vehicles as the organization allows.
     OpenVehicleLimit(i64),
     /// The vehicle is not in use.
     VehicleNotActive,
-    /// Another driver drives the vehicle; known, but for one who came at the same instant.
+    /// Another driver drives the vehicle; `None` if that one was assigned at the same moment.
     VehicleAlreadyAssigned(Option<DriverId>),
-    /// The vehicle's history goes on until then.
+    /// The vehicle's history lasts until this instant.
     AssignmentOverlaps(Timestamp),
-    /// Another assignment of the vehicle lies in the same time: when it began, and when it ended.
+    /// Another assignment of the vehicle overlaps; its start and end.
     AnotherAssignment(Timestamp, Option<Timestamp>),
 }
 
-/// Why something was not done.
+/// Why an operation failed.
 #[derive(Debug, thiserror::Error)]
 pub enum OpError {
-    /// The caller may not.
+    /// The caller has no right to it.
     #[error(transparent)]
     Auth(#[from] AuthError),
-    /// Not there, or not the caller's.
+    /// It does not exist, or is not the caller's.
     #[error("not found")]
     NotFound,
     /// The body has invalid members.
     #[error("invalid members")]
     Invalid(Vec<FieldError>),
-    /// Another one has it.
+    /// Something unique is taken already.
     #[error("taken: {0:?}")]
     Taken(Taken),
-    /// Something stands in its way.
+    /// An obstacle.
     #[error("blocked: {0:?}")]
     Blocked(Blocked),
-    /// Not possible from the present state.
+    /// The present state does not allow it.
     #[error("{0}")]
     Transition(String),
-    /// Strangers may not sign up.
+    /// Sign-up is closed.
     #[error("sign-up is closed")]
     SignUpClosed,
-    /// The subscription allows no more.
+    /// The subscription's limit is reached.
     #[error("the plan allows {limit} {what}")]
     PlanLimit {
-        /// Of what.
+        /// What is limited.
         what: &'static str,
-        /// How many.
+        /// The limit.
         limit: i64,
     },
-    /// Nobody else of this role could go on.
+    /// No other user of this role would be left to administer.
     #[error("the last {0:?}")]
     LastAdministrator(Role),
-    /// The resource is not as the client thinks.
+    /// The resource differs from what the client expects.
     #[error("changed in the meantime")]
     Precondition,
     /// A request with the same Idempotency-Key is under way.
     #[error("a request with this key is under way")]
     KeyUnderWay,
-    /// The Idempotency-Key came before with another request.
+    /// The Idempotency-Key was used before, for another request.
     #[error("the key came before with another request")]
     KeyReused,
-    /// The cursor was not made here for this list.
+    /// The cursor is not valid for this list.
     #[error("invalid cursor")]
     Cursor,
     /// Another server has taken over the store: nothing was changed.
     #[error("another server has taken over the store")]
     TakenOver,
-    /// Too many changes are on their way: nothing was changed.
+    /// Too many changes are on their way to the live core; nothing was changed.
     #[error("too many changes are on their way")]
     Busy,
     /// The store or the live core cannot be reached.
     #[error("not available: {0}")]
     Unavailable(String),
-    /// A mistake of ours.
+    /// A bug of ours.
     #[error("internal: {0}")]
     Internal(String),
 }
@@ -136,7 +136,7 @@ impl From<LiveError> for OpError {
     }
 }
 
-/// Says which unique thing another one has, where a statement failed for that.
+/// Turns a violated unique key into the error that names it.
 pub(super) fn conflict<T>(written: Result<T, SqlError>, taken: Taken) -> Result<T, OpError> {
     written.map_err(|error| if is_conflict(&error) { OpError::Taken(taken) } else { error.into() })
 }

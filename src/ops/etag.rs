@@ -1,7 +1,7 @@
-//! ETags: a resource as it is, in one short text, then what is derived and how it is packed, each part after a dot.
+//! ETags: a digest of the resource itself, then one of derived members and the content coding, each part after a dot.
 //!
-//! `If-Match` looks at the resource alone, so that nobody is refused for what changes by itself; `If-None-Match` at all
-//! but the packing.
+//! `If-Match` compares the resource alone, so that a change of derived members refuses no request; `If-None-Match`
+//! compares everything but the coding.
 
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD as BASE64;
@@ -10,13 +10,13 @@ use sha2::{Digest, Sha256};
 
 use super::error::OpError;
 
-/// What a client thinks the resource is.
+/// The state of the resource that a client's `If-Match` expects.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum IfMatch {
-    /// It does not say.
+    /// No expectation: the client did not send the header.
     #[default]
     Unsaid,
-    /// Whatever it is, as long as it is there.
+    /// Any state, as long as the resource exists.
     Any,
     /// One of these.
     OneOf(Vec<String>),
@@ -28,7 +28,7 @@ pub fn of(resource: &impl Serialize) -> String {
     format!("\"{}\"", BASE64.encode(&Sha256::digest(json)[..12]))
 }
 
-/// The ETag of a resource that may be shown with members that change without it.
+/// The ETag of a resource that is shown with derived members, which may change without it.
 pub fn shown(resource: &impl Serialize, shown: &impl Serialize) -> String {
     let (resource, shown) = (of(resource), of(shown));
     if resource == shown {
@@ -37,13 +37,13 @@ pub fn shown(resource: &impl Serialize, shown: &impl Serialize) -> String {
     with_part(&resource, shown.trim_matches('"')).unwrap_or(resource)
 }
 
-/// A strong ETag with one more part.
+/// A strong ETag with a part appended.
 #[must_use]
 pub fn with_part(tag: &str, part: &str) -> Option<String> {
     Some(format!("{}.{part}\"", tag.strip_suffix('"').filter(|tag| tag.starts_with('"'))?))
 }
 
-/// Whether two ETags are of the same representation but for its packing.
+/// Whether two ETags are of the same representation, regardless of its coding.
 #[must_use]
 pub fn is_same(given: &str, own: &str) -> bool {
     let unpacked = |tag| {
@@ -55,13 +55,13 @@ pub fn is_same(given: &str, own: &str) -> bool {
 
 const PACKINGS: [&str; 4] = ["gzip", "br", "zstd", "deflate"];
 
-/// What stands between the quotes. A proxy that packs answers itself weakens their tags.
+/// The text between the quotes. A proxy that compresses answers weakens their tags.
 fn opaque(tag: &str) -> &str {
     tag.strip_prefix("W/").unwrap_or(tag).trim_matches('"')
 }
 
 impl IfMatch {
-    /// Refuses a resource that is not as the client thinks.
+    /// Refuses a resource that differs from what the client expects.
     pub fn check(&self, resource: &impl Serialize) -> Result<(), OpError> {
         match self {
             Self::Unsaid | Self::Any => Ok(()),

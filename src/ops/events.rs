@@ -1,4 +1,4 @@
-//! The log of records, whatever they tell.
+//! The log of records of every kind.
 
 use waypost_actors::model::OrganizationId;
 use waypost_actors::tracking::{Record, RecordKind, RecordView};
@@ -11,7 +11,7 @@ use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::{After, Slice, SliceRequest};
 use crate::store::record_history;
 
-/// What happened, of the kinds asked for and that the caller may read, from a place in the log on.
+/// The records of the requested kinds that the caller may read, from a place in the log on.
 pub async fn list_events(
     context: &Context,
     caller: &Caller,
@@ -40,7 +40,7 @@ pub async fn list_events(
     }))
 }
 
-/// A slice of an organization's records. `purpose`: what its cursors are good for.
+/// A slice of an organization's records. `purpose`: what its cursors are valid for.
 pub(super) async fn records_in(
     context: &Context,
     scope: &OrgScope,

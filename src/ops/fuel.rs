@@ -1,4 +1,4 @@
-//! The fuel log and the refuels and drains found in it, listed.
+//! Lists of the fuel log and of the refuels and drains found in it.
 
 use uuid::Uuid;
 use waypost_actors::fuel::FuelRecord;

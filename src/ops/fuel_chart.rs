@@ -9,13 +9,13 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
 
-/// The longest period of one chart.
+/// The longest period of one chart, in days.
 const MAX_DAYS: usize = 366;
-/// A longer time without a reading breaks the line: twice what trackers at rest wait, and what the detector calls a
-/// silence. Seconds.
+/// A longer time without a reading breaks the line, in seconds: twice the reporting interval of trackers at rest, and
+/// the detector's limit for a silence.
 const GAP_SECONDS: f64 = 600.0;
 
-/// The chart of a vehicle with at most so many points; a null for each gap counts beyond them.
+/// The chart of a vehicle with at most `points` points, not counting a null for each gap.
 pub async fn fuel_chart(
     context: &Context,
     caller: &Caller,

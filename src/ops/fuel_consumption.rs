@@ -1,4 +1,4 @@
-//! What a vehicle burnt in a period.
+//! Fuel consumption of vehicles in a period.
 
 use waypost_actors::fuel::{Consumption, Measured, Meter, Tank};
 use waypost_actors::model::{Calibration, OrganizationId, VehicleId};
@@ -10,15 +10,15 @@ use crate::context::Context;
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
 use crate::store::{calibration, fuel_history};
 
-/// The longest period of one vehicle.
+/// The longest period for one vehicle, in days.
 const MAX_DAYS: usize = 366;
-/// The longest period of several, together: ten years of readings are added up in a minute.
+/// The longest sum of periods for several vehicles, in days: ten years of readings are added up in a minute.
 const MAX_VEHICLE_DAYS: usize = 3_660;
 
-/// Without a tank there are no refuels and drains, and a gain of up to a litre is an error of the sensor.
+/// Without a known tank there are no refuels and drains, and a gain of up to a litre counts as sensor error.
 const UNKNOWN_TANK: Tank = Tank { capacity_liters: 0.0, window_seconds: 0.0, version: 0 };
 
-/// What each of some vehicles burnt in a period, by vehicle.
+/// The consumption of some vehicles in a period, by vehicle.
 pub async fn fuel_consumption(
     context: &Context,
     caller: &Caller,
@@ -44,7 +44,7 @@ async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Re
         .and_then(|known| known.sensor.as_ref().map(|sensor| Tank::of(sensor, known.version)));
     let tank = tank.unwrap_or(UNKNOWN_TANK);
     let opening = fuel_history::newest_before(db, &period.scope, vehicle, period.from).await?;
-    // A level read soon after an event counts as the event's plateau, so those just before count too.
+    // A level read soon after an event counts as its plateau, so events just before the period are needed too.
     let opened = opening.as_ref().map_or(period.from, |opening| opening.recorded_at);
     let events = period.events(db, opened.plus_seconds(-tank.window_seconds)).await?;
     let mut meter = Meter::new(period.from, period.to);
@@ -59,7 +59,7 @@ async fn of_vehicle(context: &Context, vehicle: VehicleId, period: Period) -> Re
     Ok(meter.finish(&events, &tank))
 }
 
-/// An entry that cannot be believed still tells how far the vehicle went.
+/// An entry with an implausible level still counts for the distance.
 const fn measured(entry: &FuelEntry) -> Measured {
     Measured {
         at: entry.recorded_at,

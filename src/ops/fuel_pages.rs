@@ -1,7 +1,7 @@
-//! The fuel log of vehicles over a period, page by page: what raw data, charts and consumption are made of.
+//! The fuel log of vehicles over a period, page by page: the source of raw data, charts and consumption.
 //!
-//! No connection and no transaction is held between two pages, however long the reader takes: each page asks for what
-//! follows the last entry. What comes late behind that place is not seen; what is seen is in order, each entry once.
+//! No connection and no transaction is held between two pages, however long the reader takes, because each page asks
+//! for what follows the last entry. Late entries before that place are missed; the others come in order, each once.
 
 use std::collections::VecDeque;
 
@@ -19,11 +19,11 @@ use crate::domain::paging::After;
 use crate::store::sql::Db;
 use crate::store::{fuel_history, record_history, vehicle};
 
-/// Entries of a page: some 400 kB written out.
+/// Entries per page: about 400 kB when written out.
 const PAGE: i64 = 1_000;
 const DAY_SECONDS: f64 = 86_400.0;
 
-/// The vehicles and the period a client named, each of which it may have left out.
+/// The vehicles and the period that a client named; both may be missing.
 #[derive(Clone, Debug, Default)]
 pub struct PeriodRequest {
     /// Of these vehicles.
@@ -34,7 +34,7 @@ pub struct PeriodRequest {
     pub to: Option<Timestamp>,
 }
 
-/// A period of vehicles that are there and the caller's.
+/// A checked period of vehicles that exist and are the caller's.
 #[derive(Clone, Debug)]
 pub(super) struct Period {
     pub(super) scope: OrgScope,
@@ -44,8 +44,8 @@ pub(super) struct Period {
 }
 
 impl PeriodRequest {
-    /// Checks that the caller may read it, that it is whole and not too long, and that the vehicles exist; deleted ones
-    /// count.
+    /// Checks that the caller may read it, that it is complete and not too long, and that the vehicles exist. Deleted
+    /// vehicles are accepted.
     pub(super) async fn check(
         self,
         context: &Context,
@@ -92,7 +92,7 @@ impl PeriodRequest {
 }
 
 impl Period {
-    /// The refuels and drains that ended at `from` or later and began before the period's end, in the order of time.
+    /// Refuels and drains that ended at `from` or later and began before the period's end, in the order of time.
     pub(super) async fn events(&self, db: &Db, from: Timestamp) -> Result<Vec<FuelEvent>, OpError> {
         let filter = EventFilter {
             vehicle_ids: self.vehicle_ids.iter().map(|id| id.0).collect(),
@@ -116,13 +116,13 @@ impl Period {
     }
 }
 
-/// Reads the log of a period: one vehicle after the other, each in the order of time.
+/// Reads the log of a period: vehicle by vehicle, each in the order of time.
 pub(super) struct Pages {
     db: Db,
     period: Period,
-    /// Vehicles that are not read to their end.
+    /// Vehicles not read to their end.
     waiting: VecDeque<VehicleId>,
-    /// The instant after which the first of them goes on.
+    /// The instant after which the first of them continues.
     after: Timestamp,
 }
 
@@ -132,7 +132,7 @@ impl Pages {
         Self::after(db, period, after)
     }
 
-    /// The first vehicle from another instant on, which is not included.
+    /// Starts the first vehicle after an instant, which is not included.
     pub(super) fn after(db: &Db, period: Period, after: Timestamp) -> Self {
         let waiting = period.vehicle_ids.iter().copied().collect();
         Self { db: db.clone(), period, waiting, after }
@@ -157,7 +157,7 @@ impl Pages {
     }
 }
 
-/// Instants have microseconds.
+/// The instant one microsecond earlier, the resolution of instants.
 const fn just_before(at: Timestamp) -> Timestamp {
     Timestamp::from_micros(at.as_micros().saturating_sub(1))
 }

@@ -9,13 +9,13 @@ use crate::auth::Caller;
 use crate::context::Context;
 use crate::domain::fuel::FuelEntry;
 
-/// The longest period of one answer.
+/// The longest period of one answer, in days.
 const MAX_DAYS: usize = 31;
 
-/// The pages of a period. The first is read before this returns, so a refusal is still an answer of its own; an
-/// error later is the last the stream says.
+/// The pages of a period. The first is read before this returns, so that a refusal still gets an answer of its own; a
+/// later error ends the stream.
 ///
-/// Each page is read by a task of its own, which gives its connection back even if nobody asks for the page.
+/// Each page is read by a task of its own, which returns its connection even if the page is never asked for.
 pub async fn fuel_raw_data(
     context: &Context,
     caller: &Caller,

@@ -24,7 +24,7 @@ pub async fn list_events(
     events_in(context, caller, &scope, filter, order, request).await
 }
 
-/// Events of one vehicle, which may be deleted by now.
+/// Events of one vehicle, even if it was deleted.
 pub async fn list_events_of_vehicle(
     context: &Context,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! Many geofences at once: what is good is made, in one transaction; what is not is told, feature by feature.
+//! Imports many geofences at once: the good ones are created in one transaction, the others reported one by one.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -17,7 +17,7 @@ use crate::domain::field::FieldError;
 use crate::domain::geofence::{Geofence, GeofenceSaid};
 use crate::store::geofence;
 
-/// A feature to import: the members of a geofence, or why there are none.
+/// A feature to import: the members of a geofence, or the reasons why there are none.
 pub type Feature = Result<Value, Vec<FieldError>>;
 
 /// What became of an import. What was made is in force; what was not can be mended and sent again by itself.
@@ -60,17 +60,18 @@ pub struct ImportProblem {
     pub errors: Vec<FieldError>,
 }
 
-/// Features to import, read one after another: many take far more memory than their geofences.
+/// Features to import, read one at a time because they take far more memory than their geofences.
 pub struct Features<F, T> {
-    /// How many.
+    /// The number of features.
     pub count: usize,
-    /// Reads one.
+    /// Reads a feature.
     pub feature: F,
-    /// The right to work on them, given back when all are read.
+    /// The right to process them, given back when all are read.
     pub turn: T,
 }
 
-/// Makes geofences of features. `place` says where in the body a member of a feature stands, with or without a shape.
+/// Creates geofences from features. `place` translates a pointer into a feature, with or without a shape, to the
+/// request body.
 pub async fn import_geofences<F: AsyncFn(usize) -> Feature, T>(
     context: &Context,
     by: &Scoped,

@@ -1,23 +1,23 @@
-//! What the geometry says of a shape.
+//! Geometric validation of a shape.
 
 use waypost_actors::geofence::{self, GeoBox, Shape};
 use waypost_actors::model::ShapeSpec;
 
 use crate::domain::field::FieldError;
 
-/// A shape that is good, and what follows from it.
+/// A valid shape, with what is derived from it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Checked {
     /// The shape, normalised.
     pub shape: ShapeSpec,
     /// West, south, east, north in degrees; west > east across the antimeridian.
     pub bbox: [f64; 4],
-    /// On WGS 84.
+    /// The area on WGS 84.
     pub area_square_meters: f64,
 }
 
-/// Checks a shape; pointers begin with `/shape`. Thousands of vertices take milliseconds: call it
-/// off the async threads.
+/// Checks a shape; pointers begin with `/shape`. Thousands of vertices take milliseconds, so call it off the async
+/// threads.
 pub(super) fn checked(shape: ShapeSpec) -> Result<Checked, Vec<FieldError>> {
     geofence::validate(&shape).map_err(|problems| {
         let field = |problem: geofence::ShapeProblem| {
@@ -31,7 +31,7 @@ pub(super) fn checked(shape: ShapeSpec) -> Result<Checked, Vec<FieldError>> {
     Ok(Checked { bbox: bbox(&boxes), area_square_meters: prepared.area_square_meters(), shape })
 }
 
-/// One box, or the two sides of the antimeridian as one with west > east.
+/// Merges the boxes: two sides of the antimeridian become one box with west > east.
 fn bbox(boxes: &[GeoBox]) -> [f64; 4] {
     let least = |of: fn(&GeoBox) -> f64| boxes.iter().map(of).fold(f64::INFINITY, f64::min);
     let most = |of: fn(&GeoBox) -> f64| boxes.iter().map(of).fold(f64::NEG_INFINITY, f64::max);

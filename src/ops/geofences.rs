@@ -1,4 +1,4 @@
-//! Geofences. An edit is over when every vehicle it touches has its records.
+//! Geofences. An edit is complete when every vehicle it touches has its records.
 
 use futures_util::future::try_join_all;
 use serde_json::json;
@@ -22,7 +22,7 @@ use crate::domain::shape::read_shape;
 use crate::store::geofence;
 pub use crate::store::geofence::{Filter, SORT_KEYS};
 
-/// Makes a geofence.
+/// Creates a geofence.
 pub async fn create_geofence(
     context: &Context,
     by: &Scoped,
@@ -43,7 +43,7 @@ pub async fn create_geofence(
     Ok(geofence)
 }
 
-/// A geofence as a body says it, with the organization's defaults; its shape is checked.
+/// A new geofence from a body, with the organization's defaults and a checked shape.
 pub(super) async fn new_geofence<B: Body + Into<GeofenceSaid>>(
     scope: &OrgScope,
     settings: &Settings,
@@ -101,7 +101,7 @@ pub async fn update_geofence(
     body: Params<GeofenceSaid>,
 ) -> Result<Geofence, OpError> {
     by.scope(context, Action::WriteGeofences).await?;
-    // The shape is checked off this thread, and with no transaction open that others wait for.
+    // Off this thread, and before the transaction, which holds locks.
     let (body, checked) = with_checked_shape(body).await?;
     let (mut change, scope) = Change::begin(context, by, Action::WriteGeofences).await?;
     geofence::hold(change.on(), &scope, id).await?;
@@ -114,17 +114,17 @@ pub async fn update_geofence(
     if_match.check(&current)?;
     let geofence = changed(current.clone(), new, checked, is_new_version, change.now());
     geofence::update(change.tx(), &scope, &geofence, is_new_version).await?;
-    // A new name alone makes no version but is told to the live core all the same: events carry it.
+    // A new name makes no version, but the live core still needs it, because events carry it.
     let recorded = change.updated(&current, &geofence).await?;
     change.commit(recorded, geofence).await
 }
 
-/// A body whose shape, if it has one, is good and normalised.
+/// Checks and normalises the shape of a body, if it has one.
 async fn with_checked_shape(
     body: Params<GeofenceSaid>,
 ) -> Result<(Params<GeofenceSaid>, Option<Checked>), OpError> {
     let shape = body.sent("shape").map(|shape| read_shape(shape, "/shape"));
-    // What cannot be read is told later, with all the other problems of the body.
+    // An unreadable shape is reported later, with all other problems of the body.
     let Some(Ok(shape)) = shape else { return Ok((body, None)) };
     let checked = check(shape).await?;
     Ok((body.reworded(|body| body["shape"] = json!(checked.shape)), Some(checked)))
@@ -149,7 +149,7 @@ fn changed(
     geofence
 }
 
-/// From when a version holds: what was said, else its creation or change.
+/// When a version takes effect: at the given instant, else at its creation or change.
 fn in_effect(said: Patch<Option<Timestamp>>, now: Timestamp) -> Option<Timestamp> {
     match said {
         Patch::Keep => Some(now),
@@ -168,7 +168,7 @@ pub async fn delete_geofence(
     geofence::hold(change.on(), &scope, id).await?;
     let current = geofence::find(change.on(), &scope, id).await?.ok_or(OpError::NotFound)?;
     if_match.check(&current)?;
-    // Of now that it is held: a change that was under way comes before the end.
+    // Read once the row is locked, so that a concurrent change comes before the end.
     let now = change.now();
     let version = current.version + 1;
     let ended = Geofence { version, effective_from: Some(now), updated_at: now, ..current.clone() };
@@ -177,13 +177,13 @@ pub async fn delete_geofence(
     change.commit(recorded, ()).await
 }
 
-/// Checks a shape where it holds up no request: 30,000 vertices take a while.
+/// Checks a shape on a thread that may block: 30,000 vertices take a while.
 async fn check(shape: ShapeSpec) -> Result<Checked, OpError> {
     let checked = tokio::task::spawn_blocking(move || geofence_shape::checked(shape)).await;
     Ok(checked.map_err(|error| OpError::Internal(error.to_string()))??)
 }
 
-/// The scope and existence of a geofence, for what is asked about it.
+/// The scope of a geofence, after checking that the geofence exists.
 pub(super) async fn require_geofence(
     context: &Context,
     caller: &Caller,

@@ -1,7 +1,8 @@
-//! What a request with an Idempotency-Key did is done once: a second one gets the first one's answer.
+//! A request with an Idempotency-Key takes effect once: a repetition gets the first one's answer.
 //!
-//! A change keeps its answer in its own transaction (`change`), so that after a crash there is either nothing or the answer. One server at a time holds a store, so that requests under way are known
-//! from memory; the table's key holds even if two did.
+//! A change keeps its answer in its own transaction (`change`), so that a crash leaves either nothing or both.
+//! Requests under way are tracked in memory, because only one server at a time holds a store; even with two, the
+//! table's key would hold.
 
 use serde::Serialize;
 use serde_json::json;
@@ -15,16 +16,17 @@ use crate::locks::HeldKey;
 use crate::store::idempotency;
 use crate::store::sql::{Tx, is_conflict};
 
-/// What is to be done with a request that carries a key.
+/// What to do with a request that carries a key.
 #[derive(Debug)]
 pub enum Found {
-    /// It is the first: it goes on, and its key is held meanwhile.
+    /// It is the first: handle it, holding its key meanwhile.
     First(IdempotencyKey, HeldKey),
-    /// It came before and was answered so.
+    /// It is a repetition, with this answer.
     Again(KeptAnswer),
 }
 
-/// Whether a request came before. `whose` scopes the key; `request` is what must be the same: method, path, body.
+/// Looks up whether a request came before. `whose` scopes the key; `request` holds the parts that must be equal:
+/// method, path, body.
 pub async fn look_up(
     context: &Context,
     whose: &[u8],
@@ -54,7 +56,7 @@ pub async fn look_up(
     }
 }
 
-/// Keeps what a transaction answers, if its request carries a key.
+/// Keeps the answer of a transaction, if its request carries a key.
 pub(super) async fn keep(tx: &mut Tx, status: u16, body: &impl Serialize) -> Result<(), OpError> {
     let Some(key) = request_context::idempotency_key() else { return Ok(()) };
     let body = json!(body).to_string();

@@ -1,4 +1,4 @@
-//! A request's Idempotency-Key, and the answer that is kept under it.
+//! A request's Idempotency-Key, and the answer kept under it.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -21,22 +21,22 @@ pub struct IdempotencyKey {
     pub(super) clock: Clock,
 }
 
-/// An answer as it is kept.
+/// A kept answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeptAnswer {
     /// The HTTP status.
     pub status: u16,
-    /// Headers worth repeating.
+    /// Headers that a repetition needs.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
-    /// Whether this is what the transaction kept, of an answer that was never finished: without its headers
-    /// and derived members.
+    /// Whether this is what the transaction kept of an answer that was never finished, without its headers and
+    /// derived members.
     pub is_bare: bool,
 }
 
 impl IdempotencyKey {
-    /// Keeps the whole answer, once it is known.
+    /// Keeps the complete answer, once it is known.
     pub async fn answered(&self, context: &Context, answer: &KeptAnswer) -> Result<(), OpError> {
         Ok(idempotency::put(context.db.write(), &self.kept(answer)).await?)
     }

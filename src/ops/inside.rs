@@ -1,4 +1,4 @@
-//! Who is inside a geofence: now from the live core's memory, at a past instant from the visits.
+//! The vehicles inside a geofence: now, from the live core's memory; at a past instant, from the visits.
 
 use std::collections::HashMap;
 
@@ -42,7 +42,7 @@ pub struct VehicleInside {
     pub driver: Option<CurrentDriver>,
 }
 
-/// Who is inside.
+/// A slice of the vehicles inside.
 pub struct Inside {
     /// The instant of the answer.
     pub as_of: Timestamp,
@@ -85,8 +85,8 @@ pub async fn vehicles_inside(
     Ok(Inside { as_of, slice: slice.filter_map(shown) })
 }
 
-/// The vehicles that were inside a geofence at a past instant, by entry, then id, as the visits say
-/// today: late data counts. State and position are those of the newest fix recorded up to then.
+/// The vehicles that were inside a geofence at a past instant, by entry, then id, according to the visits as stored
+/// today, so late data counts. State and position are those of the newest fix recorded up to then.
 pub async fn vehicles_inside_at(
     context: &Context,
     caller: &Caller,
@@ -111,7 +111,7 @@ pub async fn vehicles_inside_at(
         (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
     let mut drivers = vehicles::drivers_of(context, caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
-        // Fixes may be gone by the organization's retention; the visit remembers where it began.
+        // Retention may have deleted the fixes; the visit still has its entry.
         let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));
         Some(VehicleInside {
             vehicle: stubs.get(&was.vehicle_id)?.clone(),
@@ -126,7 +126,7 @@ pub async fn vehicles_inside_at(
     Ok(Inside { as_of: at, slice: slice.filter_map(shown) })
 }
 
-/// Some vehicles in few words, deleted ones too.
+/// Short forms of some vehicles, including deleted ones.
 async fn stubs(
     context: &Context,
     scope: &OrgScope,
@@ -137,7 +137,7 @@ async fn stubs(
     Ok(found.into_iter().map(|vehicle| (vehicle.id, stub(vehicle))).collect())
 }
 
-/// Where a vehicle stands in the list.
+/// A vehicle's place in the list.
 fn place(view: &InsideView) -> (Timestamp, VehicleId) {
     (view.held.entered_at, view.vehicle_id)
 }

@@ -1,5 +1,4 @@
-//! The letters that organizations and users cause, put into the outbox by the transaction that causes
-//! them.
+//! Letters caused by organizations and users, put into the outbox in the transaction that causes them.
 
 use serde::Serialize;
 use uuid::Uuid;
@@ -17,7 +16,7 @@ use crate::mail::masked;
 use crate::store::activation;
 use crate::store::outbox::{Notice, OutgoingMail};
 
-/// Sends an organization the link that activates it, and keeps a request of that.
+/// Sends an organization its activation link and records the activation request.
 pub(super) async fn activate(
     change: &mut Change<'_>,
     scope: &OrgScope,
@@ -37,7 +36,7 @@ pub(super) async fn activate(
     change.send(&mail).await
 }
 
-/// Sends somebody the link with which they choose their password. `about`: their organization's name.
+/// Sends a user the link for choosing a password. `about`: their organization's name.
 pub(super) async fn invite(change: &mut Change<'_>, user: &User, about: Option<&str>) -> Result<(), OpError> {
     let mail = OutgoingMail {
         purpose: Purpose::Invite,
@@ -49,8 +48,8 @@ pub(super) async fn invite(change: &mut Change<'_>, user: &User, about: Option<&
     change.send(&mail).await
 }
 
-/// Sends the link that makes an address somebody's, and tells them at the one they have. Links sent to another address
-/// before are good no more.
+/// Sends the link that confirms a user's new address, and a notice to the current one. Links sent to another new
+/// address before become invalid.
 pub(super) async fn confirm_address(
     change: &mut Change<'_>,
     user: &User,
@@ -70,8 +69,8 @@ pub(super) async fn confirm_address(
     change.send_notice(Notice::AddressChanged, user.id, letter).await
 }
 
-/// A sign-up with an address that has an account is answered as if that were new, so that nobody learns which addresses
-/// have one: nothing is made, and the owner of the address is told. `shown`: what is answered.
+/// Answers a sign-up with the address of an existing account like any other, so that the answer does not reveal which
+/// addresses have one: nothing is created, and the owner of the address gets a notice. `shown`: the answer.
 pub(super) async fn sign_up_again(
     context: &Context,
     address: &str,
@@ -91,25 +90,25 @@ pub(super) async fn verify_system_user(change: &mut Change<'_>, user: &SystemUse
         purpose: Purpose::VerifySystemUser,
         subject_id: user.id,
         recipient: user.email.clone(),
-        // No name: a stranger chose it, and whoever reads the letter may be somebody else.
+        // No name: a stranger chose it, and the reader of the letter may be another person.
         greeting: String::new(),
         about: None,
     };
     change.send(&letter).await
 }
 
-/// Ends the links that were sent to an address which is an organization's no more.
+/// Invalidates the activation links sent to an address the organization no longer has.
 pub(super) async fn forget_activation(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     withdraw(change, &[Purpose::ActivateOrganization], scope.organization_id().0).await
 }
 
-/// Ends the links that were sent to an address which is a person's no more, or to one who is disabled.
+/// Invalidates a user's links after their address changed or they were disabled.
 pub(super) async fn forget_personal(change: &mut Change<'_>, user: Uuid) -> Result<(), OpError> {
     let purposes = [Purpose::Invite, Purpose::ResetPassword, Purpose::SignIn, Purpose::ConfirmAddress];
     withdraw(change, &purposes, user).await
 }
 
-/// Ends the links that verify a system user's address.
+/// Invalidates the links that verify a system user's address.
 pub(super) async fn forget_verification(change: &mut Change<'_>, system_user: Uuid) -> Result<(), OpError> {
     withdraw(change, &[Purpose::VerifySystemUser], system_user).await
 }

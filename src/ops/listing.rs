@@ -1,4 +1,4 @@
-//! A list that goes on by cursor: after which place it is read, what of it is the slice, and where that ends.
+//! A list with cursors: where to continue, the slice to answer, and where that ends.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,7 +9,7 @@ use crate::auth::CursorSigner;
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
 
-/// One reading of a list.
+/// One read of a list.
 pub(super) struct Listing<'a> {
     cursor_signer: &'a CursorSigner,
     purpose: String,
@@ -17,24 +17,24 @@ pub(super) struct Listing<'a> {
 }
 
 impl<'a> Listing<'a> {
-    /// `purpose`: which list, in which order, whose. Cursors are good for the same purpose only.
+    /// `purpose`: the list, its order and its owner. A cursor is only valid for the same purpose.
     pub(super) fn new(context: &'a Context, purpose: String, request: &'a SliceRequest) -> Self {
         Self { cursor_signer: &context.auth.cursor_signer, purpose, request }
     }
 
-    /// The place after which it goes on.
+    /// The place after which to continue.
     pub(super) fn after<P: DeserializeOwned>(&self) -> Result<Option<P>, OpError> {
         let Some(cursor) = &self.request.after else { return Ok(None) };
         let payload = self.cursor_signer.open(&self.purpose, cursor).ok_or(OpError::Cursor)?;
         from_slice(&payload).map(Some).map_err(|_| OpError::Cursor)
     }
 
-    /// How many items to read: one more than asked for tells whether there is more.
+    /// Items to read: one more than asked for, which shows whether there are more.
     pub(super) const fn limit(&self) -> i64 {
         self.request.limit + 1
     }
 
-    /// The slice of what was read. `place`: that of an item, as [`Listing::after`] reads it.
+    /// The slice to answer. `place`: the place of an item, as [`Listing::after`] reads it.
     pub(super) fn slice<T, P: Serialize>(
         &self,
         mut items: Vec<T>,

@@ -1,4 +1,4 @@
-//! What a client sees of a vehicle now, answered by the live core and never by a query.
+//! A client's view of a vehicle's current state, answered by the live core and never by a query.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -72,7 +72,7 @@ pub struct LiveVehicle {
 }
 
 impl LiveVehicle {
-    /// What the live core knows, as a client sees it; nothing known is offline.
+    /// The live core's view in the client's form; a vehicle it knows nothing of is offline.
     #[must_use]
     pub fn of(view: Option<VehicleView>, sees: Sees, settings: &Settings, now: Timestamp) -> Self {
         let view = view.unwrap_or_default();
@@ -101,14 +101,14 @@ impl From<&HeldFence> for LiveGeofence {
     }
 }
 
-/// Whether a vehicle is heard of, by when its newest fix arrived: a tracker that resends an old
-/// track is there all the same.
+/// The connection state of a vehicle, by when its newest fix arrived: a tracker that resends an old track is online
+/// nevertheless.
 #[must_use]
 pub fn connection(newest: &Fix, settings: &Settings, now: Timestamp) -> Connection {
     silent_for(now.seconds_since(newest.received_at), settings)
 }
 
-/// What a silence of so many seconds makes of a vehicle.
+/// The connection state of a vehicle that has been silent for `silent` seconds.
 pub(super) fn silent_for(silent: f64, settings: &Settings) -> Connection {
     if silent >= settings.offline_after_seconds as f64 {
         Connection::Offline

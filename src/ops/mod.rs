@@ -1,4 +1,4 @@
-//! What can be done, one file per resource: permission, transaction, and after the commit the live core.
+//! The operations, one file per resource: permission, transaction, and after the commit the live core.
 //!
 //! Takes bodies as `domain::body` types them; knows nothing of HTTP.
 

@@ -1,4 +1,4 @@
-//! An organization's life: the steps of `domain::organization`, and what follows from each.
+//! An organization's life: the steps of `domain::organization` and their consequences.
 
 use super::change::Change;
 use super::error::OpError;
@@ -9,8 +9,8 @@ use crate::domain::organization::{ActivationMethod, Organization, OrganizationSt
 use crate::sessions::End;
 use crate::store::{activation, founder, organization, user};
 
-/// Takes a step, and writes what follows from it: who waited for an activation is invited, whoever
-/// belonged to what is deleted is gone. After the commit the sockets of one that is not in use end.
+/// Takes a step and writes its consequences: activation invites the users that wait for it, deletion ends everything
+/// the organization owns. After the commit, sockets of an organization that is not active end.
 pub(super) async fn advance(
     change: &mut Change<'_>,
     scope: &OrgScope,
@@ -67,7 +67,7 @@ const fn method(step: OrganizationStep) -> Option<ActivationMethod> {
     }
 }
 
-/// Addresses and slug of what is deleted may be used again, and the drivers whom it held are free.
+/// Ends what a deleted organization owns: its addresses and slug may be used again, and its drivers are released.
 async fn delete_owned(change: &mut Change<'_>, scope: &OrgScope) -> Result<(), OpError> {
     let now = change.now();
     activation::settle(change.on(), scope, ActivationStatus::Superseded, now.into()).await?;

@@ -26,18 +26,19 @@ pub use crate::store::organization::{Filter, SORT_KEYS};
 use crate::store::sql::is_conflict;
 use crate::store::{activation, founder, organization, user};
 
-/// Who makes an organization.
+/// The creator of an organization.
 enum Founder {
     /// An operator.
     Operator,
-    /// A system user that signed up by itself.
+    /// A system user that signed up on its own.
     SystemUser(Uuid),
-    /// Anybody, signing up.
+    /// A caller who is not signed in.
     Anybody,
 }
 
 impl Founder {
-    /// Signing up is for those who are nobody yet, as long as it is open.
+    /// Sign-up is only for callers who are not signed in and for system users without an organization, while it is
+    /// open.
     fn of(context: &Context, caller: Option<&Caller>) -> Result<Self, OpError> {
         let found = match caller {
             None => Self::Anybody,
@@ -53,8 +54,8 @@ impl Founder {
     }
 }
 
-/// Makes an organization with its first orgAdmin, who is invited when it becomes active; sends the
-/// link for that to its contact address.
+/// Creates an organization with its first orgAdmin, who is invited when it becomes active; sends the activation link
+/// to its contact address.
 pub async fn create_organization(
     context: &Context,
     caller: Option<&Caller>,
@@ -126,7 +127,7 @@ fn first_admin(admin: FirstAdminIn, scope: &OrgScope, now: Timestamp) -> User {
     }
 }
 
-/// A page of organizations that are active: all of them for operators, their own for others.
+/// A page of the active organizations: all of them for operators, their own for others.
 pub async fn list_organizations(
     context: &Context,
     caller: &Caller,
@@ -140,7 +141,7 @@ pub async fn list_organizations(
     Ok(organization::list(&context.db, &filter, sort, page).await?)
 }
 
-/// A page of all organizations, of whatever state.
+/// A page of all organizations, whatever their status.
 pub async fn list_all_organizations(
     context: &Context,
     caller: &Caller,
@@ -152,7 +153,7 @@ pub async fn list_all_organizations(
     Ok(organization::list(&context.db, filter, sort, page).await?)
 }
 
-/// An organization, and how much it uses of its plan.
+/// An organization with its usage of the plan.
 pub async fn find_organization(
     context: &Context,
     caller: &Caller,
@@ -163,7 +164,7 @@ pub async fn find_organization(
     Ok((found, organization::usage(context.db.read(), &scope).await?))
 }
 
-/// Activates an organization by hand; one that is active stays as it is.
+/// Activates an organization by hand; if it is active already, nothing changes.
 pub async fn activate_organization(
     context: &Context,
     caller: &Caller,
@@ -183,7 +184,7 @@ pub async fn activate_organization(
     Ok((change.commit(recorded, found).await?, usage))
 }
 
-/// Changes an organization. Its status and subscription are the operators' to change.
+/// Changes an organization. Only operators may change its status and subscription.
 pub async fn update_organization(
     context: &Context,
     caller: &Caller,
@@ -220,8 +221,8 @@ pub async fn update_organization(
     Ok((change.commit(recorded, changed).await?, usage))
 }
 
-/// Writes what is said of an organization now. A new contact address is not verified; one that waits
-/// for its activation gets a link there, and the one sent before is good no more.
+/// Writes the changed members of an organization. A new contact address is unverified. If the organization waits for
+/// its activation, the new address gets a link, and the previous link becomes invalid.
 async fn said_anew(
     change: &mut Change<'_>,
     scope: &OrgScope,
@@ -246,8 +247,8 @@ async fn said_anew(
     Ok(changed)
 }
 
-/// Deletes an organization, softly: its people and programs cannot sign in any more and its trackers
-/// are refused; what it recorded is kept.
+/// Deletes an organization, softly: its users and system users can no longer sign in and its trackers are refused;
+/// what it recorded is kept.
 pub async fn delete_organization(
     context: &Context,
     caller: &Caller,
@@ -264,7 +265,7 @@ pub async fn delete_organization(
     change.commit(recorded, ()).await
 }
 
-/// The step that leads from one state to another, for an operator who sets it.
+/// The step from one status to another, for an operator who sets it.
 fn wanted_step(from: OrganizationStatus, to: OrganizationStatus) -> Result<OrganizationStep, OpError> {
     let step = to.wanted().filter(|step| from.after(*step) == Some(to));
     let (from, to) = (from.as_str(), to.as_str());

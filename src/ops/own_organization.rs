@@ -1,4 +1,4 @@
-//! The organization of a scope, for operations on what belongs to it: its row held, its settings, the room that its
+//! The organization of a scope, for operations on what it owns: its locked row, its settings, and the room that its
 //! plan leaves.
 
 use super::error::OpError;
@@ -9,7 +9,7 @@ use crate::domain::organization_settings::Settings;
 use crate::store::organization;
 use crate::store::sql::Tx;
 
-/// What a plan counts.
+/// What a plan limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counted {
     /// Vehicles.
@@ -22,7 +22,7 @@ pub(super) enum Counted {
     Users,
 }
 
-/// An organization, held for this transaction.
+/// Finds an organization and locks its row for this transaction.
 pub(super) async fn held(tx: &mut Tx, scope: &OrgScope) -> Result<Organization, OpError> {
     organization::hold(tx.on(), scope).await?;
     organization::find(tx.on(), scope).await?.ok_or(OpError::NotFound)
@@ -34,7 +34,7 @@ pub(super) async fn settings_of(context: &Context, scope: &OrgScope) -> Result<S
     Ok(found.said.settings)
 }
 
-/// Refuses one more than the plan allows.
+/// Refuses to add one more if the plan's limit is reached.
 pub(super) async fn require_room(tx: &mut Tx, scope: &OrgScope, what: Counted) -> Result<(), OpError> {
     organization::hold(tx.on(), scope).await?; // so that two at once count each other
     let found = organization::find(tx.on(), scope).await?.ok_or(OpError::NotFound)?;

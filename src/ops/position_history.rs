@@ -1,4 +1,4 @@
-//! Where a vehicle was: its stored fixes, by the device's clock.
+//! A vehicle's stored fixes, by the device's clock.
 
 use waypost_actors::model::{OrganizationId, VehicleId};
 
@@ -10,7 +10,7 @@ use crate::domain::paging::{Slice, SliceRequest};
 use crate::domain::position::{AfterFix, HistoryRequest, StoredPosition};
 use crate::store::{position_history, vehicle};
 
-/// Fixes of a vehicle, which may be deleted by now, from a place in its history on.
+/// Fixes of a vehicle, even if it was deleted, from a place in its history on.
 pub async fn list_positions(
     context: &Context,
     caller: &Caller,

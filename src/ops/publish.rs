@@ -1,8 +1,8 @@
-//! From the commit of a change to the live core: in order, and to the end even if the caller goes away.
+//! Carries a change from its commit to the live core: in order, and to the end even if the caller goes away.
 //!
-//! Two changes of one thing may be committed in one order and get here in the other. So nobody tells
-//! what he wrote: in the thing's turn, what is stored now is read and told. Whoever comes last tells
-//! the newest, and what was deleted stays so.
+//! Two changes to one thing may be committed in one order and arrive here in the other. So no change publishes
+//! what it wrote itself: in the thing's turn, what is stored by then is read and published. The last turn
+//! publishes the newest state, and what was deleted stays deleted.
 
 use std::time::Duration;
 
@@ -19,10 +19,10 @@ use crate::sessions::Sessions;
 use crate::store::sql::{SqlError, Tx};
 use crate::store::{calibration, geofence, out_of_service, tracker, vehicle};
 
-/// Between two attempts to read what is stored.
+/// Pause between two attempts to read what is stored.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 
-/// Something the live core knows.
+/// Something that the live core keeps a copy of.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Thing {
     /// A vehicle.
@@ -40,24 +40,24 @@ impl Thing {
     }
 }
 
-/// A thing as it is stored.
+/// The stored state of a thing.
 enum Stored {
-    /// A vehicle, and what its trackers are to do.
+    /// A vehicle, and the config of its trackers.
     Vehicle(Vehicle, Vec<TrackerId>, TrackerConfig),
-    /// Gone, and since when.
+    /// Deleted, with the instant since when.
     NoVehicle(VehicleId, Timestamp),
     Geofence(Fence),
 }
 
-/// Ends open sockets, or tells them something.
+/// Ends open sockets, or sends them something.
 type TellSessions = Box<dyn FnOnce(&Sessions) + Send>;
 
-/// What follows from a commit, beside what the live core is told.
+/// Side effects of a commit, besides updating the live core.
 #[derive(Default)]
 pub(super) struct AfterCommit {
     /// Letters were put into the outbox.
     pub(super) wakes_post: bool,
-    /// Sockets are to end, or to hear of it; in this order.
+    /// Messages to open sockets, such as that they must end; sent in this order.
     pub(super) sessions: Vec<TellSessions>,
 }
 
@@ -70,8 +70,9 @@ impl AfterCommit {
     }
 }
 
-/// Commits a change of some things and tells the live core, unless too many changes are on their way to it. After an error of the
-/// commit nobody knows whether it happened: the caller is told so, and the core gets what is stored once that can be read.
+/// Commits a change to some things and updates the live core, or refuses if too many changes are still on their way
+/// to it. If the commit fails, its outcome is unknown: the caller gets the error, and the live core is updated from
+/// what is stored as soon as that can be read.
 pub(super) async fn commit(
     context: &Context,
     tx: Tx,
@@ -136,7 +137,7 @@ async fn read(context: &Context, scope: &OrgScope, thing: Thing) -> Result<Optio
                 }
             })
         }
-        // A deleted one is there, with the version that ends it; none was ever made if it is not.
+        // A deleted geofence is still found, with the version that ends it; if none is found, it was never created.
         Thing::Geofence(id) => geofence::unsettled(on, scope, id).await?.map(Stored::Geofence),
     })
 }
@@ -147,7 +148,8 @@ async fn tell(context: &Context, stored: Option<Stored>) -> Result<(), LiveError
             trackers.into_iter().for_each(|tracker| context.sessions.configure(tracker, config));
             let id = vehicle.id;
             let told = context.live.put_vehicle(vehicle).await;
-            // Without it a start may find that fixes of before would be judged otherwise now, and judge them anew.
+            // Otherwise the next start may find that older fixes would now be judged differently, and judge them
+            // anew.
             if let Err(error) = context.track.save_state(id).await {
                 tracing::warn!(%error, vehicle.id = %id, "the vehicle's state could not be stored; the fix log tells it");
             }

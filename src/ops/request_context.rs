@@ -1,7 +1,7 @@
-//! The request an operation comes from: its id and its client, for the audit, and the key it may be repeated under.
+//! The request that an operation belongs to: its id and client, for the audit, and its idempotency key.
 //!
-//! Travels with the request's task and not through every signature, as a log line's span does. Outside a
-//! request (the demo, the console) there is none.
+//! Travels with the request's task, like a log line's span, instead of through every signature. Outside a request
+//! (the demo, the console) there is none.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -19,12 +19,12 @@ struct RequestContext {
     idempotency_key: RefCell<Option<IdempotencyKey>>,
 }
 
-/// Runs the handling of a request from a client's address.
+/// Runs the handling of a request, with its id and its client's address.
 pub async fn of_request<T>(request_id: String, address: String, handling: impl Future<Output = T>) -> T {
     CONTEXT.scope(RequestContext { request_id, address, idempotency_key: RefCell::new(None) }, handling).await
 }
 
-/// The client of the request under way; the console, without one.
+/// The client of the current request; the console outside a request.
 #[must_use]
 pub fn peer() -> Peer {
     let of = |context: &RequestContext| Peer {
@@ -34,19 +34,19 @@ pub fn peer() -> Peer {
     CONTEXT.try_with(of).unwrap_or_else(|_| Peer::console())
 }
 
-/// The id of the request under way, if there is one.
+/// The id of the current request, if any.
 #[must_use]
 pub fn request_id() -> Option<String> {
     CONTEXT.try_with(|context| context.request_id.clone()).ok()
 }
 
-/// Says under which key the request under way may be repeated.
+/// Sets the idempotency key of the current request.
 pub(super) fn set_idempotency_key(key: IdempotencyKey) {
-    // Without a request there is nobody to repeat it.
+    // Outside a request there is nothing to repeat.
     let _ = CONTEXT.try_with(|context| context.idempotency_key.replace(Some(key)));
 }
 
-/// The key of the request under way.
+/// The idempotency key of the current request.
 pub(super) fn idempotency_key() -> Option<IdempotencyKey> {
     CONTEXT.try_with(|context| context.idempotency_key.borrow().clone()).ok().flatten()
 }

@@ -1,6 +1,6 @@
-//! Retention: what organizations do not keep any more goes, while the server works on.
+//! Retention: deletes what organizations no longer keep, while the server goes on working.
 //!
-//! Owns the order and the pace. What may go is said in `store::retention`.
+//! Owns the order and the pace. `store::retention` decides what may be deleted.
 
 use std::time::Duration;
 
@@ -13,22 +13,22 @@ use crate::store::retention::{self, Horizon, Timeline};
 use crate::store::sql::{Db, SqlError};
 use crate::store::{letter_written, partitions, sign_in_attempt};
 
-/// Rows of one transaction at most.
+/// Most rows per transaction.
 const MOST_ROWS: i64 = 2_000;
-/// And at least, however long they take.
+/// Fewest rows per transaction, however long they take.
 const FEWEST_ROWS: i64 = 50;
-/// A transaction that took longer is followed by smaller ones: other writers wait meanwhile.
+/// After a transaction that took longer than this, the next ones are smaller, because other writers wait meanwhile.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// How long an account is known from an address without a sign-in from there.
+/// How long an address is remembered for an account after its last sign-in from there.
 const KEEP_ADDRESSES_SECONDS: f64 = 90.0 * 86_400.0;
 
-/// What went.
+/// What was deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gone {
     /// Positions, without those of whole partitions.
     pub positions: u64,
-    /// Readings of fuel sensors, likewise.
+    /// Readings of fuel sensors, without those of whole partitions.
     pub fuel_rows: u64,
     /// Refuels and drains.
     pub fuel_events: u64,
@@ -40,8 +40,8 @@ pub struct Gone {
     pub partitions: u64,
 }
 
-/// Stores what only the fix log tells, then deletes what every organization's retention says, once. May be stopped at
-/// any moment, and goes on next time.
+/// Stores the states known only through the fix log, then deletes once what every organization's retention allows.
+/// May be cancelled at any time; the next call continues.
 pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     let (db, now) = (&context.db, context.clock.now());
     context.track.save_states().await?;
@@ -52,7 +52,7 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     for horizon in &horizons {
         keep_states(db, horizon, now).await?;
     }
-    // Where everybody's retention ends, whole weeks go at once.
+    // Weeks that no organization keeps any more are dropped whole.
     let longest = |of: fn(&Horizon) -> Option<Timestamp>| horizons.iter().map(of).min().flatten();
     for (table, before) in
         [("position", longest(|horizon| horizon.positions)), ("fuel_log", longest(|horizon| horizon.fuel))]
@@ -86,7 +86,7 @@ async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone
     Ok(())
 }
 
-/// Before its past goes, each vehicle's state as of then is kept.
+/// Keeps each vehicle's state as of the horizon before its past is deleted.
 async fn keep_states(db: &Db, horizon: &Horizon, now: Timestamp) -> Result<(), SqlError> {
     let Some(judged) = horizon.judged() else { return Ok(()) };
     let due = retention::vehicles_due(db, horizon.organization, judged).await?;
@@ -115,7 +115,7 @@ async fn delete_rows(
     Ok(gone)
 }
 
-/// Deletes slice by slice until nothing is left, each as large as it may be quick.
+/// Deletes slice by slice until nothing is left, adjusting the size of the slices to [`SLICE`].
 async fn in_slices<F>(mut delete: impl FnMut(i64) -> F) -> Result<u64, SqlError>
 where
     F: Future<Output = Result<u64, SqlError>>,
@@ -132,7 +132,7 @@ where
     }
 }
 
-/// How many rows the next slice has, after one of so many that took so long.
+/// Rows of the next slice, after one of `rows` rows took `took`.
 fn next_slice(rows: i64, took: Duration) -> i64 {
     let rows = if took > SLICE { rows / 2 } else { rows * 2 };
     rows.clamp(FEWEST_ROWS, MOST_ROWS)

@@ -1,4 +1,4 @@
-//! Who asks for an operation, and in which organization.
+//! The caller of an operation, and the organization it acts in.
 
 use waypost_actors::model::OrganizationId;
 
@@ -7,17 +7,17 @@ use crate::auth::{Action, AuthError, Caller, OrgScope};
 use crate::context::Context;
 use crate::domain::body::{Body, Params};
 
-/// A caller and the organization that it names: operators name the one to act in, others at most their own.
+/// A caller and the organization it names: operators name the one to act in, others at most their own.
 #[derive(Clone, Debug)]
 pub struct Scoped {
-    /// Who.
+    /// The caller.
     pub caller: Caller,
-    /// In which, as the request names it.
+    /// The organization that the request names.
     pub organization: Option<OrganizationId>,
 }
 
 impl Scoped {
-    /// Of a body that names the organization.
+    /// The caller of a request whose body names the organization.
     pub fn named_by<B: Body>(caller: Caller, body: &Params<B>) -> Result<Self, OpError> {
         Ok(Self { caller, organization: body.organization()? })
     }

@@ -1,18 +1,18 @@
-//! Passwords that were forgotten and addresses that wait for their letter.
+//! Forgotten passwords and unverified addresses.
 //!
-//! Signing in itself is `auth`'s; here is what it takes besides: letters.
+//! Signing in itself belongs to `auth`; the letters around it are requested here.
 
 use super::error::OpError;
 use crate::auth::link::Purpose;
 use crate::context::Context;
 use crate::store::outbox;
 
-/// Asks for a new password, of a person's account and of a system user. Never tells whether there is one.
+/// Requests a new password for the account and the system user with an address. Never reveals whether there is one.
 pub async fn forgot_password(context: &Context, email: &str) -> Result<(), OpError> {
     ask(context, &[Purpose::ResetPassword, Purpose::ResetSystemPassword], email).await
 }
 
-/// Asks for another letter to verify a system user's address. Never tells whether there is one.
+/// Requests another letter to verify a system user's address. Never reveals whether there is one.
 pub async fn resend_verification(context: &Context, email: &str) -> Result<(), OpError> {
     ask(context, &[Purpose::VerifySystemUser], email).await
 }

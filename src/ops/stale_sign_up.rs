@@ -1,5 +1,5 @@
-//! Nobody keeps an address by signing up with it: until a sign-up is confirmed, the address goes to whoever wants it
-//! now, in the transaction that takes it, and remembered there. A slug goes likewise once the link is good no longer.
+//! Signing up does not reserve an address: until a sign-up is confirmed, another person may take its address, which
+//! is then freed and audited in the same transaction. A slug is freed the same way, once the link has expired.
 
 use serde_json::json;
 
@@ -12,8 +12,8 @@ use crate::domain::audit::AuditResource;
 use crate::domain::organization::OrganizationStep;
 use crate::store::stale_sign_up;
 
-/// Frees the address of a person and the slug of an organization that is made now. One that nobody asks for stays,
-/// so that an operator may still activate it.
+/// Frees the address of a person and the slug of an organization about to be made. A stale sign-up that holds neither
+/// stays, so that an operator may still activate it.
 pub(super) async fn free_for_organization(
     change: &mut Change<'_>,
     email: &str,
@@ -32,12 +32,12 @@ pub(super) async fn free_for_organization(
     Ok(())
 }
 
-/// Frees the address of a person who is made now.
+/// Frees the address of a person about to be created.
 pub(super) async fn free_for_user(change: &mut Change<'_>, email: &str) -> Result<(), OpError> {
     free_for_organization(change, email, "").await
 }
 
-/// Frees the address of a system user that is made now.
+/// Frees the address of a system user about to be created.
 pub(super) async fn free_for_system_user(change: &mut Change<'_>, email: &str) -> Result<(), OpError> {
     let now = change.now();
     if let Some(id) = stale_sign_up::delete_system_user(change.on(), email, now.into()).await? {

@@ -27,8 +27,8 @@ use crate::store::sql::is_conflict;
 pub use crate::store::system_user::{Filter, SORT_KEYS};
 use crate::store::{sign_in_attempt, system_user};
 
-/// Makes a system user that waits for the verification of its address. Without a caller it is a sign-up,
-/// which names neither scopes nor an organization.
+/// Creates a system user whose address must be verified. Without a caller this is a sign-up, which names neither
+/// scopes nor an organization.
 pub async fn create_system_user(
     context: &Context,
     caller: Option<&Caller>,
@@ -76,7 +76,7 @@ pub async fn create_system_user(
     change.commit_created(recorded, user).await
 }
 
-/// Who signs up names neither scopes nor an organization.
+/// Reads a sign-up, which must name neither scopes nor an organization.
 fn signing_up(body: Params<CreateSystemUser>) -> Result<CreateSystemUser, Vec<FieldError>> {
     let mut problems = Vec::new();
     let body = body.reworded(|body| {
@@ -97,7 +97,7 @@ fn require_scopes(user: &mut Members<'_>) {
     }
 }
 
-/// A page of system users: an organization's; all of them for operators who name none.
+/// A page of system users: an organization's, or all of them for operators who name none.
 pub async fn list_system_users(
     context: &Context,
     by: &Scoped,
@@ -125,7 +125,8 @@ pub async fn update_system_user(
     body: Params<UpdateSystemUser>,
 ) -> Result<SystemUser, OpError> {
     let scope = by.caller.system_users(&context.db, Action::WriteSystemUsers, by.organization).await?;
-    // With no transaction open that others wait for. What is no text is told with what else is wrong.
+    // Hashed before the transaction, which holds locks. A password that is not a text is reported with other
+    // problems.
     let (mut new_hash, mut weak) = (None, None);
     match body.sent("password").filter(|password| password.is_string()).map(new_password) {
         Some(Ok(password)) => {
@@ -163,13 +164,14 @@ pub async fn update_system_user(
         session::revoke_all(change.on(), HolderId::System(id), now.into()).await?;
     }
     if changed != current {
-        // It may watch again, with what it may now.
+        // It may reconnect, with its new rights.
         change.tell_sessions(move |sessions| sessions.end_of(id, End::Credential));
     }
     change.commit(recorded, SystemUser { status, ..changed }).await
 }
 
-/// What a system user becomes: active once its address is verified, or disabled. The rest happens to it.
+/// The requested status, if a client may set it: only a verified address makes a system user active, and only failed
+/// sign-ins lock one.
 fn next_status(current: &SystemUser, asked: Option<SystemUserStatus>) -> Result<SystemUserStatus, OpError> {
     use SystemUserStatus::{Active, Disabled, Locked, PendingVerification};
     let next = asked.unwrap_or(current.status);

@@ -21,7 +21,7 @@ use crate::store::sql::Tx;
 pub use crate::store::tracker::{Filter, SORT_KEYS};
 use crate::store::{tracker, vehicle};
 
-/// What leak scanners know a tracker's token by.
+/// The prefix by which leak scanners recognize a tracker's token.
 const TOKEN_PREFIX: &str = "wpt_";
 
 /// A tracker with its new token.
@@ -34,7 +34,7 @@ pub struct TrackerWithToken {
     pub token: String,
 }
 
-/// Makes a tracker.
+/// Creates a tracker.
 pub async fn create_tracker(
     context: &Context,
     by: &Scoped,
@@ -51,7 +51,7 @@ pub async fn create_tracker(
     change.commit_created(recorded, issued).await
 }
 
-/// Makes a tracker for a vehicle that is being made.
+/// Creates a tracker for a vehicle about to be created.
 pub(super) async fn issue_for_vehicle(
     change: &mut Change<'_>,
     scope: &OrgScope,
@@ -126,7 +126,7 @@ pub async fn update_tracker(
         None => None,
     };
     let config = vehicle.map(|vehicle| vehicle.said.tracking.config()).unwrap_or_default();
-    // An open socket knows the tracker as it was: it ends, and one that may come back does.
+    // An open socket knows the tracker's former state, so it ends; a tracker that is still active may reconnect.
     let why = if tracker.said.status == TrackerStatus::Active { End::Restarting } else { End::Disabled };
     change.tell_sessions(move |sessions| {
         sessions.configure(id, config);
@@ -135,7 +135,7 @@ pub async fn update_tracker(
     change.commit(recorded, tracker).await
 }
 
-/// Gives a tracker a new token; the old one is refused from now on.
+/// Gives a tracker a new token; the old one becomes invalid.
 pub async fn rotate_token(
     context: &Context,
     by: &Scoped,
@@ -154,7 +154,7 @@ pub async fn rotate_token(
     change.commit(recorded, TrackerWithToken { tracker, token }).await
 }
 
-/// Deletes a tracker; its token is refused from now on, its fixes stay.
+/// Deletes a tracker and its token; its fixes stay.
 pub async fn delete_tracker(
     context: &Context,
     by: &Scoped,
@@ -172,8 +172,8 @@ pub async fn delete_tracker(
     change.commit(recorded, ()).await
 }
 
-/// A tracker sits in vehicles of its own organization only. Past stays in vehicles that were
-/// deleted since may be sent back.
+/// Refuses installations in vehicles of other organizations. Past installations in vehicles deleted since then may be
+/// sent back.
 async fn refuse_foreign_vehicles(tx: &mut Tx, scope: &OrgScope, said: &TrackerIn) -> Result<(), OpError> {
     let ids: Vec<VehicleId> = said.installations.iter().map(|stay| stay.vehicle_id).collect();
     let there: Vec<VehicleId> =

@@ -1,7 +1,7 @@
 //! Users: the people of organizations, and the platform's operators.
 //!
-//! Nobody chooses another person's password: who is made gets a link to choose it. An administrator
-//! changes everything about a person but that; everybody changes what is their own to say.
+//! Nobody chooses another person's password: a new user gets a link to choose it. An administrator may change
+//! everything else about a user; every user may change the details that are their own.
 
 use serde_json::Value;
 use uuid::Uuid;
@@ -30,7 +30,7 @@ use crate::store::session::{self, HolderId};
 pub use crate::store::user::{Filter, SORT_KEYS};
 use crate::store::{account, sign_in_attempt, user};
 
-/// Makes a user, who is invited: at once, or when the organization becomes active.
+/// Creates a user, who is invited at once, or when the organization becomes active.
 pub async fn create_user(context: &Context, by: &Scoped, body: Params<CreateUser>) -> Result<User, OpError> {
     let scope = by.caller.accounts(&context.db, Action::WriteUsers, by.organization).await?;
     let said = body.made()?.user;
@@ -72,7 +72,7 @@ pub async fn list_users(
     Ok(user::list(&context.db, &scope, filter, sort, page, context.clock.now().into()).await?)
 }
 
-/// A user; everybody finds themselves.
+/// Finds a user; users may always find themselves.
 pub async fn find_user(context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
     let scope = by.caller.account(&context.db, Action::ReadUsers, by.organization, id).await?;
     let found = user::find(context.db.read(), &scope, id, context.clock.now().into()).await?;
@@ -125,7 +125,7 @@ pub async fn update_user(
     held.change.commit(recorded, changed).await
 }
 
-/// Whether a body has the caller's password. A wrong one is refused.
+/// Whether a body contains the caller's password. A wrong one is refused.
 async fn proves(context: &Context, caller: &Caller, given: Option<&Value>) -> Result<bool, OpError> {
     let Some(given) = given else { return Ok(false) };
     let password = any_text(given).map_err(|(_, must)| not_proven("type", &format!("must be {must}")))?;
@@ -140,7 +140,7 @@ fn not_proven(code: &'static str, detail: &str) -> OpError {
     OpError::Invalid(vec![FieldError::new("/currentPassword", code, detail)])
 }
 
-/// Sends an invitation once more; the link sent before is good no longer.
+/// Sends another invitation; the previous link becomes invalid.
 pub async fn invite_again(context: &Context, by: &Scoped, id: Uuid) -> Result<User, OpError> {
     let scope = by.caller.account(&context.db, Action::WriteUsers, by.organization, id).await?;
     let mut held = Held::begin(context, &by.caller, scope).await?;
@@ -157,8 +157,8 @@ pub async fn invite_again(context: &Context, by: &Scoped, id: Uuid) -> Result<Us
     held.change.commit(recorded, found).await
 }
 
-/// What is more than one's own names, phone, language and time zone takes an administrator; only an
-/// administrator of operators makes one. So nobody raises themselves.
+/// Changing more than one's own names, phone, language and time zone takes an administrator, and making operators
+/// takes an administrator of operators. So no user can raise their own role.
 fn refuse_beyond_rights(
     caller: &Caller,
     current: &User,
@@ -192,7 +192,7 @@ fn organization_of(scope: &AccountScope) -> Option<OrganizationId> {
     }
 }
 
-/// A change during which nobody else changes users of the scope.
+/// A change that holds off other changes to users of the scope.
 struct Held<'a> {
     change: Change<'a>,
     scope: AccountScope,
@@ -202,7 +202,8 @@ struct Held<'a> {
 }
 
 impl<'a> Held<'a> {
-    /// An organization's row is held; operators have no such row, but this process is the only one.
+    /// Locks the organization's row. Operators have no such row; for them a lock in this process suffices, because it
+    /// is the only server.
     async fn begin(context: &'a Context, caller: &'a Caller, scope: AccountScope) -> Result<Self, OpError> {
         let operators = match scope {
             AccountScope::Operators(_) => Some(context.keyed_lock.lock(Uuid::nil()).await),
@@ -243,7 +244,7 @@ impl<'a> Held<'a> {
         Err(OpError::Transition(format!("a user who is {from} cannot become {to}{why}")))
     }
 
-    /// Whoever administers does not go while nobody else does.
+    /// Refuses a change that would leave the scope without an administrator of this role.
     async fn keep_an_administrator(&mut self, current: &User, changed: &User) -> Result<(), OpError> {
         let role = current.said.role;
         let administers = matches!(role, Role::OrgAdmin | Role::SuperAdmin);
@@ -256,8 +257,8 @@ impl<'a> Held<'a> {
         if others > 0 { Ok(()) } else { Err(OpError::LastAdministrator(role)) }
     }
 
-    /// A new address is its user's once the link that goes there is opened; until then they keep the one they have.
-    /// Whoever was never there has none to keep. `is_unproven`: they change their own without their password.
+    /// Keeps the current address until the link sent to the new one is opened. An invited user has no address to
+    /// keep, so theirs changes at once. `is_unproven`: users change their own address without giving their password.
     async fn put_off_address(
         &mut self,
         current: &User,
@@ -284,8 +285,8 @@ impl<'a> Held<'a> {
         Ok(())
     }
 
-    /// What follows from a change: sessions and links that were for who it was before end, and an
-    /// invitation goes to the new address. Answers whether sessions ended.
+    /// Applies the consequences of a change: ends sessions and links of the user's former state, and sends an
+    /// invitation to a new address. Returns whether sessions ended.
     async fn follow(&mut self, current: &User, changed: &User) -> Result<bool, OpError> {
         let now = changed.updated_at;
         let is_new_address = email_key(&current.said.email) != email_key(&changed.said.email);
@@ -307,7 +308,7 @@ impl<'a> Held<'a> {
         Ok(is_disabled)
     }
 
-    /// Sends an invitation, if there is somewhere to go to.
+    /// Sends an invitation, unless the organization is inactive. Returns whether it was sent.
     async fn invite(&mut self, user: &User) -> Result<bool, OpError> {
         let about = match &self.organization {
             Some((_, false)) => return Ok(false),

@@ -30,13 +30,13 @@ use crate::store::sql::Tx;
 pub use crate::store::vehicle::{Filter, SORT_KEYS};
 use crate::store::{out_of_service, tracker, vehicle};
 
-/// A new vehicle, with its new tracker if one was asked for.
+/// A new vehicle, with its new tracker if one was requested.
 #[derive(Debug, Serialize)]
 pub struct Created {
     /// The vehicle.
     #[serde(flatten)]
     pub vehicle: Vehicle,
-    /// The tracker made with it.
+    /// The tracker created with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tracker: Option<NewTracker>,
 }
@@ -53,7 +53,7 @@ pub struct NewTracker {
     pub token: String,
 }
 
-/// Makes a vehicle.
+/// Creates a vehicle.
 pub async fn create_vehicle(
     context: &Context,
     by: &Scoped,
@@ -61,7 +61,7 @@ pub async fn create_vehicle(
 ) -> Result<Created, OpError> {
     let scope = by.scope(context, Action::WriteVehicles).await?;
     let CreateVehicle { vehicle: mut said, tracker, .. } = body.reworded(lift_tank).made()?;
-    // What a new vehicle has it always had, as far as anybody knows.
+    // The sensor of a new vehicle is taken to have been there always.
     let (fuel, is_calibrated) = said.fuel.dated(&VehicleFuel::default(), None);
     said.fuel = fuel;
     refuse_tracker_id(None, &said)?;
@@ -79,7 +79,7 @@ pub async fn create_vehicle(
         updated_at: now,
     };
     refuse_taken(change.tx(), &scope, &vehicle).await?;
-    // Another request may take plate or VIN at the same moment.
+    // Another request may have taken the plate or the VIN at the same moment.
     conflict(vehicle::insert(change.on(), &scope, &vehicle).await, Taken::Plate)?;
     let tracker = match tracker {
         Some(NewTrackerIn { unique_id }) => {
@@ -129,7 +129,7 @@ pub async fn find_vehicle(
     Ok((scope, vehicle))
 }
 
-/// Who drives some vehicles now, or drove them at an instant, by vehicle; of nobody for who may not read drivers.
+/// The drivers of some vehicles now or at an instant, by vehicle; empty if the caller may not read drivers.
 pub async fn drivers_of(
     context: &Context,
     caller: &Caller,
@@ -143,7 +143,7 @@ pub async fn drivers_of(
     Ok(assignment::drivers_of(context.db.read(), scope, ids, at).await?.into_iter().collect())
 }
 
-/// Where some vehicles are now, as far as the caller is shown it.
+/// The live state of some vehicles, as far as the caller may see it.
 pub async fn live_vehicles(
     context: &Context,
     caller: &Caller,
@@ -195,7 +195,7 @@ pub async fn update_vehicle(
     Ok((scope, change.commit(recorded, vehicle).await?))
 }
 
-/// Writes down that a vehicle went out of service or is back, if it did.
+/// Records that a vehicle went out of service or came back, if it did.
 async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Result<(), OpError> {
     let now = vehicle.updated_at.into();
     match vehicle.said.status.is_in_service() {
@@ -205,7 +205,7 @@ async fn keep_service(tx: &mut Tx, scope: &OrgScope, vehicle: &Vehicle) -> Resul
     Ok(())
 }
 
-/// Makes a vehicle's tank and sensor a new version of its calibration.
+/// Stores a vehicle's tank and sensor as a new version of its calibration.
 async fn keep_calibration(
     tx: &mut Tx,
     scope: &OrgScope,
@@ -217,7 +217,7 @@ async fn keep_calibration(
     Ok(calibration::add(tx.on(), scope, vehicle.id, &new, vehicle.updated_at.into(), has_past).await?)
 }
 
-/// Deletes a vehicle: its stays in geofences, its trackers' stays in it and its driver's assignment end now.
+/// Deletes a vehicle. Its stays in geofences, its trackers' installations and its driver's assignment end now.
 pub async fn delete_vehicle(
     context: &Context,
     by: &Scoped,
@@ -239,7 +239,7 @@ pub async fn delete_vehicle(
     change.commit(recorded, ()).await
 }
 
-/// The tracker is installed through the tracker, not by naming it here.
+/// Refuses a tracker id: trackers are installed through the tracker, not by naming them here.
 fn refuse_tracker_id(current: Option<TrackerId>, said: &VehicleIn) -> Result<(), OpError> {
     if said.tracking.tracker_id == current {
         return Ok(());

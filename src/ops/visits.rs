@@ -1,4 +1,4 @@
-//! Visits: the stored ones, and from the live core what the open ones did so far.
+//! Visits: the stored ones, with the analytics of open ones from the live core.
 
 use std::collections::HashMap;
 
@@ -46,8 +46,8 @@ pub async fn find_visit(
     Ok(found)
 }
 
-/// Says of open visits what they did so far, and of all no more than the caller is shown. One that ended since it was
-/// read says nothing.
+/// Fills in the analytics of open visits so far, and removes from all what the caller may not see. A visit that ended
+/// since it was read gets none.
 async fn go_on(context: &Context, caller: &Caller, visits: &mut [Visit]) -> Result<(), OpError> {
     let mut vehicles: Vec<_> =
         visits.iter().filter(|visit| visit.open).map(|visit| visit.vehicle_id).collect();

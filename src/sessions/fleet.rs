@@ -10,26 +10,25 @@ use waypost_actors::model::OrganizationId;
 use super::news::End;
 use super::watchers::WatcherSession;
 
-/// Boots remembered of one system user; the one that was silent longest goes.
+/// Boots remembered per system user; beyond that, the least recently heard of is dropped.
 const BOOTS: usize = 64;
 
-/// The newest acknowledged `seq` of some boots, the one heard of last at the end.
+/// The newest acknowledged `seq` of some boots, most recently heard of last.
 type Boots = VecDeque<(String, i64)>;
 
-/// What is remembered of system users that report, and of the trackers they report for.
+/// The boots of system users that report, and the change counts of organizations' trackers.
 #[derive(Clone, Default)]
 pub(super) struct Fleets {
     boots: Arc<Mutex<HashMap<Uuid, Boots>>>,
     changes: Arc<Mutex<HashMap<OrganizationId, Changes>>>,
 }
 
-/// How often an organization's trackers changed. Whoever keeps what a tracker was looks whether it is
-/// still the same number.
+/// Counts changes to an organization's trackers. A cache of them is valid as long as the count stays the same.
 #[derive(Clone, Debug, Default)]
 pub struct Changes(Arc<AtomicU64>);
 
 impl Changes {
-    /// How often they changed so far.
+    /// How many changes there have been so far.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.load(Ordering::Acquire)
@@ -44,7 +43,7 @@ pub struct FleetSession {
 }
 
 impl Fleets {
-    /// A system user that reports over an open socket.
+    /// Wraps the open socket of a system user that reports.
     pub(super) fn open(&self, who: Uuid, place: WatcherSession) -> FleetSession {
         FleetSession { fleets: self.clone(), who, place }
     }
@@ -55,7 +54,7 @@ impl Fleets {
         changes.entry(organization).or_default().clone()
     }
 
-    /// An organization's trackers changed.
+    /// Counts a change to an organization's trackers.
     pub(super) fn count_change(&self, organization: OrganizationId) {
         let changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(changes) = changes.get(&organization) {

@@ -1,6 +1,6 @@
-//! Open sockets, and how to end them: a tracker's, somebody's, an organization's, all of them at the end.
+//! Open sockets, and how to end them: one tracker's, one user's, an organization's, or all of them at shutdown.
 //!
-//! Knows no protocol: a socket waits for its [`End`], whoever wants it gone says why.
+//! Knows no protocol: a socket waits for its [`End`], and the code that ends it gives the reason.
 
 mod fleet;
 mod news;
@@ -30,18 +30,18 @@ pub struct Sessions {
     watchers: Watchers,
     fleets: Fleets,
     all: Arc<watch::Sender<Option<End>>>,
-    /// How often a right was taken, or what trackers report for was changed.
+    /// Counts revoked rights and changes to what trackers report for.
     revoked: Arc<AtomicU64>,
 }
 
 /// How many sockets are open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Trackers'.
+    /// Sockets of trackers.
     pub trackers: usize,
-    /// System users', over which they report for fleets.
+    /// Sockets of system users that report for fleets.
     pub fleets: usize,
-    /// Of those who watch.
+    /// Sockets of watchers.
     pub dispatchers: usize,
 }
 
@@ -58,28 +58,28 @@ impl Default for Sessions {
 }
 
 impl Sessions {
-    /// How often somebody's right to a socket changed so far. A socket that is opened by what was looked up
-    /// at one count must be looked up again if there is another count once it is open: before that, whoever
-    /// took the right found no socket to end.
+    /// Counts changes to the right to hold a socket. Read it before the lookup that authorizes a socket and again
+    /// once the socket is open. If it changed, repeat the lookup: a revocation in between found no socket to end.
     #[must_use]
     pub fn revocations(&self) -> u64 {
         self.revoked.load(Ordering::Acquire)
     }
 
-    /// A right is taken, and committed. Before any look at who is open: who opens meanwhile sees the count.
+    /// Counts a committed revocation. Call this before looking for open sockets, so that a socket opened meanwhile
+    /// sees the new count.
     fn revoke(&self) {
         self.revoked.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// Opens the socket of somebody who watches. Whoever changed what they may do before this found no
-    /// socket to end: look again after it.
+    /// Opens a watcher's socket. A change to the watcher's rights before this call found no socket to end, so look
+    /// them up again afterwards.
     #[must_use]
     pub fn watch(&self, who: Uuid, session: Uuid, organization: Option<OrganizationId>) -> WatcherSession {
         self.watchers.add(Watcher { who, session, organization, is_fleet: false }, &self.all)
     }
 
-    /// Opens a socket over which a system user reports. Whoever changed what it may do before this found
-    /// no socket to end: look again after it.
+    /// Opens the socket over which a system user reports. A change to its rights before this call found no socket to
+    /// end, so look them up again afterwards.
     #[must_use]
     pub fn open_fleet(&self, who: Uuid, session: Uuid, organization: OrganizationId) -> FleetSession {
         let watcher = Watcher { who, session, organization: Some(organization), is_fleet: true };
@@ -92,32 +92,32 @@ impl Sessions {
         self.fleets.changes(organization)
     }
 
-    /// Tells whoever keeps trackers of an organization that one of them, or where it sits, is different now.
+    /// Invalidates cached trackers of an organization after a change to one of them or to where it is installed.
     pub fn trackers_changed(&self, organization: OrganizationId) {
         self.revoke();
         self.fleets.count_change(organization);
     }
 
-    /// Opens a tracker's socket; one that was open before is told that it was replaced.
+    /// Opens a tracker's socket. A socket that is already open for it ends with [`End::Replaced`].
     #[must_use]
     pub fn open(&self, tracker: TrackerId, organization: OrganizationId) -> TrackerSession {
         self.trackers.open(tracker, organization, self.all.subscribe())
     }
 
-    /// Ends a tracker's socket, if it has one; whoever keeps what the tracker was hears that it changed.
+    /// Ends a tracker's socket, if it has one, and invalidates cached trackers of the organization.
     pub fn end(&self, tracker: TrackerId, organization: OrganizationId, why: End) {
         self.trackers_changed(organization);
         self.trackers.end(tracker, why);
     }
 
-    /// Tells a tracker what it is to do from now on, if it is connected. To be called in the order of the changes.
+    /// Sends a connected tracker its new config. Must be called in the order of the changes.
     pub fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
         self.revoke();
         self.trackers.configure(tracker, config);
     }
 
-    /// Tells an organization's sockets for how many days it keeps positions from now on. To be called in the order of
-    /// the changes.
+    /// Informs an organization's sockets for how many days it keeps positions from now on. Must be called in the
+    /// order of the changes.
     pub fn keep_positions(&self, organization: OrganizationId, days: Option<i64>) {
         self.trackers_changed(organization);
         self.trackers.keep_positions(organization, KeepDays(days));
@@ -158,14 +158,14 @@ impl Sessions {
         Counts { trackers: self.trackers.count(), fleets, dispatchers }
     }
 
-    /// Tells when every socket must end; for sockets that are nobody's yet.
+    /// Yields the reason once every socket must end; for sockets that have not signed in yet.
     #[must_use]
     pub fn stopping(&self) -> watch::Receiver<Option<End>> {
         self.all.subscribe()
     }
 }
 
-/// A reporting socket's place: a tracker's own, or a system user's for a fleet.
+/// The registration of a reporting socket: a tracker's own, or a system user's for a fleet.
 pub enum Place {
     /// A tracker's.
     Tracker(TrackerSession),
@@ -174,7 +174,7 @@ pub enum Place {
 }
 
 impl Place {
-    /// Waits until there is something to tell the socket.
+    /// Waits for news for the socket.
     pub async fn news(&mut self) -> News {
         match self {
             Self::Tracker(session) => session.news().await,

@@ -1,4 +1,4 @@
-//! What an open socket is told.
+//! What an open socket can be informed of.
 
 use crate::domain::tracker::TrackerConfig;
 
@@ -7,7 +7,7 @@ use crate::domain::tracker::TrackerConfig;
 pub enum End {
     /// Another connection of the same tracker took its place.
     Replaced,
-    /// The credential is not valid any more.
+    /// The credential is no longer valid.
     Credential,
     /// The tracker, or the organization, is switched off.
     Disabled,
@@ -19,12 +19,12 @@ pub enum End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepDays(pub Option<i64>);
 
-/// What an open socket is told.
+/// News for an open socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     /// It must end.
     End(End),
-    /// Its tracker is to do this from now on.
+    /// Its tracker has this config from now on.
     Config(TrackerConfig),
     /// Older positions are refused from now on.
     KeepDays(KeepDays),

@@ -1,4 +1,4 @@
-//! Sockets of trackers: one each, what it is told, and what is remembered of its boots.
+//! Trackers' sockets: at most one per tracker, the news sent to it, and what is remembered of its boots.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use waypost_actors::model::{OrganizationId, TrackerId};
 use super::news::{End, KeepDays, News};
 use crate::domain::tracker::TrackerConfig;
 
-/// What is known of trackers that are or were connected.
+/// The state of trackers that are, or were, connected.
 #[derive(Clone, Default)]
 pub(super) struct Trackers(Arc<Mutex<HashMap<TrackerId, Tracker>>>);
 
@@ -27,10 +27,10 @@ struct TrackerSocket {
     told: watch::Sender<Told>,
 }
 
-/// What a tracker's socket is told.
+/// The latest news for a tracker's socket.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
-    /// What the tracker is to do, if that changed since the socket was opened.
+    /// The tracker's config, if it changed since the socket was opened.
     config: Option<TrackerConfig>,
     /// How long its organization keeps positions, if that changed since the socket was opened.
     keep_days: Option<KeepDays>,
@@ -50,16 +50,16 @@ pub struct TrackerSession {
     tracker: TrackerId,
     number: u64,
     told: watch::Receiver<Told>,
-    /// The config it was told last.
+    /// The config it was last sent.
     config: Option<TrackerConfig>,
-    /// The retention it was told last.
+    /// The retention it was last sent.
     keep_days: Option<KeepDays>,
     stopping: watch::Receiver<Option<End>>,
 }
 
 impl Trackers {
-    /// Opens a tracker's socket; one that was open before is told that it was replaced.
-    /// `stopping` tells when every socket ends.
+    /// Opens a tracker's socket. A socket that is already open for it ends with [`End::Replaced`].
+    /// `stopping` yields the reason once every socket must end.
     pub(super) fn open(
         &self,
         tracker: TrackerId,
@@ -101,7 +101,7 @@ impl Trackers {
         sockets.filter(|socket| socket.organization == organization).for_each(|socket| socket.end(why));
     }
 
-    /// Tells a tracker what it is to do from now on, if it is connected. To be called in the order of the changes.
+    /// Sends a connected tracker its new config. Must be called in the order of the changes.
     pub(super) fn configure(&self, tracker: TrackerId, config: TrackerConfig) {
         let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(socket) = trackers.get(&tracker).and_then(|entry| entry.socket.as_ref()) {
@@ -109,7 +109,7 @@ impl Trackers {
         }
     }
 
-    /// Tells an organization's connected trackers' sockets how long it keeps positions from now on.
+    /// Informs the sockets of an organization's trackers how long it keeps positions from now on.
     pub(super) fn keep_positions(&self, organization: OrganizationId, days: KeepDays) {
         let trackers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let sockets = trackers.values().filter_map(|entry| entry.socket.as_ref());
@@ -126,7 +126,7 @@ impl Trackers {
 }
 
 impl TrackerSession {
-    /// Waits until there is something to tell the socket: what its tracker is to do comes before the end.
+    /// Waits for news for the socket. A new config or retention comes before the end.
     pub async fn news(&mut self) -> News {
         loop {
             let told = *self.told.borrow_and_update();

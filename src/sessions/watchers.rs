@@ -1,4 +1,4 @@
-//! Sockets of people and of system users, and how those of one of them end.
+//! Sockets of people and system users, and how to end them.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,19 +13,19 @@ use super::news::End;
 #[derive(Clone, Default)]
 pub(super) struct Watchers(Arc<Mutex<Open>>);
 
-/// By the order of opening.
+/// Keyed by the order of opening.
 #[derive(Default)]
 struct Open {
     opened: u64,
     open: HashMap<u64, (Watcher, watch::Sender<Option<End>>)>,
 }
 
-/// Whose socket it is.
+/// The owner of a socket.
 pub(super) struct Watcher {
     pub(super) who: Uuid,
     pub(super) session: Uuid,
     pub(super) organization: Option<OrganizationId>,
-    /// A system user that reports, not somebody who watches.
+    /// Whether it is a system user that reports, rather than a watcher.
     pub(super) is_fleet: bool,
 }
 
@@ -33,12 +33,12 @@ pub(super) struct Watcher {
 pub struct WatcherSession {
     watchers: Watchers,
     number: u64,
-    /// Tells when the socket must end, and why.
+    /// Yields the reason once the socket must end.
     pub ending: watch::Receiver<Option<End>>,
 }
 
 impl Watchers {
-    /// Opens a socket; `all` is why every socket ends, if they do.
+    /// Opens a socket; if `all` holds a reason to end every socket, this one ends with it.
     pub(super) fn add(&self, watcher: Watcher, all: &watch::Sender<Option<End>>) -> WatcherSession {
         let mut watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (ending, told) = watch::channel(*all.borrow());
@@ -48,7 +48,7 @@ impl Watchers {
         WatcherSession { watchers: self.clone(), number, ending: told }
     }
 
-    /// Ends the sockets that are meant.
+    /// Ends the sockets that `is_meant` selects.
     pub(super) fn end(&self, why: End, is_meant: impl Fn(&Watcher) -> bool) {
         let watchers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         for (_, ending) in watchers.open.values().filter(|(watcher, _)| is_meant(watcher)) {

@@ -1,4 +1,4 @@
-//! A frame as a server sends it.
+//! Frames as a server sends them.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
@@ -9,10 +9,10 @@ const BINARY: u8 = 0x2;
 const CLOSE: u8 = 0x8;
 const PING: u8 = 0x9;
 const PONG: u8 = 0xa;
-/// A close frame carries so many bytes of reason at most.
+/// Most bytes of reason that a close frame can carry.
 const MAX_REASON_BYTES: usize = 123;
 
-/// A message as it goes over the wire; cheap to clone, for those who are told the same.
+/// A message in wire format. Cheap to clone, so that it is encoded once for all its recipients.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame(pub(super) Bytes);
 
@@ -41,7 +41,7 @@ impl Frame {
         Self::new(PONG, payload)
     }
 
-    /// The last frame, with as much of the reason as it takes.
+    /// A close frame, with the reason cut to fit.
     #[must_use]
     pub fn close(code: u16, reason: &str) -> Self {
         let reason = &reason[..reason.floor_char_boundary(MAX_REASON_BYTES)];
@@ -54,7 +54,7 @@ impl Frame {
         code.map_or_else(|| Self::new(CLOSE, b""), |code| Self::close(code, ""))
     }
 
-    /// A server does not mask.
+    /// Builds a frame without a mask, as servers must.
     fn new(kind: u8, payload: &[u8]) -> Self {
         let mut frame = BytesMut::with_capacity(payload.len() + 10);
         frame.put_u8(FINAL | kind);
@@ -91,7 +91,7 @@ mod tests {
         let want: [&[u8]; 3] =
             [&[0x81, 126, 0, 126], &[0x81, 126, 255, 255], &[0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0]];
         assert_eq!(heads, want);
-        // 61 of these letters are the most that 123 bytes hold.
+        // 61 two-byte letters are the most that fit into 123 bytes.
         let cut = [&[0x88, 124][..], &4400_u16.to_be_bytes(), "ß".repeat(61).as_bytes()].concat();
         assert_eq!(&Frame::close(4400, &"ß".repeat(100)).0[..], cut);
     }

@@ -1,35 +1,36 @@
-//! WebSocket frames before they are messages: a limit that holds while a frame comes in, and what a
-//! broken stream means.
+//! WebSocket frames before they become messages: a size limit that holds while a frame arrives, and the errors of a
+//! stream.
 //!
-//! actix-http looks at a frame's length only when all of it is in memory, so a client that announces
-//! gigabytes could fill it. Here the length is read as soon as it is there, and what is too large is
-//! thrown away instead of kept. Knows the framing of RFC 6455, and nothing of what is said in it.
+//! actix-http checks a frame's length only once all of it is in memory, so a client that announces gigabytes could
+//! fill it. Here the length is read as soon as it arrives, and an oversized frame is discarded instead of kept. Knows
+//! the framing of RFC 6455, and nothing of the content.
 
 use std::str::Utf8Error;
 
 use actix_http::ws::ProtocolError;
 
-/// Of a message that is too large so much is read and thrown away, in bytes, so that an honest client
-/// gets to the end of it and hears why the socket closes.
+/// Bytes of an oversized message that are read and discarded, so that an honest client gets to the end of it and
+/// learns why the socket closes.
 const DISCARD_AT_MOST: u64 = 16 << 20;
 /// The longest head of a frame: two bytes, an eight-byte length, a mask.
 const LONGEST_HEAD: usize = 14;
 
-/// Why no further message comes.
+/// Why no more messages come.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Broken {
     /// A message is larger than the limit.
     TooLarge,
-    /// These are no WebSocket frames (RFC 6455); the detail says why.
+    /// The stream is not made of WebSocket frames (RFC 6455); the text says why.
     Protocol(String),
-    /// What is said to be text is not UTF-8.
+    /// A text message is not UTF-8.
     NotText(Utf8Error),
     /// The connection is gone.
     Gone,
 }
 
 impl Broken {
-    /// The close code and its word, with the reason; `most` is what a message may have. `None` if nobody hears it.
+    /// The close code, its word and the reason; `most` is the size limit of a message. `None` if the connection is
+    /// gone.
     #[must_use]
     pub fn close(self, most: usize) -> Option<(u16, &'static str, String)> {
         match self {
@@ -50,32 +51,32 @@ impl From<ProtocolError> for Broken {
     }
 }
 
-/// What to do with some bytes.
+/// What to do with some bytes of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// Of messages within the limit.
+    /// They belong to messages within the limit.
     Within,
-    /// Of a message that is too large.
+    /// They belong to an oversized message.
     Discard,
-    /// The message that is too large is over, or enough of it was read.
+    /// The oversized message is over, or enough of it was read.
     TooLarge,
 }
 
-/// Follows the frames in a stream of bytes, wherever the stream is cut.
+/// Follows the frames in a stream of bytes, however the stream is cut into pieces.
 pub(crate) struct FrameLimit {
     most: u64,
-    /// The head of the frame that begins.
+    /// The head of the next frame, as far as it has arrived.
     head: Vec<u8>,
     /// Bytes of the frame still to come.
     left: u64,
-    /// Bytes of the message so far, in frames announced.
+    /// Announced length of the message so far.
     message: u64,
     too_large: bool,
     discarded: u64,
 }
 
 impl FrameLimit {
-    /// Messages have so many bytes at most, their parts counted together.
+    /// Limits messages to `most` bytes, their fragments counted together.
     pub(crate) fn new(most: u64) -> Self {
         let head = Vec::with_capacity(LONGEST_HEAD);
         Self { most, head, left: 0, message: 0, too_large: false, discarded: 0 }
@@ -120,7 +121,7 @@ impl FrameLimit {
         self.left = if length_bytes == 0 { u64::from(extended) } else { number(&length[..length_bytes]) };
         let (last, control) = (first & 0x80 != 0, first & 0x08 != 0);
         self.head.clear();
-        // Control frames come between the parts of a message.
+        // Control frames may come between the fragments of a message.
         let size = if control { self.left } else { self.message.saturating_add(self.left) };
         self.too_large = size > self.most;
         if !control {

@@ -1,4 +1,4 @@
-//! The answer to a handshake, and what is to become of the connection after it.
+//! The answer to a handshake, and what takes over the connection after it.
 
 use actix_http::ws;
 use actix_web::http::header::SEC_WEBSOCKET_PROTOCOL;
@@ -10,13 +10,13 @@ use tokio::net::TcpStream;
 use super::messages::Messages;
 use super::out::Out;
 
-/// Serves a connection, from what was read of it already.
+/// Serves a connection, given the bytes already read from it.
 type Serve = dyn FnOnce(TcpStream, BytesMut) -> LocalBoxFuture<'static, ()>;
 
-/// Who takes the connection; among the extensions of an answer.
+/// Takes over the connection; stored in the extensions of an answer.
 pub(super) struct Taker(pub(super) Box<Serve>);
 
-/// The answer to a handshake, with the first of our protocols that the client offers; an error if it is none.
+/// Answers a handshake, choosing the first of our protocols that the client offers; fails if the request is none.
 pub fn handshake(request: &HttpRequest, protocols: &[&str]) -> Result<HttpResponse, Error> {
     let mut answer = ws::handshake(request.head())?;
     let offered = request.headers().get_all(SEC_WEBSOCKET_PROTOCOL);

@@ -1,4 +1,4 @@
-//! What a client says over a socket, message by message, of so many bytes at most.
+//! The receiving side of a socket: a client's messages, each limited in size.
 
 use std::str::from_utf8;
 
@@ -10,7 +10,7 @@ use tokio::net::tcp::OwnedReadHalf;
 
 use super::frame_limit::{Broken, FrameLimit, Seen};
 
-/// Room for one read: some frames of a fleet, many of one vehicle.
+/// Room for one read: a few frames of a fleet, or many of one vehicle.
 const READ_BYTES: usize = 16 * 1024;
 
 /// A message.
@@ -31,19 +31,19 @@ pub enum Message {
 /// The messages of a socket.
 pub struct Messages {
     connection: OwnedReadHalf,
-    /// Read and not yet a message.
+    /// Bytes read that do not make a message yet.
     read: BytesMut,
-    /// Bytes of a message, at most.
+    /// Largest message, in bytes.
     most: usize,
     limit: FrameLimit,
-    /// The message whose last part is still to come.
+    /// The message whose last fragment is still to come.
     parts: Option<Parts>,
 }
 
 struct Parts {
     is_text: bool,
     bytes: BytesMut,
-    /// So many of them are known to be text.
+    /// Length of the prefix known to be valid UTF-8.
     text_bytes: usize,
 }
 
@@ -54,7 +54,7 @@ impl Messages {
         Self { connection, read, most, limit, parts: None }
     }
 
-    /// Waits for the next message; `None` once the client has hung up. May be given up and asked again.
+    /// Waits for the next message; `None` once the client has hung up. Cancel safe.
     pub async fn next(&mut self) -> Option<Result<Message, Broken>> {
         loop {
             match self.decode().transpose() {
@@ -72,7 +72,7 @@ impl Messages {
     async fn read(&mut self) -> Result<bool, Broken> {
         let before = self.read.len();
         if before == 0 {
-            // Whoever waits holds no buffer.
+            // A socket that waits holds no buffer.
             self.read = BytesMut::new();
             self.connection.readable().await.map_err(|_| Broken::Gone)?;
         }
@@ -108,7 +108,7 @@ impl Messages {
         Ok(None)
     }
 
-    /// Takes up a part of a message; the message once it is whole.
+    /// Adds a fragment to a message; returns the message once it is complete.
     fn join(&mut self, kind: OpCode, part: BytesMut, is_last: bool) -> Result<Option<Message>, Broken> {
         let mut parts = match (self.parts.take(), kind) {
             (Some(mut begun), OpCode::Continue) => {
@@ -130,7 +130,7 @@ impl Messages {
 }
 
 impl Parts {
-    /// Refuses what will not be text however it goes on.
+    /// Fails as soon as the bytes cannot become UTF-8, whatever follows.
     fn look_at_text(&mut self) -> Result<(), Broken> {
         match from_utf8(&self.bytes[self.text_bytes..]).map_err(|error| (error, error.error_len())) {
             _ if !self.is_text => {}
@@ -153,7 +153,7 @@ fn close_code(payload: &[u8]) -> Result<Option<u16>, Broken> {
     };
     from_utf8(reason).map_err(Broken::NotText)?;
     match u16::from_be_bytes(*code) {
-        // Those in between are reserved, or never go over the wire.
+        // The other codes are reserved, or must not be sent.
         code @ (1000..=1003 | 1007..=1014 | 3000..=4999) => Ok(Some(code)),
         code => Err(violation(&format!("{code} is no close code"))),
     }
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(messages.read.capacity(), 0);
     }
 
-    /// What is heard of some frames first.
+    /// The first message received from some frames.
     async fn heard(frames: &[Vec<u8>]) -> Result<Message, Broken> {
         let (mut client, mut messages) = connection().await;
         client.write_all(&frames.concat()).await.unwrap();

@@ -1,4 +1,4 @@
-//! The way out of a socket: frames wait here until the connection takes them.
+//! The sending side of a socket: frames wait here until the connection takes them.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -12,16 +12,16 @@ use tokio::net::tcp::OwnedWriteHalf;
 
 use super::frame::Frame;
 
-/// Frames that are written at once.
+/// Frames per write.
 const TOGETHER: usize = 64;
-/// What is read and thrown away at once while a client says its last.
+/// Bytes read and discarded at a time while waiting for the client to close.
 const SCRAP_BYTES: usize = 4 * 1024;
 
 /// The connection is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Closed;
 
-/// The way out of a socket. What is given waits until [`Out::flush`]; a flush that is given up goes on with the next.
+/// The sending side of a socket. Frames wait until [`Out::flush`]; a cancelled flush is resumed by the next.
 pub struct Out {
     connection: OwnedWriteHalf,
     waiting: VecDeque<Bytes>,
@@ -33,13 +33,13 @@ impl Out {
         Self { connection, waiting: VecDeque::new(), waiting_bytes: 0 }
     }
 
-    /// Gives a frame.
+    /// Queues a frame.
     pub fn give(&mut self, Frame(bytes): Frame) {
         self.waiting_bytes += bytes.len();
         self.waiting.push_back(bytes);
     }
 
-    /// Bytes given that the connection has not taken.
+    /// Bytes queued that the connection has not taken.
     #[must_use]
     pub const fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
@@ -48,12 +48,12 @@ impl Out {
     /// Waits until the connection has taken everything.
     pub async fn flush(&mut self) -> Result<(), Closed> {
         self.room(1).await?;
-        // Whoever is silent holds no buffer.
+        // A socket with nothing to send holds no buffer.
         self.waiting = VecDeque::new();
         Ok(())
     }
 
-    /// Waits until less than so many bytes wait.
+    /// Waits until fewer than `bytes` bytes wait.
     pub async fn room(&mut self, bytes: usize) -> Result<(), Closed> {
         while self.waiting_bytes >= bytes {
             let written = poll_fn(|cx| {
@@ -83,7 +83,7 @@ impl Out {
         }
     }
 
-    /// Says goodbye by a close frame, and waits until the client has hung up.
+    /// Sends a close frame, and waits until the client has hung up.
     pub async fn close(&mut self, goodbye: Frame) {
         self.give(goodbye);
         if self.flush().await.is_ok() && self.connection.shutdown().await.is_ok() {
@@ -92,8 +92,8 @@ impl Out {
     }
 }
 
-/// Waits until the other side of a connection has hung up: one that is dropped with something unread would take with
-/// it what was said last.
+/// Waits until the other side has hung up. Dropping a connection with unread data would also discard what was sent
+/// last.
 pub(super) async fn hung_up(connection: &TcpStream) {
     let mut scrap = vec![0; SCRAP_BYTES];
     while connection.readable().await.is_ok() {

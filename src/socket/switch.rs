@@ -1,4 +1,4 @@
-//! Where connections leave the HTTP server.
+//! Takes connections out of the HTTP server.
 
 use std::io;
 use std::pin::pin;
@@ -21,18 +21,19 @@ use super::handshake::Taker;
 use super::out::hung_up;
 use crate::connections::{Connection, Seat};
 
-/// A client that is refused hangs up within this time, or its connection is dropped.
+/// Time a refused client has to hang up before its connection is dropped.
 const HANG_UP_WITHIN: Duration = Duration::from_secs(1);
 
-/// In one piece, where it is no larger than this: many a client of another protocol looks for the reason of a refusal
-/// only in what came with its head.
+/// An answer no larger than this is sent in one piece: many clients of other protocols only look for the reason of a
+/// refusal in what arrives with its head.
 const TOGETHER_BYTES: usize = 16 * 1024;
 
 /// A connection on which a client asks for another protocol, with its request.
 type Asked = (Request, Framed<Connection, h1::Codec>);
 
-/// Answers requests for another protocol by `application`; a connection whose answer [`serve`](super::handshake::serve) made
-/// goes on as a socket, a task of its own among `sockets`, any other is closed.
+/// Lets `application` answer requests for another protocol. If the answer was made by
+/// [`serve`](super::handshake::serve), the connection continues as a socket with a task of its own among `sockets`;
+/// otherwise it is closed.
 pub fn switching<A, B>(
     application: A,
     sockets: TaskTracker,
@@ -51,7 +52,7 @@ async fn switch<B: MessageBody + 'static>(
     connection: FramedParts<Connection, h1::Codec>,
     sockets: TaskTracker,
 ) -> Result<(), Error> {
-    // Of a stopping server that waits for its sockets this one may already be missed: then the request waits for it.
+    // A stopping server may no longer wait for this socket. Then the request, which it does wait for, lasts as long.
     let among = sockets.token();
     let is_missed = sockets.is_closed();
     let answer: Response<BoxBody> = match answer.await {
@@ -62,7 +63,8 @@ async fn switch<B: MessageBody + 'static>(
         if is_missed {
             served.await;
         } else {
-            // The task of the HTTP server's connection takes thousands of bytes, and has nothing to do any more.
+            // On a task of its own, because the task of the HTTP connection takes thousands of bytes and is no longer
+            // needed.
             actix_rt::spawn(async move {
                 served.await;
                 drop((among, seat));
@@ -72,7 +74,7 @@ async fn switch<B: MessageBody + 'static>(
     Ok(())
 }
 
-/// Sends the answer; what serves the connection from then on. A client that is gone already needs none.
+/// Sends the answer; returns what serves the connection from then on. `None` if the client is gone.
 async fn taken(
     mut answer: Response<BoxBody>,
     connection: FramedParts<Connection, h1::Codec>,

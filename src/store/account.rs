@@ -10,10 +10,10 @@ use crate::domain::account::{AccountStatus, Role, email_key};
 use crate::domain::fold::folded;
 use crate::domain::organization_settings::Subscription;
 
-/// An account as signing in needs it.
+/// An account, with what signing in needs.
 #[derive(Clone, sqlx::FromRow)]
 pub struct Account {
-    /// Which.
+    /// The account.
     pub id: Uuid,
     /// Its organization; operators have none.
     pub organization_id: Option<Uuid>,
@@ -23,7 +23,7 @@ pub struct Account {
     pub first_name: String,
     /// Family name.
     pub last_name: String,
-    /// What it may do.
+    /// The account's role.
     #[sqlx(try_from = "String")]
     pub role: Role,
     /// Whether it can be used.
@@ -31,7 +31,7 @@ pub struct Account {
     pub status: AccountStatus,
     /// Its password, hashed; none before the invitation is accepted.
     pub password_hash: Option<String>,
-    /// How it writes dates and numbers, BCP 47.
+    /// The BCP 47 tag by which it writes dates and numbers.
     pub locale: Option<String>,
     /// Its IANA time zone.
     pub timezone: Option<String>,
@@ -39,14 +39,14 @@ pub struct Account {
     pub organization_name: Option<String>,
     /// Its organization's status.
     pub organization_status: Option<String>,
-    /// What its organization pays for.
+    /// Its organization's subscription.
     pub organization_subscription: Option<Json<Subscription>>,
 }
 
-/// An account to make.
+/// A new account.
 #[derive(Clone)]
 pub struct NewAccount {
-    /// Which.
+    /// The account.
     pub id: Uuid,
     /// Its organization; operators have none.
     pub organization_id: Option<OrganizationId>,
@@ -56,13 +56,13 @@ pub struct NewAccount {
     pub first_name: String,
     /// Family name.
     pub last_name: String,
-    /// What it may do.
+    /// Its role.
     pub role: Role,
     /// Whether it can be used.
     pub status: AccountStatus,
     /// Its password, hashed.
     pub password_hash: Option<String>,
-    /// When it is made.
+    /// When it is created.
     pub created_at: Time,
 }
 
@@ -71,7 +71,7 @@ const SELECT: &str = "select a.id, a.organization_id, a.email, a.first_name, a.l
      o.subscription as organization_subscription \
      from account a left join organization o on o.id = a.organization_id ";
 
-/// Makes an account; a taken address is a conflict.
+/// Inserts an account; a taken address is a conflict.
 pub async fn insert(on: On<'_>, account: &NewAccount) -> Result<()> {
     on.sql(
         "insert into account (id, organization_id, email, email_key, first_name, last_name, role, status, \
@@ -103,7 +103,7 @@ pub async fn find(on: On<'_>, id: Uuid) -> Result<Option<Account>> {
     on.sql(SELECT).push("where a.id = ").push_bind(id).optional().await
 }
 
-/// Whether an account may go on using a session: `None` when the session is over.
+/// An account with an active session; `None` if the session is over.
 pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Result<Option<Account>> {
     db.read()
         .sql(SELECT)
@@ -121,14 +121,14 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Re
         .await
 }
 
-/// The address that an account is to have, if there is one.
+/// The new address of an account that is still unconfirmed, if there is one.
 pub async fn pending_address(on: On<'_>, id: Uuid) -> Result<Option<String>> {
     let found: Option<(Option<String>,)> =
         on.sql("select pending_email from account where id = $1").bind(id).optional().await?;
     Ok(found.and_then(|(address,)| address))
 }
 
-/// Gives an account another address; a taken one is a conflict.
+/// Changes an account's address; a taken one is a conflict.
 pub async fn set_address(on: On<'_>, account: &Account, address: &str, now: Time) -> Result<()> {
     on.sql(
         "update account set email = $2, email_key = $3, search_key = $4, pending_email = null, updated_at = $5 \
@@ -144,7 +144,7 @@ pub async fn set_address(on: On<'_>, account: &Account, address: &str, now: Time
     Ok(())
 }
 
-/// Gives an account a password; one that was invited is active then.
+/// Sets an account's password, which activates an invited account.
 pub async fn set_password(on: On<'_>, id: Uuid, hash: &str, now: Time) -> Result<()> {
     on.sql(
         "update account set password_hash = $2, updated_at = $3, \
@@ -166,7 +166,7 @@ pub async fn has_super_admin(on: On<'_>) -> Result<bool> {
         .await
 }
 
-/// Notes a sign-in.
+/// Records a sign-in.
 pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
     on.sql("update account set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
     Ok(())

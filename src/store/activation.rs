@@ -1,4 +1,4 @@
-//! Requests for the activation of an organization by mail.
+//! Requests to activate an organization by mail.
 
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -13,7 +13,7 @@ use crate::domain::activation::{ActivationRequest, ActivationStatus};
 use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 
-/// Which requests.
+/// Filters a list of requests.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in the organization's name, slug or address.
@@ -22,7 +22,7 @@ pub struct Filter {
     pub statuses: Vec<ActivationStatus>,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("requestedAt", "requested_at"),
     ("expiresAt", "expires_at"),
@@ -63,7 +63,7 @@ impl From<Row> for ActivationRequest {
     }
 }
 
-/// The requests as they stand at an instant; whether one is expired is told by it.
+/// The requests with their status at an instant, which decides whether they have expired.
 fn standing<'c>(on: On<'c>, select: &'static str, now: Time) -> Stmt<'c> {
     on.sql("select ")
         .push(select)
@@ -107,7 +107,7 @@ fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Makes an organization's request, which nothing was sent for yet.
+/// Inserts a request for an organization, before anything is sent for it.
 pub async fn insert(
     on: On<'_>,
     scope: &OrgScope,
@@ -131,8 +131,7 @@ pub async fn insert(
     Ok(())
 }
 
-/// Notes that a letter with a link was written for the request that waits. One that was expired
-/// waits anew.
+/// Records that a letter with a link was written for the waiting request. An expired request becomes active again.
 pub async fn sent(on: On<'_>, letter: &OutgoingMail, now: Time, expires_at: Time) -> Result<()> {
     on.sql(
         "update activation_request set last_sent_at = $3, sent_count = sent_count + 1, expires_at = $4, \
@@ -147,7 +146,7 @@ pub async fn sent(on: On<'_>, letter: &OutgoingMail, now: Time, expires_at: Time
     Ok(())
 }
 
-/// Ends the request that waits, if there is one.
+/// Ends the pending request, if there is one.
 pub async fn settle(on: On<'_>, scope: &OrgScope, status: ActivationStatus, now: Time) -> Result<()> {
     on.sql(
         "update activation_request set status = $2, updated_at = $3 \

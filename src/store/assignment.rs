@@ -1,7 +1,7 @@
-//! Who drives what, and who drove it when.
+//! Assignments of drivers to vehicles, current and past.
 //!
-//! The tables themselves refuse a second open assignment of a vehicle and two that overlap; what is asked
-//! here before a write is asked to answer well, under the row locks of driver and vehicle.
+//! The tables themselves refuse a second open assignment of a vehicle, and two that overlap. The checks here before a
+//! write, under the row locks of driver and vehicle, only serve better error messages.
 
 use sqlx::types::Json;
 use sqlx::{Postgres, Sqlite};
@@ -17,15 +17,15 @@ use crate::domain::vehicle::Plate;
 /// How assignments end.
 #[derive(Clone, Copy, Debug)]
 pub struct Ending {
-    /// When; one that began later ends when it began.
+    /// When; an assignment that began later ends when it began.
     pub at: Timestamp,
-    /// Who ends them; nobody in particular when their organization is deleted.
+    /// Who ends them; `None` when their organization is deleted.
     pub by: Option<Uuid>,
     /// Why.
     pub reason: EndReason,
 }
 
-/// Which open assignments.
+/// Selects open assignments.
 #[derive(Clone, Copy, Debug)]
 pub enum Open {
     /// That of a vehicle.
@@ -74,7 +74,7 @@ impl From<Row> for Assignment {
 const SELECT: &str = "select id, organization_id, driver_id, vehicle_id, started_at, ended_at, assigned_by, ended_by, \
      end_reason, created_at, updated_at from assignment ";
 
-/// Adds which open assignments.
+/// Adds the selection of open assignments.
 fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, which: Open) -> Stmt<'c> {
     let stmt = stmt.push("where ended_at is null and organization_id = ");
     let stmt = stmt.push_bind(Uuid::from(scope.organization_id()));
@@ -94,7 +94,7 @@ fn open<'c>(stmt: Stmt<'c>, scope: &OrgScope, which: Open) -> Stmt<'c> {
     }
 }
 
-/// The open assignment, where there can be only one.
+/// The open assignment, if there can be only one.
 pub async fn find_open(on: On<'_>, scope: &OrgScope, which: Open) -> Result<Option<Assignment>> {
     let row: Option<Row> = open(on.sql(SELECT), scope, which).optional().await?;
     Ok(row.map(Assignment::from))
@@ -105,7 +105,7 @@ pub async fn count_open(on: On<'_>, scope: &OrgScope, which: Open) -> Result<i64
     open(on.sql("select count(*) from assignment "), scope, which).scalar().await
 }
 
-/// When the last assignment of a vehicle that is over ended.
+/// When the last ended assignment of a vehicle ended.
 pub async fn last_end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Result<Option<Timestamp>> {
     let row: Option<(Time,)> = on
         .sql(
@@ -119,7 +119,7 @@ pub async fn last_end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Resul
     Ok(row.map(|(end,)| end.into()))
 }
 
-/// Makes an open assignment; a vehicle that has one is a conflict.
+/// Inserts an open assignment; it is a conflict if the vehicle has one.
 pub async fn insert(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Result<()> {
     on.sql(
         "insert into assignment (id, organization_id, driver_id, vehicle_id, started_at, assigned_by, \
@@ -137,7 +137,7 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Re
     Ok(())
 }
 
-/// Ends open assignments; answers how many.
+/// Ends open assignments; returns how many.
 pub async fn end(on: On<'_>, scope: &OrgScope, which: Open, ending: Ending, now: Timestamp) -> Result<u64> {
     let stmt = on.sql("update assignment set ended_at = case when started_at > ").push_bind(Time(ending.at));
     let stmt = stmt.push(" then started_at else ").push_bind(Time(ending.at)).push(" end, ended_by = ");
@@ -156,7 +156,7 @@ struct DrivenRow {
     started_at: Time,
 }
 
-/// What some drivers drive now, by start.
+/// The vehicles some drivers drive now, by start.
 pub async fn vehicles_of(
     on: On<'_>,
     scope: &OrgScope,
@@ -200,7 +200,7 @@ struct DriverRow {
     started_at: Time,
 }
 
-/// Who drives some vehicles now, or drove them at an instant.
+/// The drivers of some vehicles, now or at an instant.
 pub async fn drivers_of(
     on: On<'_>,
     scope: &OrgScope,
@@ -244,8 +244,8 @@ pub async fn drivers_of(
     Ok(rows.into_iter().map(driving).collect())
 }
 
-/// Who drove at an instant, for each of any number of questions, in their order: one statement. Knows
-/// no scope: it is for the writer of what the vehicles did.
+/// The drivers at some vehicles and instants, in the order of the questions, in one statement. Takes no scope,
+/// because it is for the writer of what the vehicles report.
 pub async fn drivers_at(tx: &mut Tx, asked: &[(VehicleId, Timestamp)]) -> Result<Vec<Option<DriverId>>> {
     let found: Vec<Option<Uuid>> = match tx.connection() {
         Connection::Postgres(tx) => {
@@ -266,8 +266,8 @@ pub async fn drivers_at(tx: &mut Tx, asked: &[(VehicleId, Timestamp)]) -> Result
     Ok(found.into_iter().map(|id| id.map(DriverId)).collect())
 }
 
-/// One look into the index per question, however long a vehicle's history: none overlap, so the newest one
-/// begun by then is the one, if it was not over. Those that lasted no time at all may lie within others.
+/// One index lookup per question, however long a vehicle's history. Assignments do not overlap, so the newest one
+/// started by then is the one, unless it had ended. Those of no duration may lie within others and are left out.
 macro_rules! driver_at {
     ($vehicle:literal, $at:literal) => {
         concat!(
@@ -290,7 +290,7 @@ const DRIVERS_AT_POSTGRES: &str = concat!(
      order by asked.place",
 );
 
-/// A statement takes no list there, but it takes JSON.
+/// SQLite accepts no array as a parameter, but JSON.
 const DRIVERS_AT_SQLITE: &str = concat!(
     "select ",
     driver_at!("unhex(asked.value ->> 0)", "asked.value ->> 1"),

@@ -1,4 +1,4 @@
-//! The history of assignments: what somebody drove, who drove something, and putting right what was entered wrongly.
+//! The history of assignments, by driver and by vehicle, and its correction.
 
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, Timestamp, VehicleId};
@@ -14,7 +14,7 @@ use crate::domain::assignment::{
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::vehicle::{Plate, VehicleStub};
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns = &[("startedAt", "started_at")];
 
 #[derive(sqlx::FromRow)]
@@ -76,7 +76,7 @@ const OF_VEHICLE: List = List {
     columns: SORT_KEYS,
 };
 
-/// A page of what a driver drives and drove for the organization.
+/// A page of a driver's current and past assignments for the organization.
 pub async fn of_driver(
     db: &Db,
     scope: &OrgScope,
@@ -91,7 +91,7 @@ pub async fn of_driver(
     Ok(found.map(AssignedVehicle::from))
 }
 
-/// A page of who drives and drove a vehicle.
+/// A page of a vehicle's current and past drivers.
 pub async fn of_vehicle(
     db: &Db,
     scope: &OrgScope,
@@ -138,7 +138,7 @@ pub async fn find(
     Ok(row.map(Assignment::from))
 }
 
-/// Another assignment of the vehicle in the same time: when it began, and when it ended.
+/// Another assignment of the vehicle that overlaps: its start and end.
 pub async fn overlapping(
     on: On<'_>,
     scope: &OrgScope,
@@ -163,7 +163,7 @@ pub async fn overlapping(
     Ok(row.map(|(start, end)| (start.into(), end.map(Timestamp::from))))
 }
 
-/// Writes when a past assignment began and ended.
+/// Corrects the start and end of a past assignment.
 pub async fn correct(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> Result<()> {
     on.sql(
         "update assignment set started_at = $3, ended_at = $4, updated_at = $5 \
@@ -179,7 +179,7 @@ pub async fn correct(on: On<'_>, scope: &OrgScope, assignment: &Assignment) -> R
     Ok(())
 }
 
-/// Removes a past assignment, for good.
+/// Deletes a past assignment for good.
 pub async fn remove(on: On<'_>, scope: &OrgScope, id: Uuid) -> Result<()> {
     on.sql("delete from assignment where organization_id = $1 and id = $2 and ended_at is not null")
         .bind(Uuid::from(scope.organization_id()))

@@ -1,4 +1,4 @@
-//! The audit, only ever added to.
+//! The audit, to which entries are only ever added.
 
 use serde_json::Value;
 use sqlx::types::Json;

@@ -14,13 +14,13 @@ use waypost_actors::view::LiveFuel;
 /// Why Redis cannot be used.
 pub use redis::RedisError as CacheError;
 
-/// An answer that takes longer does not come.
+/// A slower answer is not waited for.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(400);
-/// Of a server that stopped nothing is left after this time; a running one fills it anew more often. Seconds.
+/// Seconds after which data of a stopped server expires; a running one rewrites it more often.
 const KEPT_SECONDS: i64 = 900;
-/// Vehicles in one command while it is filled.
+/// Vehicles per command when all are written.
 const CHUNK: usize = 500;
-/// There while what was filled is.
+/// Exists as long as what was written has not been lost.
 const MARKER: &str = "waypost:live";
 
 /// The cache in Redis: one hash per organization, `waypost:live:<organization>`, a JSON member per
@@ -33,7 +33,7 @@ pub struct RedisCache {
 #[serde(rename_all = "camelCase")]
 struct CachedVehicle<'a> {
     vehicle_id: VehicleId,
-    /// Milliseconds since 1970 at which it was put, by the server's clock: of two states the larger is the newer.
+    /// When it was written, in milliseconds since 1970 by the server's clock: of two states, the larger is the newer.
     version: i64,
     position: Option<&'a Fix>,
     motion: Motion,
@@ -54,7 +54,7 @@ fn key(organization: OrganizationId) -> String {
     format!("{MARKER}:{organization}")
 }
 
-/// A member of an organization's hash: its name, and what is in it.
+/// A member of an organization's hash: its name and its value.
 fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, String) {
     let stay = |stay: &waypost_actors::tracking::Stay| CachedStay {
         geofence_id: stay.geofence_id,
@@ -73,7 +73,7 @@ fn member(vehicle: VehicleId, state: &VehicleState, now: Timestamp) -> (String, 
 }
 
 impl RedisCache {
-    /// Names the server; it is reached when something is put, and again whenever it was away.
+    /// Configures the server, to which it connects when something is written, and again after every outage.
     pub fn open(url: &str) -> redis::RedisResult<Self> {
         let client = redis::Client::open(url)?;
         let config = ConnectionManagerConfig::new()
@@ -105,7 +105,7 @@ impl RedisCache {
         self.run(&pipe).await
     }
 
-    /// Each organization's hash is made beside the old one and takes its place whole.
+    /// Replaces each organization's hash atomically, with a new one written beside it.
     async fn replace(&self, states: &[Newest], now: Timestamp) -> redis::RedisResult<()> {
         let mut states: Vec<&Newest> = states.iter().collect();
         states.sort_unstable_by_key(|(organization, vehicle, _)| (*organization, *vehicle));

@@ -10,10 +10,10 @@ use super::sql::{Db, On, Result, Tx};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 
-/// A version as it is given.
+/// A version as set by a client.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NewCalibration {
-    /// From when on; `None`: always.
+    /// When it takes effect; `None`: it always was in effect.
     pub effective_from: Option<Timestamp>,
     /// The tank, if it is known.
     pub tank_capacity_liters: Option<f64>,
@@ -40,7 +40,7 @@ impl From<Row> for Calibration {
 const SELECT: &str = "select c.vehicle_id, c.version, c.effective_from, c.tank_capacity_liters, c.sensor \
     from fuel_calibration c join vehicle v on v.id = c.vehicle_id";
 
-/// Adds a version to a vehicle's, which the caller holds. The past it changes is still to be settled; a new vehicle
+/// Adds a version to a vehicle, which the caller has locked. The past it changes remains to be settled; a new vehicle
 /// has none.
 pub async fn add(
     on: On<'_>,
@@ -109,7 +109,7 @@ pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(VehicleId, i64, Times
     Ok(rows.into_iter().map(|(vehicle, version, from)| (vehicle.into(), version, first(from))).collect())
 }
 
-/// Notes that a version and those before it are settled.
+/// Records that a version and those before it are settled.
 pub(super) async fn settle(db: &Db, vehicle: VehicleId, version: i64) -> Result<()> {
     let settle =
         "update fuel_calibration set settled = true where vehicle_id = $1 and version <= $2 and not settled";

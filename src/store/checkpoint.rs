@@ -1,4 +1,4 @@
-//! Checkpoints, written: the engine's whole state at instants of a vehicle's timeline.
+//! Writing of checkpoints: the engine's whole state at instants of a vehicle's timeline.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::sql::{Result, Tx};
 use super::state_row::StateText;
 use super::time::Time;
 
-/// The insert of checkpoints, each in place of one of the same instant; of two, the later one stays.
+/// The insert of checkpoints, each replacing one of the same instant; of two new ones, the later one wins.
 pub(super) fn insert_checkpoints<'a>(
     checkpoints: impl Iterator<Item = (VehicleId, &'a Checkpoint)>,
 ) -> Result<Insert<'static>> {
@@ -30,7 +30,7 @@ pub(super) fn insert_checkpoints<'a>(
     })
 }
 
-/// A correction's checkpoints take the place of all there were in its part.
+/// Replaces all checkpoints in the part of a correction.
 pub(super) async fn replace_checkpoints(
     tx: &mut Tx,
     vehicle: VehicleId,

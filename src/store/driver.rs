@@ -1,10 +1,10 @@
 //! Drivers, as far as an organization may see them.
 //!
 //! A person belongs to no organization; what one has on record of a driver is its profile
-//! ([`driver_profile`](super::driver_profile)). Its keeper is who holds the lock, or the creator while nobody does, each
-//! with a profile. Every read joins the asking organization's own profile: who has one sees it and the names; the keeper
-//! (`KEPT`) sees the whole person; what an organization without a profile may find by the licence in hand leaves this
-//! file as a [`Seen::Masked`].
+//! ([`driver_profile`](super::driver_profile)). Its keeper is the organization that holds the lock or, while there is
+//! no lock, the creator; both need a profile. Every read joins the asking organization's own profile: with one, it
+//! sees the profile and the names; the keeper (`KEPT`) sees the whole person; what an organization without a profile
+//! may find by the licence in hand leaves this file as a [`Seen::Masked`].
 
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -21,29 +21,29 @@ use crate::domain::fold::{anywhere, compact};
 use crate::domain::license::{EXPIRING_DAYS, License, LicenseStatus};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
-/// Licences of one number, one for each country that has it, at most.
+/// Most licences with one number, of which each country may have one.
 const MOST_FOUND: i64 = 200;
 
-/// Which drivers.
+/// Filters a list of drivers.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
-    /// Text to find in names, address, phone, code, or the licence number of a kept one.
+    /// Text to find in names, address, phone, code, or the licence number if the driver is kept.
     pub q: Option<String>,
     /// Of these states.
     pub statuses: Vec<DriverStatus>,
-    /// Kept, with licences that stand so.
+    /// Kept, and with licences of these statuses.
     pub license_statuses: Vec<LicenseStatus>,
     /// Kept by the organization or not.
     pub kept: Option<bool>,
     /// Locked or not.
     pub locked: Option<bool>,
-    /// Driving something now, or nothing.
+    /// With a current assignment, or without.
     pub assigned: Option<bool>,
-    /// Those whose profile the organization deleted, too.
+    /// Include profiles that the organization deleted.
     pub include_deleted: bool,
 }
 
-/// That the organization of the profile keeps the driver.
+/// The condition that the profile's organization keeps the driver.
 macro_rules! kept {
     () => {
         "(p.deleted_at is null and coalesce(d.lock_organization_id, d.creator_organization_id) = p.organization_id)"
@@ -51,12 +51,12 @@ macro_rules! kept {
 }
 const KEPT: &str = kept!();
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("lastName", "last_name"),
     ("firstName", "first_name"),
     ("status", "status"),
-    // Without an end is later than any; so is one that is not shown, or the order would tell it.
+    // A licence without an end sorts last; so does one that is not shown, because the order would reveal its date.
     (
         "licenseExpiresAt",
         concat!("case when ", kept!(), " then coalesce(license_expires_at, 'never') else 'never' end"),
@@ -65,7 +65,7 @@ pub const SORT_KEYS: Columns = &[
     ("updatedAt", "updated_at"),
 ];
 
-/// A person, with the profile of the organization that asks if it has one.
+/// A person, with the profile of the asking organization if it has one.
 #[derive(sqlx::FromRow)]
 struct Row {
     id: Uuid,
@@ -88,7 +88,7 @@ struct Row {
     deleted_at: Option<Time>,
 }
 
-/// The only way from a row to somebody.
+/// The only way a row becomes visible, so that every query masks alike.
 fn seen(row: Row, scope: &OrgScope) -> Seen {
     let person = Person {
         first_name: row.first_name,
@@ -160,13 +160,13 @@ const LIST: List = List {
     columns: SORT_KEYS,
 };
 
-/// Adds that the profile is the organization's own.
+/// Restricts to profiles of the organization.
 fn owned<'c>(stmt: Stmt<'c>, scope: &OrgScope, include_deleted: bool) -> Stmt<'c> {
     let stmt = stmt.push("where p.organization_id = ").push_bind(Uuid::from(scope.organization_id()));
     if include_deleted { stmt } else { stmt.push(" and p.deleted_at is null") }
 }
 
-/// A driver of whom the organization has a profile, or had one.
+/// A driver with a profile in the organization, or one who had one.
 pub async fn find(
     on: On<'_>,
     scope: &OrgScope,
@@ -178,8 +178,8 @@ pub async fn find(
     Ok(row.and_then(|row| own(row, scope)))
 }
 
-/// Drivers by licence number, as [`License::key`] writes it: those of whom the organization has a profile, and those
-/// whom nobody holds. One look at an index, whatever there is: its time tells nothing.
+/// Drivers by licence number, as [`License::key`] writes it: those with a profile in the organization, and those
+/// without a lock. Always a single index lookup, so that its duration reveals nothing.
 pub async fn search(on: On<'_>, scope: &OrgScope, key: &str, country: Option<&str>) -> Result<Vec<Seen>> {
     let stmt = on.sql(columns!()).push(
         "left join driver_profile p on p.driver_id = d.id and p.deleted_at is null and p.organization_id = ",
@@ -195,7 +195,7 @@ pub async fn search(on: On<'_>, scope: &OrgScope, key: &str, country: Option<&st
     Ok(rows.into_iter().map(|row| seen(row, scope)).collect())
 }
 
-/// A page of the drivers of whom the organization has a profile; `today` is its date.
+/// A page of the drivers with a profile in the organization; `today` is its date.
 pub async fn list(
     db: &Db,
     scope: &OrgScope,
@@ -240,8 +240,8 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter, today: Day) -
     }
 }
 
-/// Adds what a text is looked for in. Whoever does not see a licence does not find it either, or any part of it could
-/// be tried.
+/// Adds the text filter. A licence number is searched only where the organization may see it: otherwise it could be
+/// guessed part by part.
 fn found<'c>(stmt: Stmt<'c>, q: &str) -> Stmt<'c> {
     let stmt = stmt.push(" and (d.search_key like ").push_bind(anywhere(q));
     let stmt = stmt.push(" escape '\\' or p.search_key like ").push_bind(anywhere(q)).push(" escape '\\'");
@@ -257,7 +257,7 @@ fn found<'c>(stmt: Stmt<'c>, q: &str) -> Stmt<'c> {
     }
 }
 
-/// What [`License::status`] says, in SQL.
+/// [`License::status`] in SQL.
 fn standing(stmt: Stmt<'_>, status: LicenseStatus, today: Day) -> Stmt<'_> {
     let expiring = today.plus_days(EXPIRING_DAYS).to_string();
     let today = today.to_string();
@@ -275,12 +275,12 @@ fn standing(stmt: Stmt<'_>, status: LicenseStatus, today: Day) -> Stmt<'_> {
     }
 }
 
-/// Makes others that want to change the driver, whichever organization's, wait for this transaction.
+/// Locks a driver's row for this transaction, against changes by any organization.
 pub async fn hold(on: On<'_>, _: &OrgScope, id: DriverId) -> Result<()> {
     super::hold::hold(on, "driver", id, |stmt| stmt).await
 }
 
-/// Writes a new person, whose maker is the organization; a taken licence is a conflict.
+/// Writes a new person created by the organization; a taken licence is a conflict.
 pub async fn insert(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(
         "insert into driver (id, updated_at, first_name, last_name, search_key, date_of_birth, license, \
@@ -296,7 +296,7 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()>
     Ok(())
 }
 
-/// Writes a person whom the organization keeps as it is now, but for its lock; a taken licence is a conflict.
+/// Writes a person that the organization keeps, except for the lock; a taken licence is a conflict.
 pub async fn update(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(
         "update driver set updated_at = $2, first_name = $3, last_name = $4, search_key = $5, date_of_birth = $6, \
@@ -322,8 +322,8 @@ fn with_person<'c>(stmt: Stmt<'c>, driver: &Driver) -> Stmt<'c> {
         .bind(license.and_then(|license| license.expires_at).map(|day| day.to_string()))
 }
 
-/// Deletes, softly, a person of whom no organization has a profile any more, or all such persons of whom the
-/// organization had one. Their licences may be entered anew.
+/// Deletes, softly, a person without a profile in any organization, or all such persons who had one in this
+/// organization. Their licences may then be entered again.
 pub async fn delete_unknown(on: On<'_>, scope: &OrgScope, id: Option<DriverId>, now: Time) -> Result<()> {
     let stmt =
         on.sql("update driver set deleted_at = ").push_bind(now).push(", updated_at = ").push_bind(now);

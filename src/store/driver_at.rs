@@ -1,7 +1,7 @@
-//! Who drove when a record was made of it: asked once per batch, and not at all while nobody ever drove.
+//! Who drove at the time of a record: looked up once per batch, and not at all if there was never an assignment.
 //!
-//! A record has the driver of its `occurredAt`, as the assignments said when it was written. Later
-//! assignments do not rewrite it; a revision asks anew only if it happened at another instant.
+//! A record names the driver of its `occurredAt`, according to the assignments when it was written. Later assignments
+//! do not change it; a revision looks the driver up again only if it occurred at another instant.
 
 use std::collections::HashMap;
 
@@ -12,12 +12,12 @@ use waypost_actors::tracking::{Effects, Record};
 use super::assignment::drivers_at;
 use super::sql::{Result, Tx};
 
-/// The drivers of everything that a batch may tell.
+/// The drivers for all records and fuel log rows of a batch.
 #[derive(Default)]
 pub(super) struct Drivers(HashMap<(VehicleId, Timestamp), DriverId>);
 
 impl Drivers {
-    /// One statement, whatever the batch holds; none if it holds no record and no row of the fuel log.
+    /// Looks up the drivers of a batch in one statement; in none, if it has no records and no fuel log rows.
     pub(super) async fn of_batch(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<Self> {
         let asked_of = |write: &VehicleWrite| -> Vec<(VehicleId, Timestamp)> {
             instants(&write.effects).map(|at| (write.vehicle_id, at)).collect()
@@ -31,7 +31,7 @@ impl Drivers {
         Ok(Self(known.collect()))
     }
 
-    /// Who drove. `stored`: the record as it was before; who drove at its instant stays known.
+    /// The driver of a record. `stored`: its previous version, whose driver is kept if the instant is the same.
     pub(super) fn of(&self, record: &Record, stored: Option<&Record>) -> Option<DriverId> {
         match stored.filter(|stored| stored.occurred_at == record.occurred_at) {
             Some(stored) => stored.driver_id,
@@ -39,13 +39,13 @@ impl Drivers {
         }
     }
 
-    /// Who drove a vehicle at an instant of the batch.
+    /// The driver of a vehicle at an instant of the batch.
     pub(super) fn at(&self, vehicle: VehicleId, at: Timestamp) -> Option<DriverId> {
         self.0.get(&(vehicle, at)).copied()
     }
 }
 
-/// When somebody may have driven whom a write's records and rows of the fuel log name.
+/// The instants at which a driver may have to be named in a write's records and fuel log rows.
 fn instants(effects: &Effects) -> impl Iterator<Item = Timestamp> {
     let (rows, records) = match &effects.correction {
         Some(correction) => (&correction.fuel_rows, &correction.records),

@@ -1,6 +1,6 @@
 //! The lock of a driver: which organization holds them.
 //!
-//! Whoever changes it holds the driver's row first ([`driver::hold`](super::driver::hold)).
+//! A change to it first locks the driver's row with [`driver::hold`](super::driver::hold).
 
 use uuid::Uuid;
 use waypost_actors::model::{DriverId, OrganizationId};
@@ -9,8 +9,8 @@ use super::sql::{On, Result};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 
-/// Who holds a driver, and whether another organization than the scope's has given it a vehicle.
-/// For locking, which is the one thing strangers may do.
+/// The organization that holds a driver, and whether an organization other than the scope's has assigned the driver a
+/// vehicle. For locking, which is the one thing an organization without a profile may do.
 pub async fn hold_state(
     on: On<'_>,
     scope: &OrgScope,
@@ -29,7 +29,7 @@ pub async fn hold_state(
     Ok(row.map(|(holder, elsewhere)| (holder.map(OrganizationId), elsewhere)))
 }
 
-/// Gives a driver whom nobody holds to the organization; `false` when somebody does.
+/// Locks a driver for the organization; `false` if the driver is locked already.
 pub async fn lock(
     on: On<'_>,
     scope: &OrgScope,
@@ -51,7 +51,7 @@ pub async fn lock(
     Ok(locked > 0)
 }
 
-/// Gives a driver free whom the organization holds, or all of them.
+/// Releases a driver that the organization holds, or all of them.
 pub async fn unlock(on: On<'_>, scope: &OrgScope, id: Option<DriverId>, now: Time) -> Result<()> {
     let stmt = on.sql(
         "update driver set lock_organization_id = null, locked_at = null, lock_reason = null, updated_at = ",

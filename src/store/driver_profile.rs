@@ -1,5 +1,5 @@
-//! What an organization has on record of a driver. Every statement but those that count heads names the organization
-//! of its scope: no other organization's profile is ever read or written.
+//! Organizations' profiles of drivers. Every statement except those that only count names the organization of its
+//! scope: no other organization's profile is ever read or written.
 
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -10,7 +10,7 @@ use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::driver::{Driver, Profile};
 
-/// Makes the organization's profile of a driver, or begins anew where it deleted one; one that is there stays.
+/// Creates the organization's profile of a driver, or a new one in place of a deleted one; an existing one stays.
 pub async fn insert(on: On<'_>, scope: &OrgScope, id: DriverId, profile: &Profile, now: Time) -> Result<()> {
     let stmt = on.sql(
         "insert into driver_profile (driver_id, organization_id, updated_at, email, phone, employee_code, notes, \
@@ -24,7 +24,7 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, id: DriverId, profile: &Profil
     Ok(())
 }
 
-/// Writes the organization's profile of a driver as it is now.
+/// Writes the organization's profile of a driver.
 pub async fn update(on: On<'_>, scope: &OrgScope, driver: &Driver) -> Result<()> {
     let stmt = on.sql(
         "update driver_profile set updated_at = $3, email = $4, phone = $5, employee_code = $6, notes = $7, \
@@ -71,8 +71,8 @@ pub async fn delete(on: On<'_>, scope: &OrgScope, of: Option<DriverId>, now: Tim
     Ok(())
 }
 
-/// The other organizations with a profile of a driver, or of any driver of whom the organization has one: to be told
-/// what was done to the driver. Nothing of their profiles.
+/// The other organizations with a profile of a driver, or of any driver of whom the organization has one: they are
+/// informed of what was done to the driver. Reveals nothing of their profiles.
 pub async fn others(
     on: On<'_>,
     scope: &OrgScope,

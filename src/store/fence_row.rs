@@ -1,4 +1,4 @@
-//! Versions of geofences as rows, and the fences that they make.
+//! Versions of geofences as rows, and the fences made from them.
 
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -6,7 +6,7 @@ use waypost_actors::model::{Fence, FenceVersion, Rules, ShapeSpec};
 
 use super::time::Time;
 
-/// A version of a geofence, with what the geofence is called.
+/// A version of a geofence, with the geofence's name.
 #[derive(sqlx::FromRow)]
 pub(super) struct FenceRow {
     id: Uuid,
@@ -21,7 +21,7 @@ pub(super) struct FenceRow {
     rules: Json<Rules>,
 }
 
-/// The fences of some versions, in the order of the rows, in which those of one fence stand together.
+/// The fences of some versions; the rows of one fence must be adjacent.
 pub(super) fn fences(rows: Vec<FenceRow>) -> Vec<Fence> {
     let mut fences: Vec<Fence> = Vec::new();
     for row in rows {
@@ -40,7 +40,7 @@ pub(super) fn fences(rows: Vec<FenceRow>) -> Vec<Fence> {
 }
 
 impl FenceRow {
-    /// The fence, whose it is, what it is called, and the version.
+    /// The fence's id, its organization, its name, and the version.
     fn version(self) -> (Uuid, Uuid, String, FenceVersion) {
         let version = FenceVersion {
             version: self.version,

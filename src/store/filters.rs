@@ -17,8 +17,8 @@ pub(super) fn one_of<'c, T: Copy + for<'q> Param<'q>>(
     stmt.push(condition).push_each(values, |stmt, value| stmt.push_bind(*value)).push(")")
 }
 
-/// That at least so many seconds lie between two columns, or up to `now` where the later one is
-/// null. The engines tell the time between two instants differently.
+/// Restricts a query to rows with at least `seconds` between two columns, or until `now` where the later one is null.
+/// The engines express the time between two instants differently.
 pub(super) fn lasted<'c>(
     stmt: Stmt<'c>,
     began: &'static str,

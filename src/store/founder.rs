@@ -1,4 +1,4 @@
-//! System users that signed up by themselves, and the organization each made.
+//! System users that signed up on their own, and the organization each created.
 
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -8,8 +8,8 @@ use super::time::Time;
 use crate::auth::scope::OrgScope;
 use crate::domain::system_user::Scopes;
 
-/// Notes which organization a system user made: `false` when it belongs to one, or made one before
-/// that is not deleted.
+/// Records which organization a system user created; `false` if it belongs to one, or created one before that is not
+/// deleted.
 pub async fn found(on: On<'_>, scope: &OrgScope, system_user: Uuid, now: Time) -> Result<bool> {
     let noted = on
         .sql(
@@ -26,7 +26,7 @@ pub async fn found(on: On<'_>, scope: &OrgScope, system_user: Uuid, now: Time) -
     Ok(noted > 0)
 }
 
-/// The address of the system user that made an organization and is to be bound to it.
+/// The address of the system user that created an organization and is to be bound to it.
 pub async fn address(on: On<'_>, organization: Uuid) -> Result<Option<String>> {
     let found: Option<(String,)> = on
         .sql(
@@ -39,7 +39,7 @@ pub async fn address(on: On<'_>, organization: Uuid) -> Result<Option<String>> {
     Ok(found.map(|(email,)| email))
 }
 
-/// Leaves the system user that made an organization out of it.
+/// Keeps the system user that created an organization from being bound to it.
 pub async fn leave_out(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
     on.sql(
         "update system_user set founded_organization_id = null, updated_at = $2 \
@@ -52,7 +52,7 @@ pub async fn leave_out(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// Binds the system user that made an organization to it, with every scope.
+/// Binds the system user that created an organization to it, with all scopes.
 pub async fn bind(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
     on.sql(
         "update system_user set organization_id = $1, scopes = $2, updated_at = $3 \

@@ -1,4 +1,4 @@
-//! The fuel log, read. The track writer writes it.
+//! Reads the fuel log, which the track writer writes.
 
 use uuid::Uuid;
 use waypost_actors::fuel::{FuelRow, instant_of};
@@ -67,7 +67,7 @@ async fn entries(stmt: Stmt<'_>) -> Result<Vec<FuelEntry>> {
 /// An entry.
 pub async fn find(db: &Db, scope: &OrgScope, id: Uuid) -> Result<Option<FuelEntry>> {
     let Some(at) = instant_of(id) else { return Ok(None) };
-    // The instant too, so that only its partition is looked at.
+    // The instant limits the search to one partition.
     let found = select(db, scope).push(" and recorded_at = ").push_bind(Time(at));
     Ok(entries(found.push(" and id = ").push_bind(id)).await?.pop())
 }
@@ -90,7 +90,7 @@ pub async fn list(
         stmt = stmt.push(" and recorded_at < ").push_bind(Time(to));
     }
     if let Some((at, id)) = after {
-        // The instant alone, so that only its partitions are looked at; then the whole key.
+        // The instant limits the search to its partitions; then the whole key is compared.
         let (instant, key) = if filter.is_oldest_first {
             (" and recorded_at >= ", " and (recorded_at, id) > (")
         } else {

@@ -1,4 +1,4 @@
-//! The fuel log, written in the batch's order: what vehicles reported, and what corrections put right of it.
+//! The fuel log, written in the batch's order: reported readings, and corrections of them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -36,7 +36,7 @@ fn new_row(write: &VehicleWrite, row: &FuelRow, drivers: &Drivers) -> NewFuelRow
     NewFuelRow { vehicle: write.vehicle_id, organization: write.organization_id, row: *row, driver }
 }
 
-/// The log of the part is what the evaluation found; rows that say the same stay untouched.
+/// Makes the corrected part of the log equal to what the evaluation found; equal rows are not touched.
 async fn correct(
     tx: &mut Tx,
     write: &VehicleWrite,
@@ -55,7 +55,7 @@ async fn correct(
         }
     });
     insert_fuel_rows(changed).run(tx).await?;
-    // Of fixes that do not count any more, wherever they are, and what the part has and was not found.
+    // Rows of fixes that no longer count, wherever they are, and rows of the part that were not found again.
     let doubted = correction.quarantines.iter().filter(|(_, why)| why.is_some());
     let mut gone: Vec<Timestamp> = doubted.map(|(fix, _)| fix.recorded_at).collect();
     gone.retain(|at| !found.contains(at));

@@ -1,4 +1,4 @@
-//! Rows of the fuel log, as the store keeps them.
+//! Rows of the fuel log in the store.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use super::record_row::unknown;
 use super::rows::{Column, Insert};
 use super::time::Time;
 
-/// What every read of the log selects.
+/// The columns that every read of the log selects.
 pub(super) const SELECT_FUEL_ROWS: &str = "select recorded_at, received_at, latitude, longitude, speed_kmh, \
     odometer_km, ignition, distance_meters, unit, raw_value, level_raw_liters, level_liters, level_percent, \
     counter_liters, quality, calibration_version, driver_id from fuel_log";
@@ -61,7 +61,7 @@ impl TryFrom<&StoredFuelRow> for FuelRow {
     }
 }
 
-/// A row to write: whose, and who drove.
+/// A row to write, with its vehicle, organization and driver.
 #[derive(Clone, Copy)]
 pub(super) struct NewFuelRow {
     pub(super) vehicle: VehicleId,
@@ -70,7 +70,7 @@ pub(super) struct NewFuelRow {
     pub(super) driver: Option<DriverId>,
 }
 
-/// The insert of rows, each in place of one of the same instant; of two, the later one stays.
+/// The insert of rows, each replacing one of the same instant; of two new ones, the later one wins.
 pub(super) fn insert_fuel_rows(rows: impl IntoIterator<Item = NewFuelRow>) -> Insert<'static> {
     let newest: HashMap<_, _> =
         rows.into_iter().map(|new| ((new.vehicle, new.row.recorded_at), new)).collect();

@@ -14,7 +14,7 @@ use crate::domain::fold::anywhere;
 use crate::domain::geofence::{Geofence, GeofenceIn};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
-/// Which geofences.
+/// Filters a list of geofences.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in name, description or category.
@@ -23,12 +23,12 @@ pub struct Filter {
     pub categories: Vec<String>,
     /// In force or not.
     pub enabled: Option<bool>,
-    /// Whose boxes touch all of these: west, south, east, north in degrees; west > east across the
+    /// Only those whose box touches all of these: west, south, east, north in degrees; west > east across the
     /// antimeridian.
     pub boxes: Vec<[f64; 4]>,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("name", "name"),
     ("createdAt", "created_at"),
@@ -98,7 +98,7 @@ pub async fn find(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option
     Ok(row.map(Geofence::from))
 }
 
-/// Makes others that want to change the geofence wait for this transaction.
+/// Locks a geofence's row for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<()> {
     hold_own(on, "geofence", scope, id).await
 }
@@ -137,7 +137,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
 fn touching<'c>(stmt: Stmt<'c>, [west, south, east, north]: &[f64; 4]) -> Stmt<'c> {
     let stmt = stmt.push(" and south <= ").push_bind(*north).push(" and north >= ").push_bind(*south);
     if west <= east {
-        // A fence across the antimeridian has west > east: it goes on from both sides.
+        // A fence across the antimeridian has west > east, so it extends from both sides.
         stmt.push(" and case when west <= east then west <= ")
             .push_bind(*east)
             .push(" and east >= ")
@@ -156,7 +156,7 @@ fn touching<'c>(stmt: Stmt<'c>, [west, south, east, north]: &[f64; 4]) -> Stmt<'
     }
 }
 
-/// Makes a geofence with its first version.
+/// Inserts a geofence with its first version.
 pub async fn insert(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence) -> Result<()> {
     let stmt = tx.on().sql(
         "insert into geofence (organization_id, id, name, search_key, description, category, color, enabled, \
@@ -167,7 +167,7 @@ pub async fn insert(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence) -> Resul
     insert_version(tx, &geofence.fence(geofence.updated_at, false)).await
 }
 
-/// Writes a geofence as it is now; its new version too, if it has one.
+/// Writes a geofence, and its new version if it has one.
 pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_version: bool) -> Result<()> {
     let stmt = tx.on().sql(
         "update geofence set name = $3, search_key = $4, description = $5, category = $6, color = $7, \
@@ -179,7 +179,7 @@ pub async fn update(tx: &mut Tx, scope: &OrgScope, geofence: &Geofence, new_vers
     if new_version { insert_version(tx, &geofence.fence(geofence.updated_at, false)).await } else { Ok(()) }
 }
 
-/// A geofence, deleted ones too, with its present version and all those whose records are not settled yet.
+/// A geofence, even if deleted, with its current version and all versions whose records are not settled yet.
 pub async fn unsettled(on: On<'_>, scope: &OrgScope, id: GeofenceId) -> Result<Option<Fence>> {
     let rows: Vec<FenceRow> = on
         .sql(

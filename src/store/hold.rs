@@ -1,12 +1,12 @@
-//! Rows that a transaction holds: whoever else wants to change one waits until it has ended.
+//! Row locks: other transactions that want to change a held row wait until this one has ended.
 
 use uuid::Uuid;
 
 use super::sql::{On, Result, Stmt};
 use crate::auth::scope::OrgScope;
 
-/// Makes others that want to change a row of a table wait for this transaction. `narrowed` adds whose it must be; the
-/// row of somebody else is not held.
+/// Locks a row of a table for this transaction. `narrowed` restricts it to a given owner; a row of another owner is
+/// not locked.
 pub(super) async fn hold<'c>(
     on: On<'c>,
     table: &'static str,
@@ -18,7 +18,7 @@ pub(super) async fn hold<'c>(
     Ok(())
 }
 
-/// [`hold`], of an organization's own.
+/// [`hold`] for a row of an organization's own.
 pub(super) async fn hold_own(
     on: On<'_>,
     table: &'static str,

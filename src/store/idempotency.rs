@@ -1,24 +1,24 @@
-//! Answers kept for requests that come again with the same Idempotency-Key.
+//! Answers kept for repeated requests with the same Idempotency-Key.
 
 use super::sql::{On, Result, Stmt};
 use super::time::Time;
 
-/// A kept answer. `key_hash` and `fingerprint` are hashes, `answer` opens with the client's key only.
+/// A kept answer. `key_hash` and `fingerprint` are hashes; `answer` can only be decrypted with the client's key.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct Kept {
-    /// Which key of which principal.
+    /// Hash of the principal and its key.
     pub key_hash: Vec<u8>,
-    /// Of the request: method, path and body.
+    /// Hash of the request: method, path and body.
     pub fingerprint: Vec<u8>,
-    /// The answer, locked.
+    /// The answer, encrypted.
     pub answer: Vec<u8>,
     /// When it was given.
     pub created_at: Time,
-    /// When it is forgotten.
+    /// When it expires.
     pub expires_at: Time,
 }
 
-/// The answer kept for a key, if it is not forgotten yet.
+/// The answer kept for a key, unless it has expired.
 pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<Kept>> {
     on.sql(
         "select key_hash, fingerprint, answer, created_at, expires_at from idempotency \
@@ -30,7 +30,7 @@ pub async fn find(on: On<'_>, key_hash: &[u8], now: Time) -> Result<Option<Kept>
     .await
 }
 
-/// Keeps an answer; one that is kept already is a conflict.
+/// Keeps an answer; if one is kept already, it is a conflict.
 pub async fn insert(on: On<'_>, kept: &Kept) -> Result<()> {
     let insert = on.sql(
         "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
@@ -39,7 +39,7 @@ pub async fn insert(on: On<'_>, kept: &Kept) -> Result<()> {
     run(insert, kept).await
 }
 
-/// Keeps an answer in the place of an earlier one to the same request.
+/// Keeps an answer, replacing an earlier one to the same request.
 pub async fn put(on: On<'_>, kept: &Kept) -> Result<()> {
     let put = on.sql(
         "insert into idempotency (key_hash, fingerprint, answer, created_at, expires_at) \
@@ -60,7 +60,7 @@ async fn run(insert: Stmt<'_>, kept: &Kept) -> Result<()> {
     Ok(())
 }
 
-/// Forgets the answers whose time is over.
+/// Deletes expired answers.
 pub async fn forget(on: On<'_>, now: Time) -> Result<()> {
     on.sql("delete from idempotency where expires_at <= $1").bind(now).run().await?;
     Ok(())

@@ -1,4 +1,4 @@
-//! Letters that were written, by whom they went to: for a day, to be counted.
+//! Letters written to each address, kept for a day so that they can be counted.
 
 use uuid::Uuid;
 
@@ -7,7 +7,7 @@ use super::time::Time;
 use crate::domain::account::email_key;
 use crate::domain::link::LetterKind;
 
-/// How many letters of some kinds went to an address since an instant, and when the first of them was written.
+/// How many letters of some kinds were written to an address since an instant, and when the first of them was.
 pub async fn since(
     on: On<'_>,
     recipient: &str,
@@ -23,7 +23,7 @@ pub async fn since(
     stmt.push_each(letters, |stmt, letter| stmt.push_bind(*letter)).push(")").one().await
 }
 
-/// Notes that a letter is written.
+/// Records that a letter was written.
 pub async fn insert(on: On<'_>, id: Uuid, recipient: &str, letter: LetterKind, now: Time) -> Result<()> {
     on.sql("insert into letter_written (id, recipient_key, letter, written_at) values ($1, $2, $3, $4)")
         .bind(id)
@@ -35,7 +35,7 @@ pub async fn insert(on: On<'_>, id: Uuid, recipient: &str, letter: LetterKind, n
     Ok(())
 }
 
-/// Forgets letters that were written before an instant.
+/// Deletes records of letters written before an instant.
 pub async fn forget(db: &Db, before: Time) -> Result<()> {
     db.write().sql("delete from letter_written where written_at < $1").bind(before).run().await?;
     Ok(())

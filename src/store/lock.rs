@@ -1,4 +1,4 @@
-//! One server per store: a second waits, not ready, and takes over when the first is gone.
+//! One server per store: a second one waits, not ready, and takes over when the first is gone.
 
 use std::convert::Infallible;
 use std::fs::{File, TryLockError};
@@ -14,22 +14,22 @@ use super::sql::in_time;
 
 /// The key of PostgreSQL's advisory lock: "waypost" in ASCII.
 const ADVISORY_KEY: i64 = 0x77_6179_706f_7374;
-/// Between two attempts.
+/// Pause between two attempts.
 const TRY_EVERY: Duration = Duration::from_millis(500);
 
-/// Between two looks whether the session that holds the lock is there.
+/// Pause between two checks that the session with the lock is alive.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// A session that says nothing for so long is given up.
+/// A session that is silent for this long is given up.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
-/// The right to write the live tables, until dropped. Losing it (the database restarts, say) is no
-/// danger: a server that takes over raises the writer's epoch, and this one cannot commit any more.
+/// The right to write the live tables, until dropped. Losing it, for example when the database restarts, is harmless:
+/// a server that takes over raises the writer's epoch, and this one can no longer commit.
 pub enum ServerLock {
-    /// A session of the database holds it.
+    /// Held by a session of the database.
     Postgres {
-        /// Where.
+        /// Where the database is.
         location: Location,
-        /// The session; none while it is lost and not yet had again.
+        /// The session; `None` while it is lost and not replaced yet.
         session: Option<Box<PgConnection>>,
     },
     /// The lock file in the data directory.
@@ -51,8 +51,8 @@ pub async fn acquire(location: &Location, waiting: impl FnOnce()) -> Result<Serv
 }
 
 impl ServerLock {
-    /// Looks after the session that holds the lock, and takes the lock again after it has ended: otherwise a server
-    /// that starts later would find the store free, and put this one out of its place. Never returns.
+    /// Watches the session that holds the lock, and takes the lock again if the session has ended: otherwise a server
+    /// that starts later would find the store free and take over from this one. Never returns.
     pub async fn keep(&mut self) -> Infallible {
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
@@ -73,15 +73,15 @@ async fn keep_session(location: &Location, session: &mut Option<Box<PgConnection
         }
     }
     *session = None;
-    // While another one has it, or the database still believes in the lost session, it is tried again; whoever
-    // takes over in between raises the epoch, which ends this server.
+    // While another server has the lock, or PostgreSQL still considers the lost session alive, the next look tries
+    // again. A server that takes over in between raises the epoch, which ends this one.
     if let Ok(Some(ServerLock::Postgres { session: Some(again), .. })) = try_acquire(location).await {
         tracing::info!("this server has its lock again");
         *session = Some(again);
     }
 }
 
-/// The lock, if nobody has it.
+/// Takes the lock; `None` while another server has it.
 pub(super) async fn try_acquire(location: &Location) -> Result<Option<ServerLock>, OpenError> {
     match location {
         Location::Postgres(url) => {

@@ -1,4 +1,4 @@
-//! Links that work once, by the hash of their token.
+//! Single-use links, by the hash of their token.
 
 use uuid::Uuid;
 
@@ -10,26 +10,26 @@ pub use crate::domain::link::Purpose;
 pub struct NewToken<'a> {
     /// Its hash.
     pub hash: &'a [u8],
-    /// What it is for.
+    /// Its purpose.
     pub purpose: Purpose,
-    /// Whom or what it is about.
+    /// The person or thing it is about.
     pub subject: Option<Uuid>,
-    /// When it is made.
+    /// When it was created.
     pub created_at: Time,
-    /// Until when it is good.
+    /// Until when it is valid.
     pub expires_at: Time,
 }
 
-/// How a token stands.
+/// The standing of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It works.
+    /// It is valid, for this subject.
     Good(Uuid),
-    /// It did its work before.
+    /// It was used before, for this subject.
     Used(Uuid),
-    /// It is too old, or a newer one took its place.
+    /// It has expired, or a newer one replaced it.
     Expired,
-    /// Nobody made it.
+    /// There is no such token.
     Unknown,
 }
 
@@ -57,7 +57,7 @@ pub async fn insert(on: On<'_>, token: &NewToken<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Uses a token up: `Some(subject)` if it was good. Of two at once one wins.
+/// Uses up a token; returns its subject if it was valid. Of two concurrent calls, one succeeds.
 pub async fn use_up(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<Option<Option<Uuid>>> {
     let used: Option<(Option<Uuid>,)> = on
         .sql(
@@ -72,7 +72,7 @@ pub async fn use_up(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Res
     Ok(used.map(|(subject,)| subject))
 }
 
-/// Ends the links of a purpose about a subject that still work.
+/// Invalidates the links of a purpose about a subject.
 pub async fn supersede(on: On<'_>, purpose: Purpose, subject: Uuid, now: Time) -> Result<()> {
     on.sql(
         "update one_time_token set superseded_at = $3 \
@@ -86,7 +86,7 @@ pub async fn supersede(on: On<'_>, purpose: Purpose, subject: Uuid, now: Time) -
     Ok(())
 }
 
-/// How a token with a subject stands.
+/// The standing of a token with a subject.
 pub async fn standing(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<Standing> {
     let row: Option<Row> = on
         .sql(
@@ -116,7 +116,7 @@ pub async fn last_made(on: On<'_>, purpose: Purpose, subject: Uuid) -> Result<Op
     Ok(last)
 }
 
-/// Whether a token is still good.
+/// Whether a token is still valid.
 pub async fn is_good(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Result<bool> {
     on.sql(
         "select exists (select 1 from one_time_token where token_hash = $1 and purpose = $2 \
@@ -129,7 +129,7 @@ pub async fn is_good(on: On<'_>, hash: &[u8], purpose: Purpose, now: Time) -> Re
     .await
 }
 
-/// Forgets the tokens of a purpose; a newer one takes their place.
+/// Deletes the tokens of a purpose, because a newer one replaces them.
 pub async fn forget(on: On<'_>, purpose: Purpose) -> Result<()> {
     on.sql("delete from one_time_token where purpose = $1").bind(purpose.as_str()).run().await?;
     Ok(())

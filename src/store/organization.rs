@@ -14,7 +14,7 @@ use crate::domain::organization::{ActivationMethod, Organization, OrganizationIn
 use crate::domain::organization_settings::{Settings, Subscription, Usage};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
-/// Which organizations.
+/// Filters a list of organizations.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in name, slug or address.
@@ -25,7 +25,7 @@ pub struct Filter {
     pub only: Option<OrganizationId>,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns =
     &[("name", "name"), ("slug", "slug"), ("createdAt", "created_at"), ("updatedAt", "updated_at")];
 
@@ -101,7 +101,7 @@ macro_rules! columns {
     };
 }
 
-/// What an organization uses of what its plan allows.
+/// Subselects for the usage of an organization's plan.
 macro_rules! usage {
     () => {
         "(select count(*) from vehicle v where v.organization_id = organization.id and v.deleted_at is null) as vehicles, \
@@ -115,7 +115,7 @@ macro_rules! usage {
 
 const SELECT: &str = concat!("select ", columns!(), " from organization ");
 
-/// Whether an organization is there, active or not.
+/// Whether an organization exists, active or not.
 pub async fn exists(on: On<'_>, _: Operator, id: OrganizationId) -> Result<bool> {
     on.sql("select exists (select 1 from organization where id = $1 and status <> 'deleted')")
         .bind(Uuid::from(id))
@@ -134,12 +134,12 @@ pub async fn find(on: On<'_>, scope: &OrgScope) -> Result<Option<Organization>> 
     Ok(row.map(Organization::from))
 }
 
-/// Makes others that want to change the organization wait for this transaction.
+/// Locks an organization's row for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope) -> Result<()> {
     super::hold::hold(on, "organization", scope.organization_id(), |stmt| stmt).await
 }
 
-/// The newest organization with a contact address that waits for its activation: id, name, address.
+/// The newest organization with a contact address that awaits its activation: id, name, address.
 pub async fn find_pending_by_contact(
     on: On<'_>,
     contact_email: &str,
@@ -159,7 +159,7 @@ const LIST: List = List {
     columns: SORT_KEYS,
 };
 
-/// A page of organizations, each with what it uses of its plan: all of them for operators, the caller's own through
+/// A page of organizations, each with its usage of the plan: all of them for operators, the caller's own through
 /// `filter.only`.
 pub async fn list(
     db: &Db,
@@ -186,7 +186,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Makes the organization of a scope; a taken slug is a conflict.
+/// Inserts the organization of a scope; a taken slug is a conflict.
 pub async fn insert(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
     let said = &organization.said;
     on.sql(
@@ -210,7 +210,7 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, organization: &Organization) -
     Ok(())
 }
 
-/// Writes an organization as it is now; a taken slug is a conflict.
+/// Writes an organization; a taken slug is a conflict.
 pub async fn update(on: On<'_>, scope: &OrgScope, organization: &Organization) -> Result<()> {
     let said = &organization.said;
     on.sql(
@@ -251,7 +251,7 @@ pub async fn end_sessions(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()>
     Ok(())
 }
 
-/// Gives a deleted organization a slug that nobody wants.
+/// Replaces the slug of a deleted organization, so that another may use it.
 pub async fn free_slug(on: On<'_>, scope: &OrgScope) -> Result<()> {
     on.sql("update organization set slug = $2 where id = $1")
         .bind(Uuid::from(scope.organization_id()))
@@ -274,7 +274,7 @@ pub async fn delete_system_users(on: On<'_>, scope: &OrgScope, now: Time) -> Res
     Ok(())
 }
 
-/// How much an organization uses of what its plan allows.
+/// An organization's usage of its plan.
 pub async fn usage(on: On<'_>, scope: &OrgScope) -> Result<Usage> {
     let row: UsageRow = on
         .sql(concat!("select ", usage!(), " from organization where id = $1"))

@@ -1,4 +1,4 @@
-//! When a vehicle was out of service: deleted, inactive or decommissioned. The engine reads it as
+//! The periods in which a vehicle was out of service: deleted, inactive or decommissioned. The engine reads them as
 //! part of the vehicle's timeline.
 
 use uuid::Uuid;
@@ -8,12 +8,12 @@ use super::sql::{On, Result};
 use super::time::Time;
 use crate::auth::scope::OrgScope;
 
-/// From when to when; without an end, it still is.
+/// Start and end; without an end, it lasts.
 pub type Span = (Timestamp, Option<Timestamp>);
 
-/// A vehicle goes out of service, if it is not out already.
+/// Takes a vehicle out of service, if it is not out already.
 pub async fn begin(on: On<'_>, scope: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
-    // Out, back and out again at one instant is out since then.
+    // Out, back and out again at the same instant counts as out since then.
     on.sql(
         "insert into out_of_service (vehicle_id, began_at) select v.id, $3 from vehicle v \
          where v.organization_id = $1 and v.id = $2 and not exists \
@@ -28,7 +28,7 @@ pub async fn begin(on: On<'_>, scope: &OrgScope, vehicle: VehicleId, now: Time) 
     Ok(())
 }
 
-/// A vehicle is back in service, if it was out.
+/// Puts a vehicle back into service, if it was out.
 pub async fn end(on: On<'_>, scope: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
     on.sql(
         "update out_of_service set ended_at = case when began_at > $3 then began_at else $3 end \

@@ -1,6 +1,6 @@
-//! Letters that wait to be written and sent. Put in the transaction of what causes them.
+//! Letters that wait to be written and sent. They are put here in the transaction that causes them.
 //!
-//! A row never holds the token of its link: the writer makes one when it writes the letter.
+//! A row never holds the token of its link: the post makes one when it writes the letter.
 
 use sqlx::types::Json;
 use uuid::Uuid;
@@ -14,50 +14,51 @@ use crate::domain::account::email_key;
 pub use crate::domain::link::{LetterKind, Notice};
 use crate::domain::organization_settings::Settings;
 
-/// A letter to somebody we know, with a link.
+/// A letter with a link, to a recipient we know.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutgoingMail {
-    /// What its link is for.
+    /// The purpose of its link.
     pub purpose: Purpose,
-    /// Whom or what the link is about.
+    /// The person or thing the link is about.
     pub subject_id: Uuid,
     /// The address.
     pub recipient: String,
-    /// How the letter calls its reader; empty = no name.
+    /// How the letter addresses its reader; empty = no name.
     pub greeting: String,
-    /// What it speaks of: an organization's name.
+    /// What it is about: an organization's name.
     pub about: Option<String>,
 }
 
-/// A row.
+/// A letter in the outbox.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct Waiting {
-    /// Which.
+    /// The letter.
     pub id: Uuid,
-    /// What it is.
+    /// Its kind.
     #[sqlx(try_from = "String")]
     pub letter: LetterKind,
-    /// Whom or what it is about; without, somebody asked by an address.
+    /// The person or thing it is about; `None` for a letter requested by an address that is not resolved yet.
     pub subject_id: Option<Uuid>,
     /// The address.
     pub recipient: String,
-    /// How the letter calls its reader.
+    /// How the letter addresses its reader.
     pub greeting: String,
-    /// What it speaks of.
+    /// What it is about.
     pub about: Option<String>,
-    /// How often it was tried.
+    /// Attempts so far.
     pub attempts: i64,
     /// When it was put into the outbox.
     pub created_at: Time,
 }
 
-/// Puts a letter with a link into the outbox, in the transaction of what causes it. After the commit, wake the post.
+/// Puts a letter with a link into the outbox, in the transaction that causes it. After the commit, wake the post.
 pub async fn put(tx: &mut Tx, mail: &OutgoingMail, now: Time) -> Result<()> {
     let OutgoingMail { purpose, subject_id, recipient, greeting, about } = mail;
     put_letter(tx, purpose.as_str(), *subject_id, recipient, greeting, about.as_deref(), now).await
 }
 
-/// Puts a letter without a link into the outbox, likewise: to whom, how it calls its reader and what it speaks of.
+/// Puts a letter without a link into the outbox, in the transaction that causes it. After the commit, wake the post.
+/// The letter is given by its recipient, its greeting and what it is about.
 pub async fn put_notice(
     tx: &mut Tx,
     notice: Notice,
@@ -94,7 +95,7 @@ async fn put_letter(
     Ok(())
 }
 
-/// Takes back the letters of a purpose about a subject that still wait: what caused them is over.
+/// Withdraws the waiting letters of a purpose about a subject, because their cause is gone.
 pub async fn withdraw(tx: &mut Tx, purpose: Purpose, subject: Uuid) -> Result<()> {
     tx.on()
         .sql("delete from mail_outbox where letter = $1 and subject_id = $2 and given_up_at is null")
@@ -105,8 +106,8 @@ pub async fn withdraw(tx: &mut Tx, purpose: Purpose, subject: Uuid) -> Result<()
     Ok(())
 }
 
-/// Notes that somebody asks for a letter to an address. It is the same work whether the address is
-/// known or not: the post looks later. One that waits already is enough.
+/// Requests a letter by address. This takes the same work whether the address is known or not, because the post
+/// resolves it later. While such a request waits, another one adds nothing.
 pub async fn ask(db: &Db, purpose: Purpose, address: &str, now: Time) -> Result<()> {
     db.write()
         .sql(
@@ -123,7 +124,7 @@ pub async fn ask(db: &Db, purpose: Purpose, address: &str, now: Time) -> Result<
     Ok(())
 }
 
-/// The letters whose time has come, oldest first.
+/// The letters that are due, oldest first.
 pub async fn due(db: &Db, now: Time, most: i64) -> Result<Vec<Waiting>> {
     db.read()
         .sql(
@@ -136,8 +137,8 @@ pub async fn due(db: &Db, now: Time, most: i64) -> Result<Vec<Waiting>> {
         .await
 }
 
-/// Takes a letter to try it now; it is due again later, should nothing more be heard of this attempt.
-/// `false` when somebody else took it.
+/// Takes a letter for an attempt now; it is due again at `due_again_at` in case the attempt is never heard of again.
+/// Returns `false` if another attempt took it first.
 pub async fn take(tx: &mut Tx, waiting: &Waiting, due_again_at: Time) -> Result<bool> {
     let taken = tx
         .on()
@@ -153,7 +154,7 @@ pub async fn take(tx: &mut Tx, waiting: &Waiting, due_again_at: Time) -> Result<
     Ok(taken > 0)
 }
 
-/// Puts a letter off that was taken for the first time.
+/// Postpones a letter after its first take, which then does not count as an attempt.
 pub async fn postpone(tx: &mut Tx, id: Uuid, due_at: Time) -> Result<()> {
     tx.on()
         .sql("update mail_outbox set attempts = 0, due_at = $2 where id = $1")
@@ -164,7 +165,7 @@ pub async fn postpone(tx: &mut Tx, id: Uuid, due_at: Time) -> Result<()> {
     Ok(())
 }
 
-/// Notes whom a letter goes to that was asked for by an address.
+/// Fills in the recipient of a letter that was requested by address.
 pub async fn address(tx: &mut Tx, id: Uuid, mail: &OutgoingMail) -> Result<()> {
     tx.on()
         .sql(
@@ -180,13 +181,13 @@ pub async fn address(tx: &mut Tx, id: Uuid, mail: &OutgoingMail) -> Result<()> {
     Ok(())
 }
 
-/// Forgets a letter: it is sent, or there is no reason to send it.
+/// Deletes a letter that was sent or has no reason to be sent.
 pub async fn forget(on: On<'_>, id: Uuid) -> Result<()> {
     on.sql("delete from mail_outbox where id = $1").bind(id).run().await?;
     Ok(())
 }
 
-/// Gives a letter up, and says why.
+/// Gives up on a letter and records the reason.
 pub async fn give_up(on: On<'_>, id: Uuid, failure: &str, now: Time) -> Result<()> {
     on.sql("update mail_outbox set given_up_at = $2, failure = $3 where id = $1")
         .bind(id)
@@ -197,7 +198,7 @@ pub async fn give_up(on: On<'_>, id: Uuid, failure: &str, now: Time) -> Result<(
     Ok(())
 }
 
-/// Forgets letters that were given up before an instant.
+/// Deletes letters that were given up before an instant.
 pub async fn forget_given_up(db: &Db, before: Time) -> Result<()> {
     db.write().sql("delete from mail_outbox where given_up_at < $1").bind(before).run().await?;
     Ok(())
@@ -208,7 +209,7 @@ pub async fn counts(on: On<'_>) -> Result<(i64, i64)> {
     on.sql("select count(*) - count(given_up_at), count(given_up_at) from mail_outbox").one().await
 }
 
-/// The time zone of whom a letter with a link is about: their own, else their organization's.
+/// The time zone of the subject of a letter with a link: their own, else their organization's.
 pub async fn timezone(tx: &mut Tx, purpose: Purpose, subject_id: Uuid) -> Result<Option<String>> {
     let settings = match purpose {
         Purpose::ActivateOrganization => "select settings from organization where id = $1",

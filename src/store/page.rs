@@ -1,12 +1,12 @@
-//! Paged queries: a page of rows, and how many there are on all pages.
+//! Paged queries: a page of rows, and the number of rows on all pages.
 
 use super::sql::{Db, Record, Result, Stmt};
 use crate::domain::paging::{Page, PageRequest, Sort};
 
-/// The sort keys of a list, by the names of the interface, with their columns.
+/// The sort keys of a list, by their names in the interface, with their columns.
 pub(super) type Columns = &'static [(&'static str, &'static str)];
 
-/// What makes a list: the beginnings of its two statements, and what it can be sorted by.
+/// A list: the beginnings of its two statements, and its sort keys.
 pub(super) struct List {
     /// `select … from table `
     pub(super) select: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct List {
 }
 
 impl List {
-    /// A page of what `narrowed` leaves; it adds the same conditions to both statements.
+    /// A page of the rows that remain after `narrowed`, which adds the same conditions to both statements.
     pub(super) async fn page<'c, R: Record>(
         &self,
         db: &'c Db,

@@ -1,7 +1,6 @@
-//! Weekly partitions of the tables that are cut by time, on PostgreSQL, made ahead of their time.
+//! Weekly partitions of tables on PostgreSQL, made ahead of time.
 //!
-//! Engine-specific: SQLite has one table. What falls outside every partition (a fix of 2003) lives
-//! in the default one.
+//! Engine-specific: SQLite has one table. Rows outside every partition (a fix of 2003) are in the default one.
 
 use sqlx::postgres::PgPool;
 use sqlx::{AssertSqlSafe, Row};
@@ -23,8 +22,8 @@ pub(super) fn week_of(at: Timestamp) -> i64 {
     (at.as_millis().div_euclid(1000) - FIRST_MONDAY_SECONDS).div_euclid(WEEK_SECONDS)
 }
 
-/// Makes the partitions of the week before `now`, its own and the next ones; those that exist are
-/// left alone. Nothing to do on SQLite.
+/// Makes the partitions of the week before `now`, its own and the next ones, unless they exist. Does nothing on
+/// SQLite.
 pub async fn make_partitions(db: &Db, now: Timestamp) -> Result<()> {
     let Pools::Postgres { pool, .. } = &db.pools else { return Ok(()) };
     let this_week = week_of(now);
@@ -46,7 +45,7 @@ pub(super) async fn make_partitions_of(
     Ok(())
 }
 
-/// Rows of the week that came before it had a partition move out of the default one.
+/// Makes the partition of a week, and moves rows of the week from the default one that arrived before it existed.
 async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
     let instant =
         |seconds: i64| Timestamp::from_millis(seconds * 1000).map(|at| at.to_string()).unwrap_or_default();
@@ -73,8 +72,8 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
     tx.commit().await
 }
 
-/// Drops the weeks of a table that end before `before` and hold nothing but what vehicles do not keep; answers how
-/// many. One that cannot be locked at once is left for another time. Nothing to do on SQLite.
+/// Drops the weeks of a table that end before `before` and hold nothing that vehicles still keep; returns how many. A
+/// partition that cannot be locked at once is left for another time. Does nothing on SQLite.
 pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<u64> {
     let Pools::Postgres { pool, .. } = &db.pools else { return Ok(0) };
     let past = "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid \
@@ -101,7 +100,7 @@ async fn drop_partition(pool: &PgPool, name: &str) -> Result<bool> {
     for patience in ["lock_timeout = '1s'", "statement_timeout = '60s'"] {
         sqlx::query(AssertSqlSafe(format!("set local {patience}"))).execute(&mut *tx).await?;
     }
-    // Nothing comes into it between the look and the drop.
+    // Keeps rows from being added between the check and the drop.
     sqlx::query(AssertSqlSafe(format!("lock table {name} in exclusive mode"))).execute(&mut *tx).await?;
     let kept = format!(
         "select exists (select from {name} p where not exists (select from vehicle_state s \

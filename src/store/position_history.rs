@@ -1,4 +1,4 @@
-//! The fixes of a vehicle, read. The track writer writes them.
+//! Reads a vehicle's fixes, which the track writer writes.
 
 use uuid::Uuid;
 use waypost_actors::model::VehicleId;
@@ -74,7 +74,7 @@ fn narrowed<'c>(mut stmt: Stmt<'c>, request: &HistoryRequest, after: Option<Afte
         stmt = stmt.push(" and p.quarantine is null");
     }
     let Some(after) = after else { return stmt };
-    // The instant alone, so that only its partitions are looked at; then the whole key.
+    // The instant limits the search to its partitions; then the whole key is compared.
     let (instant, key) = if request.is_newest_first {
         (" and p.recorded_at <= ", " and (p.recorded_at, p.latitude, p.longitude) < (")
     } else {

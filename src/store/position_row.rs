@@ -1,5 +1,5 @@
-//! A fix as the store keeps it: stored once per (vehicle, recordedAt, latitude, longitude), made one of
-//! all reports of it. The outcome does not depend on which report came first.
+//! A fix in the store: stored once per (vehicle, recordedAt, latitude, longitude), merged from all reports of it. The
+//! result does not depend on the order of the reports.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
 use super::time::Time;
 
-/// What makes a stored fix the same fix.
+/// The key of a stored fix.
 #[derive(sqlx::FromRow)]
 struct Key {
     vehicle_id: Uuid,
@@ -22,7 +22,7 @@ struct Key {
     longitude: f64,
 }
 
-/// A key that can be hashed: floats by their bits, with one zero.
+/// A hashable key: floats by their bits, with a single zero.
 type KeyBits = (Uuid, i64, u64, u64);
 
 impl Key {
@@ -31,23 +31,23 @@ impl Key {
     }
 }
 
-/// A report of a fix: whose, what, and why it is not evaluated, if it is not.
+/// A report of a fix: its vehicle, the fix, and why it is not evaluated, if it is not.
 #[derive(Clone, Copy)]
 struct Report {
     vehicle: VehicleId,
     fix: Fix,
     quarantine: Option<Quarantine>,
-    /// What it adds to the stored fix beside speed, heading and accuracy may change the vehicle's fuel log.
+    /// Whether its additions other than speed, heading and accuracy may change the vehicle's fuel log.
     may_touch_fuel: bool,
 }
 
 impl Report {
-    /// Or it waits for the next fix to decide.
+    /// Whether it counts, or waits for the next fix to decide.
     const fn may_be_judged(&self) -> bool {
         matches!(self.quarantine, None | Some(Quarantine::Speed))
     }
 
-    /// Whether it says no more than where, how fast and which way.
+    /// Whether it has nothing but place, speed and heading.
     const fn is_bare(&self) -> bool {
         let Fix { altitude_meters, accuracy_meters, odometer_km, ignition, fuel, fuel_cumulative, .. } =
             &self.fix;
@@ -67,7 +67,7 @@ impl Report {
 }
 
 fn bits(vehicle: Uuid, micros: i64, latitude: f64, longitude: f64) -> KeyBits {
-    // -0.0 and 0.0 are one place, to the database too.
+    // -0.0 and 0.0 are the same place, for the database too.
     (vehicle, micros, (latitude + 0.0).to_bits(), (longitude + 0.0).to_bits())
 }
 
@@ -129,12 +129,12 @@ fn insert(rows: &[Report], after: &'static str) -> Insert<'static> {
     Insert { into, columns, after }
 }
 
-/// What the positions of a batch came to.
+/// The outcome of a batch's positions.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
-    /// How each write's fixes ended.
+    /// The fixes of each write, counted by outcome.
     pub(super) counts: Vec<Counts>,
-    /// What each write brought late: what was recorded from there on awaits a correction.
+    /// The late fixes of each write: from the mark on, the vehicle awaits a correction.
     pub(super) late: Vec<Option<Mark>>,
 }
 
@@ -145,12 +145,12 @@ impl Stored {
     }
 }
 
-/// Whether fixes that cannot be stored already ([`Standing::Fresh`]) are looked up all the same.
+/// Whether to look up fixes that cannot be stored yet ([`Standing::Fresh`]) all the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fresh {
     /// They are not: one that is stored is a conflict, and ends the transaction.
     Believed,
-    /// They are, and one that is stored stays as it is.
+    /// They are; a stored one stays unchanged.
     Doubted,
 }
 
@@ -186,7 +186,7 @@ pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite], trust:
     Ok(stored)
 }
 
-/// Stores fixes that may be stored already, each with its write and whether it is late if it is new.
+/// Stores fixes that may exist already, each with its write and whether it is late if it is new.
 async fn recheck_positions(tx: &mut Tx, rows: &[(usize, Report, bool)], stored: &mut Stored) -> Result<()> {
     let reports: Vec<Report> = rows.iter().map(|(_, report, _)| *report).collect();
     let new = "on conflict do nothing returning vehicle_id, recorded_at, latitude, longitude";
@@ -224,7 +224,7 @@ async fn recheck_positions(tx: &mut Tx, rows: &[(usize, Report, bool)], stored: 
     Ok(())
 }
 
-/// `column = the smaller of the values that are known`.
+/// `column = the smaller of the known values`.
 macro_rules! smaller {
     ($($column:literal),+) => {
         concat!($(
@@ -234,7 +234,7 @@ macro_rules! smaller {
     };
 }
 
-/// Whether another report's value takes the place of the stored one.
+/// Whether another report's value replaces the stored one.
 macro_rules! changes {
     ($($column:literal),+) => {
         concat!($(
@@ -243,7 +243,7 @@ macro_rules! changes {
     };
 }
 
-/// [`Fix::merge`] with what is stored, in SQL, where a condition holds.
+/// [`Fix::merge`] with the stored fix, in SQL, if a condition holds.
 macro_rules! merge_if {
     ($condition:expr) => {
         concat!(
@@ -258,9 +258,8 @@ macro_rules! merge_if {
     };
 }
 
-/// What records depend on changes; or a fix that does not count, since its first report was ahead of the
-/// clock or inaccurate, was reported once more without that and may have been judged this time
-/// ([`Report::may_be_judged`]).
+/// A merge that changes what records depend on; or of a fix that did not count because its first report was ahead of
+/// the clock or inaccurate, with a report that is neither and may have been judged ([`Report::may_be_judged`]).
 const JUDGED: &str = concat!(
     merge_if!(concat!(
         "(position.quarantine in ('future', 'accuracy') and coalesce(excluded.quarantine, 'speed') = 'speed')",
@@ -269,7 +268,7 @@ const JUDGED: &str = concat!(
     " returning vehicle_id, recorded_at, latitude, longitude"
 );
 
-/// Something else changes: of a vehicle that reports fuel that may change its log.
+/// A merge that changes something else, which may change the fuel log of a vehicle that reports fuel.
 const UNJUDGED: &str = concat!(
     merge_if!(concat!(
         "excluded.received_at < position.received_at",
@@ -279,8 +278,8 @@ const UNJUDGED: &str = concat!(
     " returning vehicle_id, recorded_at, latitude, longitude"
 );
 
-/// Writes which fixes are quarantined otherwise than when they came: a later one confirmed them, or a
-/// correction found so. Of several findings the last one stands; a fix ahead of the clock never counts.
+/// Writes changes of quarantine: a fix confirmed by a later one, or judged otherwise by a correction. The last
+/// finding of several stands; a fix ahead of the clock never counts.
 pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<()> {
     let mut found: HashMap<KeyBits, Report> = HashMap::new();
     for write in writes {
@@ -298,7 +297,7 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
     Ok(())
 }
 
-/// What every read of fixes selects.
+/// The columns that every read of fixes selects.
 pub(super) const SELECT_FIXES: &str = "select recorded_at, latitude, longitude, received_at, speed_kmh, \
     heading_degrees, altitude_meters, accuracy_meters, odometer_km, ignition, fuel_percent, fuel_liters, \
     fuel_raw, fuel_cumulative, quarantine from position p";
@@ -324,7 +323,7 @@ pub(super) struct FixRow {
 }
 
 impl FixRow {
-    /// Why it is not evaluated, if so.
+    /// Why it is not evaluated, if it is not.
     pub(super) fn quarantine(&self) -> Result<Option<Quarantine>> {
         let Some(word) = &self.quarantine else { return Ok(None) };
         Quarantine::from_word(word).map(Some).ok_or_else(|| unknown("quarantine", word))

@@ -1,5 +1,5 @@
-//! Files that only the server's own user reads: the embedded store holds keys, hashes of passwords and where people
-//! drive, saved letters hold links that sign in.
+//! Files that only the server's own user may read: the embedded store holds keys, hashes of passwords and where
+//! people drive; saved letters hold links that sign in.
 //!
 //! Knows permissions (Unix), not what is in the files.
 
@@ -8,16 +8,16 @@ use std::io::Result;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
-/// Of a directory: its owner lists, makes and deletes.
+/// Mode of a directory that only its owner can use.
 const DIRECTORY: u32 = 0o700;
-/// Of a file: its owner reads and writes.
+/// Mode of a file that only its owner can use.
 const FILE: u32 = 0o600;
-/// What everybody on the machine may.
+/// Permission bits of everybody else on the machine.
 const ANYBODY: u32 = 0o007;
 const ANYBODY_WRITES: u32 = 0o002;
 
-/// Makes a directory, with those above it, for its owner alone. One that is there stays as its owner made it, and the
-/// log warns if anybody may put files into it.
+/// Creates a directory, and those above it, for its owner alone. An existing one keeps its permissions, and the log
+/// warns if everybody may put files into it.
 pub fn make_directory(path: &Path) -> Result<()> {
     if let Ok(found) = path.metadata()
         && found.is_dir()
@@ -32,14 +32,14 @@ pub fn make_directory(path: &Path) -> Result<()> {
     DirBuilder::new().recursive(true).mode(DIRECTORY).create(path)
 }
 
-/// Makes an empty file for its owner alone; one that is there keeps its content and is closed to everybody else.
+/// Creates an empty file for its owner alone; an existing one keeps its content and is closed to everybody else.
 pub fn make_file(path: &Path) -> Result<()> {
     let file = OpenOptions::new().append(true).create(true).mode(FILE).open(path)?;
     let mode = file.metadata()?.permissions().mode();
     close(path, mode, FILE)
 }
 
-/// Closes a file or directory of ours to everybody but its owner and, where its owner let one in, its group.
+/// Closes a file or directory of ours to everybody but its owner and, if group access was given, its group.
 pub fn close_to_others(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(found) => close(path, found.permissions().mode(), if found.is_dir() { DIRECTORY } else { FILE }),
@@ -48,7 +48,8 @@ pub fn close_to_others(path: &Path) -> Result<()> {
     }
 }
 
-/// A group that may read was let in on purpose, as for backups; nobody lets everybody in on purpose.
+/// Closes a path that others than owner and group can access. Group access alone is left, because it was given on
+/// purpose, as for backups; access for everybody never is.
 fn close(path: &Path, mode: u32, wanted: u32) -> Result<()> {
     if mode & ANYBODY == 0 {
         return Ok(());
@@ -57,7 +58,7 @@ fn close(path: &Path, mode: u32, wanted: u32) -> Result<()> {
     std::fs::set_permissions(path, Permissions::from_mode(wanted))
 }
 
-/// Writes a whole file for its owner alone.
+/// Writes a file that only its owner can read.
 pub async fn write(path: &Path, content: &[u8]) -> Result<()> {
     use tokio::io::AsyncWriteExt;
     let mut options = tokio::fs::OpenOptions::new();

@@ -1,5 +1,6 @@
-//! A look whether the store answers, over a connection of its own: it waits for no request, and no request for it.
-//! And whether it is still this server's, and still what an acknowledgement rests on.
+//! Checks whether the store answers, over a connection of its own, so that neither the check nor requests wait for
+//! each other. Also checks that the store is still this server's and still keeps the promises that acknowledgements
+//! rest on.
 
 use std::cmp::Ordering;
 
@@ -9,7 +10,7 @@ use super::{outbox, refused_fix};
 
 const EPOCH: &str = "select epoch from writer where name = 'main'";
 
-/// The connection, and what it looks for.
+/// The connection to probe over, and what to compare with.
 pub struct Probe {
     connection: Connection,
     db: Db,
@@ -32,40 +33,40 @@ impl Connection {
     }
 }
 
-/// What waits in the store for somebody to look into.
+/// What waits in the store for an operator's attention.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kept {
     /// Letters that wait to be sent.
     pub letters_waiting: i64,
     /// Letters that were given up.
     pub letters_given_up: i64,
-    /// Fixes that are kept apart.
+    /// Fixes that were refused and kept.
     pub refused_fixes: i64,
 }
 
-/// What is wrong with the store.
+/// A problem with the store.
 #[derive(Debug, thiserror::Error)]
 pub enum Trouble {
-    /// It does not answer as it should.
+    /// Statements fail.
     #[error("the database cannot be used: {0}")]
     Away(#[from] SqlError),
-    /// It would lose what it says it has stored.
+    /// It would lose what it reports as stored.
     #[error("{}", sql::not_durable(.0))]
     NotDurable(&'static str),
     /// It takes no writes.
     #[error("the database is read-only")]
     ReadOnly,
-    /// Another server writes to it: this one must end.
+    /// Another server writes to it, so this one must end.
     #[error("another server has taken over the store")]
     TakenOver,
-    /// It is not what this server began with: an earlier state was put in its place. This one must end.
+    /// It was put back to an earlier state under this server, which must end.
     #[error("the database was put back to an earlier state under the running server")]
     PutBack,
 }
 
 impl Probe {
-    /// A probe for the server of this epoch, of a store that was opened with these options; connects when it looks,
-    /// and notes which promises the database does not keep.
+    /// A probe for the server of this epoch and its store. Connects on each use if necessary, and notes broken
+    /// promises.
     pub fn new(options: &Options, db: &Db, epoch: i64, promises: Promises) -> Result<Self, OpenError> {
         Ok(Self {
             connection: Connection::of(options)?,
@@ -76,7 +77,7 @@ impl Probe {
         })
     }
 
-    /// Looks; and counts what waits, if it is to.
+    /// Probes the store, and counts what waits in it if `counts` is set.
     pub async fn look(&mut self, counts: bool) -> Result<Option<Kept>, Trouble> {
         let (sight, kept) = match &self.connection {
             Connection::Postgres(line) => {
@@ -89,7 +90,7 @@ impl Probe {
                     )),
                     false => None,
                 };
-                // What it was given at its start would hold as long as it does.
+                // A read-only session stays read-only for as long as it lives, so it is not kept.
                 if !sight.is_read_only {
                     line.keep(session);
                 }

@@ -1,4 +1,4 @@
-//! The log of records, read. The track writer writes it.
+//! Reads the log of records, which the track writer writes.
 
 use uuid::Uuid;
 use waypost_actors::model::{Cause, EventId, EventStatus, Origin};
@@ -12,7 +12,7 @@ use crate::auth::scope::OrgScope;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::After;
 
-/// Kinds that are few among all records, with what the index of theirs says.
+/// Kinds that few of all records have, with the condition of their partial index.
 const FEW: [(&[RecordKind], &str); 3] = [
     (&RecordKind::FUEL, " and e.kind in ('refuel', 'drain')"),
     (&[RecordKind::Dwell], " and e.kind = 'dwell'"),
@@ -99,8 +99,8 @@ fn by_words<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
     one_of(stmt, " and e.status in (", &statuses)
 }
 
-/// What few records are has an index of its own; said in the index's words, for an engine does not look into
-/// values that are bound.
+/// Adds the conditions of partial indexes that few records match, as literal text: the engines do not look into bound
+/// values when they choose an index.
 fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
     let EventFilter { kinds, causes, origins, statuses, .. } = filter;
     let is_of = |class: &[RecordKind]| !kinds.is_empty() && kinds.iter().all(|kind| class.contains(kind));
@@ -118,7 +118,7 @@ fn of_few<'c>(stmt: Stmt<'c>, filter: &EventFilter) -> Stmt<'c> {
     texts.into_iter().flatten().fold(stmt, Stmt::push)
 }
 
-/// The engines tell the time between two instants differently.
+/// Restricts to stays of at least this long. The engines express the time between two instants differently.
 fn stayed_as_long(stmt: Stmt<'_>, seconds: f64, engine: Engine) -> Stmt<'_> {
     let stmt = stmt.push(" and e.visit_id in (select id from visit where exited_at is not null and ");
     let stmt = match engine {

@@ -1,7 +1,7 @@
-//! A record as the store keeps it.
+//! A record in the store.
 //!
-//! A column is what statements select by or join, and what is in every crossing; the rest of what a kind tells
-//! is `detail`, so that a new kind takes no new column.
+//! Columns hold what statements select by or join, and what every crossing has; the rest of a kind is in `detail`, so
+//! that a new kind needs no new column.
 
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -14,7 +14,7 @@ use waypost_actors::tracking::{Detail, GeofenceDetail, OverspeedDetail, Record, 
 use super::rows::{Column, Insert};
 use super::time::Time;
 
-/// What every read of records selects; joined with the names of today.
+/// The columns that every read of records selects, joined with current names.
 pub const SELECT_RECORDS: &str = "select e.id, e.sequence, e.kind, e.status, e.revision, e.organization_id, \
     e.vehicle_id, v.name as vehicle_name, e.driver_id, e.occurred_at, e.ended_at, e.confirmed_at, \
     e.detected_at, e.origin, e.latitude, e.longitude, e.visit_id, e.geofence_id, g.name as geofence_name, \
@@ -22,7 +22,7 @@ pub const SELECT_RECORDS: &str = "select e.id, e.sequence, e.kind, e.status, e.r
     e.fix_longitude, e.fix_speed_kmh, e.fix_heading_degrees, e.fix_accuracy_meters, e.detail \
     from records e join vehicle v on v.id = e.vehicle_id left join geofence g on g.id = e.geofence_id";
 
-/// What replaces a record under its id.
+/// The clause that replaces a record under its id.
 pub(super) const IN_ITS_PLACE: &str = "on conflict (id) do update set sequence = excluded.sequence, \
     status = excluded.status, revision = excluded.revision, driver_id = excluded.driver_id, \
     occurred_at = excluded.occurred_at, ended_at = excluded.ended_at, confirmed_at = excluded.confirmed_at, \
@@ -70,7 +70,7 @@ pub struct RecordRow {
     detail: Option<Json<Box<RawValue>>>,
 }
 
-/// A word in a column that this version does not know.
+/// The error for a word that this version does not know.
 pub(super) fn unknown(column: &str, word: &str) -> sqlx::Error {
     wrong(column, format!("unknown word {word:?}"))
 }
@@ -79,7 +79,7 @@ fn wrong(column: &str, why: impl Into<sqlx::error::BoxDynError>) -> sqlx::Error 
     sqlx::Error::ColumnDecode { index: column.to_owned(), source: why.into() }
 }
 
-/// What a record of its kind cannot be without.
+/// Unwraps a column that records of this kind must have.
 fn required<T>(column: &str, value: Option<T>) -> Result<T, sqlx::Error> {
     value.ok_or_else(|| wrong(column, "is null"))
 }
@@ -172,7 +172,7 @@ fn detail(record: &Record) -> Option<String> {
     Some(text.expect("numbers by names that are texts"))
 }
 
-/// The insert of many records, each id once. `conflict`: what becomes of those whose id is there.
+/// The insert of many records, each id once. `conflict`: the clause for those whose id exists.
 pub(super) fn insert_records<'a>(records: &'a [&'a Record], conflict: &'static str) -> Insert<'a> {
     macro_rules! column {
         ($kind:ident, $record:ident => $value:expr) => {

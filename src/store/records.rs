@@ -1,8 +1,8 @@
-//! The timelines, written in the batch's order: records, visits and checkpoints, so that a later
-//! write sees what an earlier one left.
+//! The timelines, written in the batch's order: records, visits and checkpoints, so that a later write sees the
+//! effects of an earlier one.
 //!
-//! Numbers are given here, one after another, to what is new or says something else than before. A
-//! record that is put right takes a new number; its old one is nobody's from then on.
+//! Numbers are assigned here, consecutively, to records that are new or whose content changed. A corrected record
+//! takes a new number; its old one is never reused.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,15 +21,15 @@ use super::visit_row::{insert_visits, undo_visits};
 
 /// Ids in one statement.
 const TOGETHER: usize = 500;
-/// Almost every record is confirmed sooner after what it tells; those that were not have an index of
-/// their own. Seconds; the index says it too.
+/// Seconds between a record's event and its confirmation that almost all records stay below; the others have an index
+/// of their own, which names the same limit.
 const LAG_SECONDS: f64 = 3_600.0;
 
-/// What a part of a batch did: records by write, numbered.
+/// The numbered records of a part of a batch, by write.
 type Told = Vec<Vec<Record>>;
 
-/// Writes the timelines of a batch. `next`: the number of the next record; it is moved on. Answers for
-/// each write the records that are new or changed, as they are stored.
+/// Writes the timelines of a batch. `next` is the number of the next record, and is advanced. Returns for each write
+/// the new or changed records, as stored.
 pub(super) async fn store_timelines(
     tx: &mut Tx,
     writes: &[VehicleWrite],
@@ -47,7 +47,7 @@ pub(super) async fn store_timelines(
     Ok(told)
 }
 
-/// What vehicles did since, in order.
+/// Writes what is not a correction, in order.
 async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &mut i64) -> Result<Told> {
     let first = *next;
     let mut records: Vec<(usize, Record)> = Vec::new();
@@ -57,13 +57,13 @@ async fn go_on(tx: &mut Tx, writes: &[VehicleWrite], drivers: &Drivers, next: &m
     }
     number(records.iter_mut().map(|(_, record)| record), next);
     let all: Vec<&Record> = records.iter().map(|(_, record)| record).collect();
-    // The end of something is of a record that is there.
+    // A record that ends something replaces an existing one.
     let is_new = !all.iter().any(|record| record.is_end());
     let written = if is_new { insert_new(&all).run(tx).await? } else { 0 };
     if written < all.len() as u64 {
         *next = first;
         records = again(tx, records, drivers, next).await?;
-        // What was recorded before has its visit as well, and maybe a better one, by a correction.
+        // A record that was stored before has its visit too, and a correction may have improved that.
         let told: HashSet<EventId> = records.iter().map(|(_, record)| record.id).collect();
         visits_of(writes, |visit| told.contains(&visit.record())).run(tx).await?;
     } else {
@@ -98,7 +98,7 @@ fn number<'a>(records: impl Iterator<Item = &'a mut Record>, next: &mut i64) {
     }
 }
 
-/// Some of the records were there before, which is rare: writes the others, and those that supersede what is there,
+/// For the rare case that some of the records exist: writes the others, and those that supersede the existing ones,
 /// with numbers that leave no gap.
 async fn again(
     tx: &mut Tx,
@@ -106,7 +106,7 @@ async fn again(
     drivers: &Drivers,
     next: &mut i64,
 ) -> Result<Vec<(usize, Record)>> {
-    // Nothing else has such numbers: they were given a moment ago.
+    // Only records numbered a moment ago have such numbers.
     tx.on().sql("delete from records where shard = 0 and sequence >= $1").bind(*next).run().await?;
     let ids: Vec<EventId> = records.iter().map(|(_, record)| record.id).collect();
     let stored: HashMap<EventId, Record> =
@@ -121,7 +121,7 @@ async fn again(
     Ok(told)
 }
 
-/// What of some records, in order, is told beside what is stored: each id once, the last that supersedes the others.
+/// The records to write and publish, in order: each id once, with its last record that supersedes the stored one.
 fn superseding(records: Vec<(usize, Record)>, stored: &HashMap<EventId, Record>) -> Vec<(usize, Record)> {
     let mut told: Vec<(usize, Record)> = Vec::with_capacity(records.len());
     let mut places: HashMap<EventId, usize> = HashMap::new();
@@ -144,7 +144,7 @@ fn superseding(records: Vec<(usize, Record)>, stored: &HashMap<EventId, Record>)
     told
 }
 
-/// Puts right what a new evaluation of a part of one vehicle's timeline found otherwise.
+/// Applies what a new evaluation of a part of one vehicle's timeline found to be different.
 async fn correct(
     tx: &mut Tx,
     write: &VehicleWrite,
@@ -173,7 +173,7 @@ async fn correct(
     Ok(difference.told)
 }
 
-/// The active records of a correction's part.
+/// The active records in a correction's part.
 async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Result<Vec<Record>> {
     let Some(after) = correction.after else {
         let rows: Vec<RecordRow> = part(tx.on(), vehicle, correction).all().await?;
@@ -193,7 +193,7 @@ async fn in_part(tx: &mut Tx, vehicle: VehicleId, correction: &Correction) -> Re
     rows.into_iter().map(Record::try_from).collect()
 }
 
-/// A record is confirmed when it happens or later, so both instants bound the part.
+/// A record is confirmed when it occurs or later, so both instants can bound the part.
 fn part<'c>(on: On<'c>, vehicle: VehicleId, correction: &Correction) -> Stmt<'c> {
     let stmt = on.sql(SELECT_RECORDS).push(" where e.status = 'active' and e.vehicle_id = ");
     let mut stmt = stmt.push_bind(vehicle.0);
@@ -207,7 +207,7 @@ fn part<'c>(on: On<'c>, vehicle: VehicleId, correction: &Correction) -> Stmt<'c>
     stmt
 }
 
-/// The records with some ids, each once, whatever their status.
+/// The records with the given ids, each once, whatever their status.
 async fn with_ids(tx: &mut Tx, ids: &[EventId]) -> Result<Vec<Record>> {
     let mut found = Vec::new();
     for some in ids.chunks(TOGETHER) {

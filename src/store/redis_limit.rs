@@ -6,10 +6,10 @@ use redis::aio::{ConnectionManager, ConnectionManagerConfig};
 
 use super::cache::CacheError;
 
-/// An answer that takes longer does not come: nobody waits for a count.
+/// A slower answer is not waited for.
 const RESPONSE_TIMEOUT: Duration = Duration::from_millis(50);
 
-/// The generic cell rate algorithm: what is kept is when the bucket will be full again, in microseconds.
+/// The generic cell rate algorithm: the stored value is the time at which the bucket is full again, in microseconds.
 const COUNT: &str = "\
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -27,19 +27,19 @@ pub struct RedisLimits {
     connection: ConnectionManager,
 }
 
-/// How somebody stands after being counted.
+/// The state of a bucket after a request was counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counted {
-    /// Whether it may go on.
+    /// Whether the request may proceed.
     pub is_allowed: bool,
-    /// Requests left at once.
+    /// Requests that may be made at once now.
     pub remaining: u32,
-    /// Until all are there again, or, of a refused one, until the next is.
+    /// Until the bucket is full again or, for a refused request, until the next one is allowed.
     pub wait: Duration,
 }
 
 impl RedisLimits {
-    /// Names the server; it is reached when something is counted.
+    /// Configures the server, to which it connects when something is counted.
     pub fn open(url: &str) -> Result<Self, CacheError> {
         let client = redis::Client::open(url)?;
         let config = ConnectionManagerConfig::new()
@@ -49,7 +49,7 @@ impl RedisLimits {
         Ok(Self { connection: ConnectionManager::new_lazy_with_config(client, config)? })
     }
 
-    /// Counts a request: `count` of them are allowed in `per`.
+    /// Counts a request, of which `count` are allowed within `per`.
     pub async fn count(
         &self,
         class: &str,

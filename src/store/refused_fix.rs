@@ -1,4 +1,4 @@
-//! Fixes that are kept apart: the database refuses their row, or the engine fails on them.
+//! Fixes that are set aside because the database refuses their row or the engine fails on them.
 
 use sqlx::types::Json;
 use waypost_actors::ports::{RefusedFix, StoreError};
@@ -6,7 +6,7 @@ use waypost_actors::ports::{RefusedFix, StoreError};
 use super::sql::{Db, On, Result, SqlError, is_never_taken};
 use super::time::Time;
 
-/// Keeps a refused fix; one that is kept already stays as it is.
+/// Keeps a refused fix; one that is kept already is not changed.
 pub(super) async fn insert(db: &Db, refused: &RefusedFix) -> Result<()> {
     let fix = &refused.fix;
     db.write()
@@ -32,7 +32,7 @@ pub async fn count(on: On<'_>) -> Result<i64> {
     on.sql("select count(*) from refused_fix").scalar().await
 }
 
-/// What an error of the store means for the live core.
+/// Translates an error of the store for the live core.
 pub(super) fn told(error: &SqlError) -> StoreError {
     if is_never_taken(error) {
         StoreError::Refused(error.to_string())

@@ -1,7 +1,7 @@
-//! What is past an organization's retention: which it is, and its deletion, a slice at a time.
+//! What is past an organization's retention: finding it and deleting it, a slice at a time.
 //!
-//! Before a vehicle's past goes, the engine's state as of then is kept as a checkpoint, and corrections begin
-//! there from then on (docs/retention.md). When and how often is said by `ops::retention`.
+//! Before a vehicle's past is deleted, the engine's state at that point is kept as a checkpoint, and corrections
+//! start there from then on (docs/retention.md). `ops::retention` decides when and how often.
 
 use std::sync::Arc;
 
@@ -19,25 +19,25 @@ use super::time::Time;
 use crate::domain::organization_settings::Settings;
 
 const DAY_SECONDS: f64 = 86_400.0;
-/// An event stays in the log so long after it was last told, whatever the retention: cursors of the live feed are
-/// good for seven days, and a day is for clocks.
+/// Days an event stays in the log after it was last published, whatever the retention: cursors of the live feed are
+/// valid for seven days, and one day is for clock differences.
 const LOG_DAYS: f64 = 8.0;
 
-/// From when on an organization keeps what; what is not named is kept for ever.
+/// From when on an organization keeps its data; `None` keeps it for ever.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Horizon {
-    /// Whose.
+    /// The organization.
     pub organization: OrganizationId,
-    /// Positions recorded since.
+    /// Keep positions recorded since then.
     pub positions: Option<Timestamp>,
-    /// Readings of fuel sensors since, and refuels and drains that ended since.
+    /// Keep fuel readings since then, and refuels and drains that ended since then.
     pub fuel: Option<Timestamp>,
-    /// Visits that ended since, and their records.
+    /// Keep visits that ended since then, and their records.
     pub events: Option<Timestamp>,
 }
 
 impl Horizon {
-    /// What is before this is not evaluated any more.
+    /// Nothing before this is evaluated any more.
     #[must_use]
     pub fn judged(&self) -> Option<Timestamp> {
         self.positions.max(self.fuel).max(self.events)
@@ -58,8 +58,8 @@ pub async fn horizons(db: &Db, now: Timestamp) -> Result<Vec<Horizon>> {
     Ok(rows.into_iter().map(horizon).collect())
 }
 
-/// Vehicles that have something older than the horizon, of which no checkpoint was made yet. Those that await a
-/// correction come another time.
+/// Vehicles with data older than the horizon and no checkpoint for it yet, except those that await a correction:
+/// they come up again later.
 pub async fn vehicles_due(
     db: &Db,
     organization: OrganizationId,
@@ -75,20 +75,20 @@ pub async fn vehicles_due(
     Ok(rows.into_iter().map(|(vehicle,)| vehicle.into()).collect())
 }
 
-/// An organization's fences as they are stored, to be prepared off the async threads.
+/// An organization's stored fences, to be prepared off the async threads.
 pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
     read_fences_of(db, organization).await
 }
 
-/// Prepares fences for judging.
+/// Prepares fences for evaluation.
 #[must_use]
 pub fn prepared(fences: &[Fence]) -> FenceSet {
     FenceSet::new(fences.iter().map(|fence| Arc::new(FenceTimeline::prepare(fence))).collect())
 }
 
-/// Keeps a vehicle's state as of the horizon, or of as far as one step comes, and lets corrections begin there.
-/// Answers whether the horizon is reached; nothing is done for a vehicle that awaits a correction, or in
-/// whose organization an edit of the past is not settled yet.
+/// Keeps a vehicle's state as of the horizon, or as far as one step gets, and makes corrections start there.
+/// Returns whether the vehicle is done: the horizon is reached, or the vehicle is skipped because it awaits a
+/// correction or because its organization has an edit of the past that is not settled yet.
 pub async fn keep_from(
     db: &Db,
     vehicle: VehicleId,
@@ -97,7 +97,7 @@ pub async fn keep_from(
     now: Timestamp,
 ) -> Result<bool> {
     let mut tx = db.begin().await?;
-    // No batch commits meanwhile: a correction on its way would put back what it began with.
+    // Locks out batches: a correction on its way would write back the state it started from.
     tx.on().sql("update writer set epoch = epoch where name = 'main'").run().await?;
     let may = "select s.vehicle_id from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
         and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
@@ -133,15 +133,15 @@ pub async fn keep_from(
 pub enum Timeline {
     /// Fixes.
     Positions,
-    /// Fixes that were refused for what the store or the engine made of them.
+    /// Fixes that the store or the engine refused to process.
     RefusedFixes,
     /// Readings of fuel sensors.
     FuelLog,
 }
 
-/// What is asked of such a table.
+/// The statements for such a table.
 struct Texts {
-    /// Which vehicles of an organization have something before the horizon and before what is kept of them.
+    /// Selects an organization's vehicles that have rows up to both the horizon and what is kept of them.
     past: &'static str,
     /// The instant of a vehicle's n-th oldest row.
     nth: &'static str,
@@ -177,7 +177,7 @@ impl Timeline {
         }
     }
 
-    /// Vehicles of an organization with rows to delete, each with the instant up to which.
+    /// Vehicles of an organization with rows to delete, each with the instant up to which to delete them.
     pub async fn vehicles_with_past(
         self,
         db: &Db,
@@ -189,7 +189,7 @@ impl Timeline {
         Ok(rows.into_iter().map(|(vehicle, kept)| (vehicle.into(), horizon.min(kept.into()))).collect())
     }
 
-    /// Deletes a vehicle's oldest rows up to an instant, about `rows` of them; answers how many.
+    /// Deletes a vehicle's oldest rows up to an instant, about `rows` of them; returns how many.
     pub async fn delete(self, db: &Db, vehicle: VehicleId, until: Timestamp, rows: i64) -> Result<u64> {
         let Texts { nth, delete, .. } = self.texts();
         let nth = db.read().sql(nth).bind(vehicle.0).bind(Time(until)).bind(rows - 1);
@@ -199,8 +199,8 @@ impl Timeline {
     }
 }
 
-/// Deletes an organization's oldest records that are past the horizon, at most `rows`; answers how many. Those of
-/// a visit go when it has ended before the horizon, and none before it was in the log for some days.
+/// Deletes an organization's oldest records that are past the horizon, at most `rows`; returns how many. Records of
+/// a visit go once it ended before the horizon, and none goes before it has been in the log for some days.
 pub async fn delete_events(
     db: &Db,
     organization: OrganizationId,
@@ -219,8 +219,8 @@ pub async fn delete_events(
     delete_told(db, delete, organization, horizon, now, rows).await
 }
 
-/// Deletes an organization's oldest visits that ended before the horizon and of which no record is left, at most
-/// `rows`; answers how many.
+/// Deletes an organization's oldest visits that ended before the horizon and have no records left, at most
+/// `rows`; returns how many.
 pub async fn delete_visits(
     db: &Db,
     organization: OrganizationId,
@@ -235,8 +235,8 @@ pub async fn delete_visits(
     db.write().sql(delete).bind(organization.0).bind(Time(horizon)).bind(rows).run().await
 }
 
-/// Deletes an organization's oldest refuels and drains that are past the horizon, at most `rows`, likewise; answers
-/// how many.
+/// Deletes an organization's oldest refuels and drains that are past the horizon, at most `rows`; returns how many.
+/// None goes before it has been in the log for some days.
 pub async fn delete_fuel_events(
     db: &Db,
     organization: OrganizationId,
@@ -253,7 +253,7 @@ pub async fn delete_fuel_events(
     delete_told(db, delete, organization, horizon, now, rows).await
 }
 
-/// Runs a deletion of records that were last told long enough ago.
+/// Runs a deletion of records, limited to those published long enough ago.
 async fn delete_told(
     db: &Db,
     delete: &'static str,

@@ -1,7 +1,7 @@
 //! Many rows in one statement: `unnest` of arrays on PostgreSQL, one `values` list on SQLite.
 //!
-//! The one place where batch inserts differ by engine. A table's columns are given once, each as a
-//! whole; the text around them is shared.
+//! The one place where batch inserts differ by engine. A table's columns are given once, each as a whole; the
+//! surrounding text is shared.
 
 use sqlx::postgres::{PgArguments, PgConnection};
 use sqlx::sqlite::SqliteArguments;
@@ -11,12 +11,12 @@ use uuid::Uuid;
 use super::sql::{Connection, Record, Result, Tx};
 use super::time::Time;
 
-/// Rows of one SQLite statement: any number is cut into these, so that few texts are prepared, once. Its
-/// parameters are bounded (32,766), and so is what it holds.
+/// Rows per SQLite statement. Any number is split into these, so that only a few texts are prepared, each once. A
+/// statement's parameters are limited (32,766), and so is the memory it holds.
 const SQLITE_ROWS: [usize; 5] = [256, 64, 16, 4, 1];
-/// How an insert begins.
+/// The start of an insert.
 const INSERT: &str = "insert into ";
-/// On SQLite it keeps no journal for undoing one statement: after an error the transaction is over anyway.
+/// On SQLite, `or fail` avoids a journal for undoing the statement: after an error the transaction is over anyway.
 const SQLITE_INSERT: &str = "insert or fail into ";
 
 /// One column of the rows to insert, top to bottom.
@@ -82,13 +82,13 @@ impl Column<'_> {
         each_kind!(self, values => values.len())
     }
 
-    /// Whether it has none.
+    /// Whether the column has no rows.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How PostgreSQL reads the array.
+    /// The cast that gives PostgreSQL the array's type.
     const fn array_type(&self) -> &'static str {
         match self {
             Self::Uuid(_) | Self::MaybeUuid(_) => "::uuid[]",
@@ -105,7 +105,7 @@ impl Column<'_> {
         each_kind!(self, values => args.add(values)).map_err(sqlx::Error::Encode)
     }
 
-    /// Adds a row's value; what was made for the row is taken out.
+    /// Adds a row's value; owned texts are moved out.
     fn add_value(&mut self, row: usize, args: &mut SqliteArguments) -> Result<()> {
         match self {
             Self::Text(values) => args.add(values[row].to_owned()),
@@ -134,7 +134,7 @@ pub struct Insert<'a> {
     pub into: &'static str,
     /// The columns, in the order of `into`; all of one length.
     pub columns: Vec<Column<'a>>,
-    /// What follows the rows.
+    /// The text after the rows.
     pub after: &'static str,
 }
 
@@ -143,7 +143,7 @@ impl Insert<'_> {
         self.columns.first().map_or(0, Column::len)
     }
 
-    /// Inserts the rows; answers how many were touched.
+    /// Inserts the rows; returns how many were touched.
     pub async fn run(self, tx: &mut Tx) -> Result<u64> {
         let mut touched = 0;
         match tx.connection() {
@@ -162,7 +162,7 @@ impl Insert<'_> {
         Ok(touched)
     }
 
-    /// Inserts the rows; answers what `returning` says of those that were touched.
+    /// Inserts the rows; returns the `returning` values of those that were touched.
     pub async fn returning<T: Record>(self, tx: &mut Tx) -> Result<Vec<T>> {
         let mut found = Vec::new();
         match tx.connection() {
@@ -211,8 +211,8 @@ impl Insert<'_> {
     }
 }
 
-/// A change of many rows that are there, on PostgreSQL. An insert that finds them does more: it looks each one up,
-/// locks it with a record in the log of its own, and changes it only then.
+/// A change of many existing rows, on PostgreSQL. An insert with a conflict would do more work: it looks each row up,
+/// locks it with a WAL record of its own, and only then changes it.
 pub(super) struct Update<'a> {
     /// `update t set a = n.a`
     pub(super) change: &'static str,
@@ -223,7 +223,7 @@ pub(super) struct Update<'a> {
 }
 
 impl Update<'_> {
-    /// Changes the rows; answers how many there were.
+    /// Changes the rows; returns how many existed.
     pub(super) async fn run(&self, tx: &mut PgConnection) -> Result<u64> {
         let (rows, args) = unnest(self.columns)?;
         let text = format!("{} from {rows} {}", self.change, self.named);
@@ -231,7 +231,7 @@ impl Update<'_> {
     }
 }
 
-/// The same text for any number of rows, so that PostgreSQL prepares it once.
+/// The text is the same for any number of rows, so that PostgreSQL prepares it once.
 fn unnest(columns: &[Column<'_>]) -> Result<(String, PgArguments)> {
     let mut args = PgArguments::default();
     let mut text = "unnest(".to_owned();

@@ -18,8 +18,8 @@ use super::time::Time;
 /// Spans in which a vehicle was out of service, oldest first.
 type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 
-/// Every vehicle in use, and those taken out whose stays are still open or that await a correction. With each the newest
-/// commit that is in its state as it is stored.
+/// Every vehicle in use, and those taken out of use that still have open stays or await a correction; each with the
+/// newest commit contained in its stored state.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<(VehicleSeed, i64)>> {
     type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, i64, Option<Time>, Option<Time>);
     let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, coalesce(s.log_number, 0), \
@@ -93,7 +93,7 @@ pub(super) async fn read_fences_of(db: &Db, organization: OrganizationId) -> Res
     Ok(fence_row::fences(rows))
 }
 
-/// Versions of fences whose records may be missing.
+/// Versions of fences whose records may be incomplete.
 pub(super) async fn read_unsettled(db: &Db) -> Result<Vec<(OrganizationId, GeofenceId, i64)>> {
     let select = "select g.organization_id, g.id, v.version from geofence g \
         join geofence_version v on v.geofence_id = g.id where not v.settled order by g.id, v.version";

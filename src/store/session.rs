@@ -5,7 +5,7 @@ use uuid::Uuid;
 use super::sql::{On, Result};
 use super::time::Time;
 
-/// Who holds a session.
+/// The holder of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum HolderId {
     /// A person's account.
@@ -15,7 +15,7 @@ pub enum HolderId {
 }
 
 impl HolderId {
-    /// The account and the system user: one of the two.
+    /// The values for the account and system user columns; exactly one is set.
     const fn columns(self) -> (Option<Uuid>, Option<Uuid>) {
         match self {
             Self::Account(id) => (Some(id), None),
@@ -30,11 +30,11 @@ pub struct NewRefreshToken<'a> {
     pub hash: &'a [u8],
     /// The session.
     pub family_id: Uuid,
-    /// Whose.
+    /// The holder of the session.
     pub holder: HolderId,
     /// When it is made.
     pub created_at: Time,
-    /// Until when it is good.
+    /// Until when it is valid.
     pub expires_at: Time,
     /// When the session ends, however often it is refreshed.
     pub ends_at: Time,
@@ -52,7 +52,7 @@ pub struct Family {
 }
 
 impl Family {
-    /// Whose.
+    /// The holder of the session.
     #[must_use]
     pub fn holder(&self) -> HolderId {
         match self.system_user_id {
@@ -82,7 +82,7 @@ pub async fn insert(on: On<'_>, token: &NewRefreshToken<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Uses a refresh token up: its session, if the token was good. Of two at once one wins.
+/// Uses up a refresh token; returns its session if the token was valid. Of two concurrent calls, one succeeds.
 pub async fn use_up(on: On<'_>, hash: &[u8], now: Time) -> Result<Option<Family>> {
     on.sql(
         "update refresh_token set used_at = $2 where token_hash = $1 and used_at is null \
@@ -105,7 +105,7 @@ pub async fn find_used(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
     .await
 }
 
-/// The session of a token, however it stands.
+/// The session of a token, valid or not.
 pub async fn find(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
     on.sql("select family_id, account_id, system_user_id, ends_at from refresh_token where token_hash = $1")
         .bind(hash)
@@ -113,7 +113,7 @@ pub async fn find(on: On<'_>, hash: &[u8]) -> Result<Option<Family>> {
         .await
 }
 
-/// Ends a session: its refresh tokens, and with them its access tokens. `false` when it was over already.
+/// Ends a session: its refresh tokens, and with them its access tokens. `false` if it was over already.
 pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<bool> {
     let revoked = on
         .sql("update refresh_token set revoked_at = $2 where family_id = $1 and revoked_at is null")
@@ -124,7 +124,7 @@ pub async fn revoke(on: On<'_>, family: Uuid, now: Time) -> Result<bool> {
     Ok(revoked > 0)
 }
 
-/// Ends every session of somebody.
+/// Ends all sessions of a holder.
 pub async fn revoke_all(on: On<'_>, holder: HolderId, now: Time) -> Result<()> {
     let (account, system) = holder.columns();
     on.sql(
@@ -139,7 +139,7 @@ pub async fn revoke_all(on: On<'_>, holder: HolderId, now: Time) -> Result<()> {
     Ok(())
 }
 
-/// Forgets somebody's sessions that ended before an instant.
+/// Deletes a holder's sessions that ended before an instant.
 pub async fn forget_ended(on: On<'_>, holder: HolderId, before: Time) -> Result<()> {
     let (account, system) = holder.columns();
     on.sql("delete from refresh_token where (account_id = $1 or system_user_id = $2) and ends_at < $3")

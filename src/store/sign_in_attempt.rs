@@ -5,23 +5,23 @@ use super::time::Time;
 
 /// Failed sign-ins of an account from one client address before that address has to wait.
 pub const FAILURES: i64 = 5;
-/// Failed sign-ins of an account from all addresses together before those have to wait that it never signed in from.
+/// Failed sign-ins of an account from all addresses before those it never signed in from have to wait.
 pub const ALL_FAILURES: i64 = 100;
 /// The address under which an account's failures are counted together.
 pub const ALL: &str = "";
-/// Addresses that are remembered of an account.
+/// Most addresses remembered for an account.
 const ADDRESSES: i64 = 20;
 
-/// Sign-ins in the present window that did not succeed.
+/// Failed sign-ins in the current window.
 #[derive(Clone, Copy, sqlx::FromRow)]
 pub struct Attempts {
-    /// How many, this one included.
+    /// Their number, including this attempt.
     pub failures: i64,
     /// When the window ends.
     pub window_ends_at: Time,
 }
 
-/// Counts a sign-in before its password is checked, so that guesses at once are counted too.
+/// Counts a sign-in before its password is checked, so that concurrent guesses are counted too.
 pub async fn count(
     db: &Db,
     email_key: &str,
@@ -45,8 +45,8 @@ pub async fn count(
         .await
 }
 
-/// Notes that a sign-in succeeded: it was no failure, those before it from its address are forgotten, and its address
-/// is one of the account's.
+/// Records a successful sign-in: its attempt is not a failure, earlier failures from its address are forgotten, and
+/// the address becomes one the account is known from.
 pub async fn succeeded(on: &mut super::sql::Tx, email_key: &str, address: &str, now: Time) -> Result<()> {
     on.on()
         .sql("delete from login_attempt where email_key = $1 and address = $2")
@@ -81,7 +81,7 @@ pub async fn succeeded(on: &mut super::sql::Tx, email_key: &str, address: &str, 
     Ok(())
 }
 
-/// Whether an account signed in from an address.
+/// Whether an account has signed in from an address.
 pub async fn is_known(db: &Db, email_key: &str, address: &str) -> Result<bool> {
     db.read()
         .sql("select exists (select 1 from sign_in_address where email_key = $1 and address = $2)")
@@ -91,13 +91,13 @@ pub async fn is_known(db: &Db, email_key: &str, address: &str) -> Result<bool> {
         .await
 }
 
-/// Forgets the failures of an account, whoever caused them.
+/// Forgets the failures of an account, from all clients.
 pub async fn forget(on: On<'_>, email_key: &str) -> Result<()> {
     on.sql("delete from login_attempt where email_key = $1").bind(email_key).run().await?;
     Ok(())
 }
 
-/// Forgets windows that are over, and addresses that nobody signed in from since an instant.
+/// Deletes windows that are over, and addresses without a sign-in since an instant.
 pub async fn forget_old(db: &Db, now: Time, since: Time) -> Result<()> {
     db.write().sql("delete from login_attempt where window_ends_at <= $1").bind(now).run().await?;
     db.write().sql("delete from sign_in_address where last_at < $1").bind(since).run().await?;

@@ -1,4 +1,4 @@
-//! The secrets that sign access tokens and cursors, as they are stored: in clear or wrapped.
+//! The stored secrets that sign access tokens and cursors, in clear or wrapped.
 
 use super::sql::{Db, On, Result};
 use super::time::Time;
@@ -8,13 +8,13 @@ use super::time::Time;
 pub struct SigningKey {
     /// The name a token carries.
     pub kid: String,
-    /// 256 random bits, or those wrapped.
+    /// 256 random bits, in clear or wrapped.
     pub secret: Vec<u8>,
-    /// Whether the secret is encrypted with a key that is not in the store.
+    /// Whether the secret is encrypted with a key from outside the store.
     pub wrapped: bool,
     /// When it was made; the newest one signs.
     pub created_at: Time,
-    /// Since when it signs nothing new; what it signed before is still good for a while.
+    /// Since when it signs nothing new; what it signed before remains valid for a while.
     pub retired_at: Option<Time>,
 }
 
@@ -26,7 +26,7 @@ pub async fn all(db: &Db) -> Result<Vec<SigningKey>> {
         .await
 }
 
-/// Keeps a key, unless there is one of its name.
+/// Inserts a key, unless one with its name exists.
 pub async fn insert(on: On<'_>, key: &SigningKey) -> Result<()> {
     on.sql(
         "insert into signing_key (kid, secret, wrapped, created_at) values ($1, $2, $3, $4) \
@@ -41,7 +41,7 @@ pub async fn insert(on: On<'_>, key: &SigningKey) -> Result<()> {
     Ok(())
 }
 
-/// Puts a wrapped secret in the place of one in clear.
+/// Replaces a secret in clear by its wrapped form.
 pub async fn wrap(on: On<'_>, kid: &str, wrapped: &[u8]) -> Result<()> {
     on.sql("update signing_key set secret = $2, wrapped = $3 where kid = $1")
         .bind(kid)
@@ -52,7 +52,7 @@ pub async fn wrap(on: On<'_>, kid: &str, wrapped: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Retires every key that is in force.
+/// Retires every active key.
 pub async fn retire_all(on: On<'_>, now: Time) -> Result<()> {
     on.sql("update signing_key set retired_at = $1 where retired_at is null").bind(now).run().await?;
     Ok(())

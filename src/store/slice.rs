@@ -1,5 +1,5 @@
-//! What a step of a correction is made from: the dirty mark, the checkpoint to begin at, and the
-//! fixes and checkpoints behind it.
+//! The input of one step of a correction: the dirty mark, the checkpoint to start at, and the fixes and checkpoints
+//! after it.
 
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Slice, StoredFix};
@@ -20,7 +20,7 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId) -> Result<Option<Sli
     let mark = mark.mark()?;
     let kept = "select kept_from from vehicle_state where vehicle_id = $1";
     let kept: Option<Time> = tx.on().sql(kept).bind(vehicle.0).scalar().await?;
-    // What is past retention stands as it was found: there is nothing left to find it anew from.
+    // What is past retention stays as it was found, because its fixes are gone.
     let begin = kept.map_or(mark.from, |kept| mark.from.max(just_after(kept.into())));
     let checkpoint = checkpoint_before(&mut tx, vehicle, begin).await?;
     let after = checkpoint.as_ref().map(|checkpoint| checkpoint.at);
@@ -36,13 +36,13 @@ fn checkpoint((at, StateText(state)): CheckpointRow) -> Checkpoint {
     Checkpoint { at: at.into(), state }
 }
 
-/// The first instant that is not `instant` or before it.
+/// The first instant after `instant`.
 pub(super) fn just_after(instant: Timestamp) -> Timestamp {
     Timestamp::from_micros(instant.as_micros().saturating_add(1))
 }
 
-/// The newest checkpoint before an instant. Its fixes are as they are stored by now: what another report of them
-/// added since judges nothing, or has put the mark before them.
+/// The newest checkpoint before an instant, with its fixes as currently stored: what later reports added to them
+/// either affects no judgement, or has put the mark before them.
 pub(super) async fn checkpoint_before(
     tx: &mut Tx,
     vehicle: VehicleId,
@@ -86,7 +86,7 @@ pub(super) async fn fixes_behind(
     vehicle: VehicleId,
     after: Option<Timestamp>,
 ) -> Result<(Vec<StoredFix>, bool)> {
-    // One more than are wanted tells whether there are more, and whether the last instant is whole.
+    // One more than wanted shows whether there are more, and whether the last instant is complete.
     let mut rows = fixes(tx, vehicle, after, None, Slice::MAX_FIXES + 1).await?;
     let Some(next) = rows.get(Slice::MAX_FIXES).map(|stored| stored.fix.recorded_at) else {
         return Ok((rows, true));
@@ -95,7 +95,7 @@ pub(super) async fn fixes_behind(
         rows.retain(|stored| stored.fix.recorded_at < next);
         return Ok((rows, false));
     }
-    // All of them are of one instant: the slice is that instant, however many it has.
+    // All of them share one instant: the slice is that instant, however many fixes it has.
     let rows = fixes(tx, vehicle, None, Some(next), usize::MAX).await?;
     let is_last = fixes(tx, vehicle, Some(next), None, 1).await?.is_empty();
     Ok((rows, is_last))

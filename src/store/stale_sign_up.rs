@@ -1,4 +1,4 @@
-//! Sign-ups that nobody confirmed: the address of whoever they name is free, and their slug once their link is too old.
+//! Unconfirmed sign-ups: their addresses may be taken by others at any time, their slugs once the link has expired.
 
 use uuid::Uuid;
 
@@ -7,9 +7,9 @@ use super::time::Time;
 use crate::domain::account::email_key;
 use crate::domain::link::Purpose;
 
-/// The organization of a sign-up that holds an address for its first orgAdmin; or a slug, if its link is good no longer
-/// and no letter is on its way. `made_before`: one made later may still get its letter. An operator's organization is
-/// no sign-up.
+/// The organization of a sign-up that holds an address for its first orgAdmin; or a slug, if its link has expired and
+/// no letter is on its way. `made_before`: a later sign-up may still get its letter. An organization made by an
+/// operator is not a sign-up.
 pub async fn organization(
     on: On<'_>,
     email: &str,
@@ -39,7 +39,7 @@ pub async fn organization(
     Ok(found.map(|(id,)| id))
 }
 
-/// Deletes the system user that signed up by itself with an address and never verified it; answers which.
+/// Deletes the system user that signed up by itself with an address and never verified it; returns its id.
 pub async fn delete_system_user(on: On<'_>, email: &str, now: Time) -> Result<Option<Uuid>> {
     let gone: Option<(Uuid,)> = on
         .sql(

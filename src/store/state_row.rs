@@ -1,4 +1,4 @@
-//! Each vehicle's newest state, and from when on its records await a correction (its dirty mark).
+//! Each vehicle's newest state, and its dirty mark: the instant from which its records await a correction.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::time::Time;
 /// Vehicles in one statement.
 const TOGETHER: usize = 500;
 
-/// A state as its column holds it: JSON, in a text that no engine takes apart.
+/// A state in its column: JSON text, which the engines do not interpret.
 pub(super) struct StateText(pub(super) VehicleState);
 
 impl StateText {
@@ -65,16 +65,16 @@ impl MarkRow {
     }
 }
 
-/// What a batch makes of one vehicle's mark.
+/// The change of one vehicle's mark by a batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct MarkChange {
-    /// A correction said what is left, whatever was marked before it.
+    /// Whether a correction determined what is left, whatever was marked before it.
     is_whole: bool,
-    /// What is left, and what was marked since.
+    /// What is left, merged with what was marked since.
     mark: Option<Mark>,
 }
 
-/// A state to store, and what becomes of its vehicle's mark.
+/// A state to store, with the change of its vehicle's mark.
 #[derive(Clone, Debug)]
 pub(super) struct NewState {
     pub(super) vehicle: VehicleId,
@@ -83,15 +83,15 @@ pub(super) struct NewState {
     pub(super) change: MarkChange,
 }
 
-/// What a batch leaves of one vehicle.
+/// The outcome of a batch for one vehicle.
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) newest: NewState,
-    /// Whether the fix log tells how the state came about; if not, the state is stored now.
+    /// Whether the fix log suffices to restore the state; if not, the state is stored now.
     pub(super) is_logged: bool,
 }
 
-/// What the batch leaves of each vehicle in it. `late`: what each write was found to have brought late.
+/// The outcome of a batch for each of its vehicles. `late`: the marks of late fixes, by write.
 pub(super) fn left_of(writes: &[VehicleWrite], late: &[Option<Mark>]) -> HashMap<VehicleId, Left> {
     let mut left: HashMap<VehicleId, Left> = HashMap::with_capacity(writes.len());
     for (write, found) in writes.iter().zip(late) {
@@ -117,8 +117,8 @@ pub(super) fn left_of(writes: &[VehicleWrite], late: &[Option<Mark>]) -> HashMap
     left
 }
 
-/// Stores states, into which every commit up to `log_number` went. `anybody_is_dirty`: some vehicle had a mark before.
-/// Answers which of theirs have one now.
+/// Stores states that contain every commit up to `log_number`. `anybody_is_dirty`: some vehicle had a mark before.
+/// Returns the vehicles that have one now.
 pub(super) async fn store_states(
     tx: &mut Tx,
     states: &[NewState],
@@ -135,7 +135,7 @@ pub(super) async fn store_states(
     Ok(rows.into_iter().filter(|(_, is_dirty)| *is_dirty).map(|(vehicle, _)| vehicle.into()).collect())
 }
 
-/// Which of some vehicles have a mark.
+/// The given vehicles that are marked dirty.
 pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<Vec<VehicleId>> {
     let mut dirty = Vec::new();
     for some in vehicles.chunks(TOGETHER) {
@@ -147,7 +147,7 @@ pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<V
     Ok(dirty)
 }
 
-/// States of vehicles without a mark, which almost all are.
+/// Stores states of vehicles that are not marked dirty, which is the common case.
 async fn put_plain(tx: &mut Tx, states: &[NewState], log_number: i64) -> Result<()> {
     if states.is_empty() {
         return Ok(());
@@ -183,7 +183,7 @@ macro_rules! state_and {
     };
 }
 
-/// [`Mark::merge`] with what is stored, in SQL.
+/// [`Mark::merge`] with the stored mark, in SQL.
 const MERGED: &str = state_and!(
     "dirty_from = case when vehicle_state.dirty_from <= excluded.dirty_from or excluded.dirty_from is null \
         then vehicle_state.dirty_from else excluded.dirty_from end, \
@@ -198,7 +198,7 @@ const REPLACED: &str = state_and!(
     dirty_origin = excluded.dirty_origin"
 );
 
-/// What a state is without its mark.
+/// The columns of a state except for its mark.
 fn plain_columns<'a>(
     states: impl Iterator<Item = &'a NewState> + Clone,
     log_number: i64,

@@ -14,20 +14,20 @@ use crate::domain::organization_settings::Subscription;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::system_user::{Scopes, SystemUser, SystemUserIn, SystemUserStatus};
 
-/// A system user as signing in needs it.
+/// A system user, with what signing in needs.
 #[derive(Clone, sqlx::FromRow)]
 pub struct SystemSignIn {
-    /// Which.
+    /// The system user.
     pub id: Uuid,
-    /// Its organization; one that signed up by itself has none before it made one.
+    /// Its organization; one that signed up on its own has none until it creates one.
     pub organization_id: Option<Uuid>,
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// Its address.
     pub email: String,
     /// Its password, hashed.
     pub password_hash: String,
-    /// What it may do.
+    /// Its scopes.
     pub scopes: Json<Scopes>,
     /// Whether it can be used.
     #[sqlx(try_from = "String")]
@@ -36,7 +36,7 @@ pub struct SystemSignIn {
     pub organization_name: Option<String>,
     /// Its organization's status.
     pub organization_status: Option<String>,
-    /// What its organization pays for.
+    /// Its organization's subscription.
     pub organization_subscription: Option<Json<Subscription>>,
 }
 
@@ -45,7 +45,8 @@ const SIGN_IN: &str = "select s.id, s.organization_id, s.name, s.email, s.passwo
      o.subscription as organization_subscription \
      from system_user s left join organization o on o.id = s.organization_id where s.deleted_at is null ";
 
-/// Under which key failed sign-ins of an address are counted; people's are counted under the address itself.
+/// The key under which failed sign-ins of an address are counted; those of people are counted under the address
+/// itself.
 #[must_use]
 pub fn attempts_key(email: &str) -> String {
     format!("system:{}", email_key(email))
@@ -61,7 +62,7 @@ pub async fn find_sign_in(on: On<'_>, id: Uuid) -> Result<Option<SystemSignIn>> 
     on.sql(SIGN_IN).push("and s.id = ").push_bind(id).optional().await
 }
 
-/// A system user with a session that goes on; `None` when the session is over.
+/// A system user with an active session; `None` if the session is over.
 pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Result<Option<SystemSignIn>> {
     db.read()
         .sql(SIGN_IN)
@@ -79,13 +80,13 @@ pub async fn find_with_session(db: &Db, id: Uuid, family: Uuid, now: Time) -> Re
         .await
 }
 
-/// Notes a sign-in.
+/// Records a sign-in.
 pub async fn signed_in(on: On<'_>, id: Uuid, now: Time) -> Result<()> {
     on.sql("update system_user set last_login_at = $2 where id = $1").bind(id).bind(now).run().await?;
     Ok(())
 }
 
-/// Which system users.
+/// Filters a list of system users.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in name or address.
@@ -94,7 +95,7 @@ pub struct Filter {
     pub statuses: Vec<SystemUserStatus>,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns =
     &[("name", "name"), ("email", "email"), ("createdAt", "created_at"), ("updatedAt", "updated_at")];
 
@@ -130,14 +131,14 @@ impl Row {
     }
 }
 
-/// The failures are those of `sign_in_attempt`, the key is [`attempts_key`].
+/// Failures come from `sign_in_attempt`, under the key of [`attempts_key`].
 const SELECT: &str = "select id, organization_id, name, email, scopes, status, email_verified_at, last_login_at, \
      created_at, updated_at, (select max(l.window_ends_at) from login_attempt l \
      where l.email_key = 'system:' || system_user.email_key \
      and l.failures >= case when l.address = '' then 100 else 5 end) as locked_until \
      from system_user where deleted_at is null ";
 
-/// Makes a system user; a taken address is a conflict.
+/// Inserts a system user; a taken address is a conflict.
 pub async fn insert(on: On<'_>, user: &SystemUser, password_hash: &str) -> Result<()> {
     on.sql(
         "insert into system_user (id, organization_id, name, search_key, email, email_key, password_hash, scopes, \
@@ -210,12 +211,12 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &SystemUserScope, filter: &Filter, now: T
     }
 }
 
-/// Makes others that want to change the system user wait for this transaction.
+/// Locks a system user's row for this transaction.
 pub async fn hold(on: On<'_>, id: Uuid) -> Result<()> {
     super::hold::hold(on, "system_user", id, |stmt| stmt).await
 }
 
-/// Writes a system user as it is now.
+/// Writes a system user.
 pub async fn update(on: On<'_>, scope: &SystemUserScope, user: &SystemUser) -> Result<()> {
     let stmt = on
         .sql(
@@ -232,7 +233,7 @@ pub async fn update(on: On<'_>, scope: &SystemUserScope, user: &SystemUser) -> R
     Ok(())
 }
 
-/// Deletes a system user, softly: `false` when there is none.
+/// Deletes a system user, softly; `false` if it does not exist.
 pub async fn delete(on: On<'_>, scope: &SystemUserScope, id: Uuid, now: Time) -> Result<bool> {
     let stmt = on
         .sql("update system_user set deleted_at = $2, updated_at = $2 where id = $1 and deleted_at is null")
@@ -241,7 +242,7 @@ pub async fn delete(on: On<'_>, scope: &SystemUserScope, id: Uuid, now: Time) ->
     Ok(within(stmt, scope).run().await? > 0)
 }
 
-/// Notes that an address is verified: `false` when its system user is gone. One that was disabled stays so.
+/// Records that an address is verified; `false` if its system user is gone. A disabled one stays disabled.
 pub async fn verify(on: On<'_>, id: Uuid, now: Time) -> Result<bool> {
     let verified = on
         .sql(

@@ -1,5 +1,5 @@
-//! Instants in the store: `timestamptz` on PostgreSQL, integer microseconds on SQLite, where text
-//! would sort wrongly.
+//! Instants in the store: `timestamptz` on PostgreSQL, integer microseconds on SQLite, where text would not sort
+//! correctly.
 
 use sqlx::encode::IsNull;
 use sqlx::error::BoxDynError;
@@ -68,7 +68,7 @@ impl Encode<'_, Postgres> for Time {
 
 impl<'r> Decode<'r, Postgres> for Time {
     fn decode(value: PgValueRef<'r>) -> Result<Self, BoxDynError> {
-        // Sent in the binary form always: every statement here is prepared.
+        // Always in binary form, because every statement here is prepared.
         let micros = i64::from_be_bytes(value.as_bytes()?.try_into()?);
         Ok(Self(Timestamp::from_micros(micros + POSTGRES_EPOCH_MICROS)))
     }

@@ -14,14 +14,14 @@ use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::tracker::{Stay, Tracker, TrackerIn, TrackerStatus};
 use crate::domain::vehicle::Tracking;
 
-/// A tracker found by its token, once for each of its installations.
+/// A tracker found by its token, with one row for each of its installations.
 #[derive(sqlx::FromRow)]
 pub struct CredentialRow {
     /// The tracker.
     pub id: Uuid,
-    /// Its own id.
+    /// The device's own id.
     pub unique_id: String,
-    /// Whose.
+    /// The tracker's organization.
     pub organization_id: Uuid,
     /// Whether it may send.
     #[sqlx(try_from = "String")]
@@ -30,13 +30,13 @@ pub struct CredentialRow {
     pub organization_status: String,
     /// Its organization's settings.
     pub organization_settings: sqlx::types::Json<crate::domain::organization_settings::Settings>,
-    /// A vehicle it sat in.
+    /// A vehicle it was installed in.
     pub vehicle_id: Option<Uuid>,
-    /// Since when; `None` = ever.
+    /// Since when; `None` = since ever.
     pub installed_from: Option<Time>,
-    /// Until when; `None` = still.
+    /// Until when; `None` = still installed.
     pub installed_to: Option<Time>,
-    /// How that vehicle is tracked.
+    /// The tracking settings of that vehicle.
     pub tracking: Option<sqlx::types::Json<Tracking>>,
 }
 
@@ -44,13 +44,13 @@ const COLUMNS: &str = "select t.id, t.unique_id, t.organization_id, t.status, \
      o.status as organization_status, o.settings as organization_settings, \
      i.vehicle_id, i.installed_from, i.installed_to, \
      (select v.tracking from vehicle v where v.id = i.vehicle_id) as tracking ";
-/// Joined one by one: SQLite would read all installations first if they came as a table of their own.
+/// A plain join, because SQLite would read all installations first if they came from a subquery.
 const CREDENTIAL: &str = " join organization o on o.id = t.organization_id \
      left join installation i on i.tracker_id = t.id \
      and exists (select 1 from vehicle v where v.id = i.vehicle_id and v.deleted_at is null) \
      where t.deleted_at is null ";
 
-/// The tracker with a token, by the token's hash. Knows no scope: the token is the credential.
+/// The tracker with this token hash. Takes no scope, because the token is the credential.
 pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<CredentialRow>> {
     db.read()
         .sql(COLUMNS)
@@ -63,7 +63,7 @@ pub async fn find_credential(db: &Db, token_hash: &[u8]) -> Result<Vec<Credentia
         .await
 }
 
-/// The trackers of an organization with one of some names, each an id or a unique id; tracker by tracker.
+/// The trackers of an organization with one of the names, each an id or a unique id; grouped by tracker.
 pub async fn find_named(db: &Db, scope: &OrgScope, names: &[&str]) -> Result<Vec<CredentialRow>> {
     let ids: Vec<Uuid> = names.iter().filter_map(|name| Uuid::try_parse(name).ok()).collect();
     let mut stmt = db
@@ -78,7 +78,7 @@ pub async fn find_named(db: &Db, scope: &OrgScope, names: &[&str]) -> Result<Vec
             .push_each(&ids, |stmt, id| stmt.push_bind(*id))
             .push(")");
     }
-    // A cross join: by the names, and not by the organization, which may have very many.
+    // A cross join makes SQLite search by name instead of by organization, which may have very many trackers.
     stmt.push(") named cross join tracker t")
         .push(CREDENTIAL)
         .push("and t.id = named.id and t.organization_id = ")
@@ -88,7 +88,7 @@ pub async fn find_named(db: &Db, scope: &OrgScope, names: &[&str]) -> Result<Vec
         .await
 }
 
-/// The trackers that sit in a vehicle now.
+/// The trackers installed in a vehicle now.
 pub async fn installed_in(on: On<'_>, scope: &OrgScope, vehicle: VehicleId) -> Result<Vec<TrackerId>> {
     let select = "select i.tracker_id from installation i join tracker t on t.id = i.tracker_id \
          where i.vehicle_id = $1 and i.installed_to is null and t.organization_id = $2 and t.deleted_at is null";
@@ -117,7 +117,7 @@ struct StayRow {
     installed_to: Option<Time>,
 }
 
-/// Which trackers.
+/// Filters a list of trackers.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in the unique id or the model, as written.
@@ -128,7 +128,7 @@ pub struct Filter {
     pub vehicle_ids: Vec<Uuid>,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("uniqueId", "unique_id"),
     ("createdAt", "created_at"),
@@ -235,12 +235,12 @@ fn assembled(row: Row, stays: &[StayRow]) -> Tracker {
     }
 }
 
-/// Makes others that want to change the tracker wait for this transaction.
+/// Locks a tracker's row for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: TrackerId) -> Result<()> {
     hold_own(on, "tracker", scope, id).await
 }
 
-/// Makes a tracker with its stays; a taken unique id is a conflict.
+/// Inserts a tracker with its installations; a taken unique id is a conflict.
 pub async fn insert(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker, token_hash: &[u8]) -> Result<()> {
     tx.on()
         .sql(
@@ -260,7 +260,7 @@ pub async fn insert(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker, token_hash
     install(tx, tracker).await
 }
 
-/// Writes a tracker and its stays as they are now; a taken unique id is a conflict.
+/// Writes a tracker and its installations; a taken unique id is a conflict.
 pub async fn update(tx: &mut Tx, scope: &OrgScope, tracker: &Tracker) -> Result<()> {
     tx.on()
         .sql(
@@ -305,7 +305,7 @@ async fn install(tx: &mut Tx, tracker: &Tracker) -> Result<()> {
     Ok(())
 }
 
-/// Gives a tracker a new token; the old one is refused from now on. `false` when there is none.
+/// Gives a tracker a new token; the old one becomes invalid. `false` if it does not exist.
 pub async fn set_token(
     on: On<'_>,
     scope: &OrgScope,
@@ -327,7 +327,7 @@ pub async fn set_token(
     Ok(changed > 0)
 }
 
-/// Deletes a tracker, softly, with its token and its open stay: `false` when there is none.
+/// Deletes a tracker, softly, with its token and its open installation; `false` if it does not exist.
 pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> Result<bool> {
     let deleted = tx
         .on()
@@ -349,7 +349,7 @@ pub async fn delete(tx: &mut Tx, scope: &OrgScope, id: TrackerId, now: Time) -> 
     Ok(deleted > 0)
 }
 
-/// Takes every tracker out of a vehicle.
+/// Ends the installations of all trackers in a vehicle.
 pub async fn leave_vehicle(on: On<'_>, _: &OrgScope, vehicle: VehicleId, now: Time) -> Result<()> {
     on.sql("update installation set installed_to = $2 where vehicle_id = $1 and installed_to is null")
         .bind(Uuid::from(vehicle))

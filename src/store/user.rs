@@ -1,4 +1,4 @@
-//! Users, as they are listed and changed; signing in has its own eyes on them, in `account`.
+//! Users, as they are listed and changed. Signing in reads them through `account`.
 
 use uuid::Uuid;
 use waypost_actors::model::Timestamp;
@@ -14,7 +14,7 @@ use crate::domain::fold::anywhere;
 use crate::domain::paging::{Page, PageRequest, Sort};
 use crate::domain::user::{User, UserIn};
 
-/// Which users.
+/// Filters a list of users.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in names or address.
@@ -25,7 +25,7 @@ pub struct Filter {
     pub statuses: Vec<AccountStatus>,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns = &[
     ("lastName", "last_name"),
     ("firstName", "first_name"),
@@ -80,7 +80,7 @@ impl From<Row> for User {
 const COLUMNS: &str = "id, organization_id, email, first_name, last_name, phone, role, status, locale, \
      timezone, pending_email, last_login_at, created_at, updated_at";
 
-/// The users of a scope as they stand now; whoever is locked is told by their failed sign-ins.
+/// The users of a scope with their status at an instant; whether one is locked follows from failed sign-ins.
 fn standing<'c>(on: On<'c>, select: &'static str, scope: &AccountScope, now: Time) -> Stmt<'c> {
     let stmt = on
         .sql("select ")
@@ -117,7 +117,7 @@ pub async fn find(on: On<'_>, scope: &AccountScope, id: Uuid, now: Time) -> Resu
     Ok(row.map(User::from))
 }
 
-/// Makes others that want to change the user wait for this transaction.
+/// Locks a user's row for this transaction.
 pub async fn hold(on: On<'_>, scope: &AccountScope, id: Uuid) -> Result<()> {
     super::hold::hold(on, "account", id, |stmt| within(stmt.push(" and "), scope)).await
 }
@@ -152,14 +152,14 @@ fn narrowed<'c>(mut stmt: Stmt<'c>, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Whose user this is, for whoever may ask for any: `Some(None)` is a platform operator.
+/// The organization of a user, for an operator, who may look up any: `Some(None)` is a platform operator.
 pub async fn organization_of(on: On<'_>, _: Operator, id: Uuid) -> Result<Option<Option<Uuid>>> {
     let row: Option<(Option<Uuid>,)> =
         on.sql("select organization_id from account where id = $1").bind(id).optional().await?;
     Ok(row.map(|(organization,)| organization))
 }
 
-/// Whether somebody has chosen a password.
+/// Whether an account has a password.
 pub async fn has_password(on: On<'_>, _: &AccountScope, id: Uuid) -> Result<bool> {
     on.sql("select exists (select 1 from account where id = $1 and password_hash is not null)")
         .bind(id)
@@ -167,7 +167,7 @@ pub async fn has_password(on: On<'_>, _: &AccountScope, id: Uuid) -> Result<bool
         .await
 }
 
-/// Users of a role besides one: those who can sign in, and with `or_invited` those who could.
+/// How many users of a role there are besides one: active ones, and with `or_invited` also invited ones.
 pub async fn count_others(
     on: On<'_>,
     scope: &AccountScope,
@@ -188,7 +188,7 @@ pub async fn count_others(
         .await
 }
 
-/// The users of an organization who wait for their invitation.
+/// The users of an organization who await their invitation.
 pub async fn invited(on: On<'_>, scope: &OrgScope, now: Time) -> Result<Vec<User>> {
     let scope = AccountScope::Organization(*scope);
     let rows: Vec<Row> = standing(on, COLUMNS, &scope, now)
@@ -198,7 +198,7 @@ pub async fn invited(on: On<'_>, scope: &OrgScope, now: Time) -> Result<Vec<User
     Ok(rows.into_iter().map(User::from).collect())
 }
 
-/// Makes a user, without a password; a taken address is a conflict.
+/// Inserts a user, without a password; a taken address is a conflict.
 pub async fn insert(tx: &mut Tx, scope: &AccountScope, user: &User) -> Result<()> {
     let account = NewAccount {
         id: user.id,
@@ -215,10 +215,10 @@ pub async fn insert(tx: &mut Tx, scope: &AccountScope, user: &User) -> Result<()
     update(tx.on(), scope, user).await
 }
 
-/// Writes a user as they are now; a taken address is a conflict.
+/// Writes a user; a taken address is a conflict.
 pub async fn update(on: On<'_>, scope: &AccountScope, user: &User) -> Result<()> {
     let said = &user.said;
-    // Being locked is no state of the account's own.
+    // Being locked is not a status of the account itself.
     let status = if user.status == AccountStatus::Locked { AccountStatus::Active } else { user.status };
     let stmt = on
         .sql(
@@ -243,8 +243,8 @@ pub async fn update(on: On<'_>, scope: &AccountScope, user: &User) -> Result<()>
     Ok(())
 }
 
-/// Takes their addresses from the users of an organization that is deleted, so that people may use
-/// them again; the users stay for what they did, and cannot sign in.
+/// Removes the addresses of a deleted organization's users, so that people may use them again. The users remain for
+/// the record, and cannot sign in.
 pub async fn retire_all(on: On<'_>, scope: &OrgScope, now: Time) -> Result<()> {
     on.sql(
         "update account set status = 'disabled', password_hash = null, updated_at = $2, \

@@ -15,7 +15,7 @@ use crate::domain::vehicle::{
     Plate, Tracking, Vehicle, VehicleCategory, VehicleFuel, VehicleIn, VehicleStatus,
 };
 
-/// Which vehicles.
+/// Filters a list of vehicles.
 #[derive(Clone, Debug, Default)]
 pub struct Filter {
     /// Text to find in name, plate, VIN, make or model.
@@ -26,11 +26,11 @@ pub struct Filter {
     pub categories: Vec<VehicleCategory>,
     /// Driven by one of these drivers now.
     pub driver_ids: Vec<Uuid>,
-    /// Only those that nobody drives now.
+    /// Only those without a current driver.
     pub unassigned: bool,
 }
 
-/// What a list can be sorted by.
+/// The keys a list can be sorted by.
 pub const SORT_KEYS: Columns =
     &[("name", "name"), ("createdAt", "created_at"), ("updatedAt", "updated_at"), ("status", "status")];
 
@@ -101,7 +101,7 @@ pub async fn find(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<Option<
     Ok(row.map(Vehicle::from))
 }
 
-/// Whether there is or was such a vehicle: the log remembers deleted ones.
+/// Whether a vehicle exists or existed: logs contain deleted ones.
 pub async fn existed(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<bool> {
     on.sql("select exists (select 1 from vehicle where organization_id = $1 and id = $2)")
         .bind(Uuid::from(scope.organization_id()))
@@ -110,7 +110,7 @@ pub async fn existed(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<bool
         .await
 }
 
-/// Those of some vehicles that are there, deleted ones too.
+/// Those of the given vehicles that exist, including deleted ones.
 pub async fn find_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result<Vec<Vehicle>> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -127,7 +127,7 @@ pub async fn find_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Resul
     Ok(rows.into_iter().map(Vehicle::from).collect())
 }
 
-/// How many of some vehicles are there, not deleted.
+/// How many of the given vehicles exist and are not deleted.
 pub async fn count_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Result<i64> {
     if ids.is_empty() {
         return Ok(0);
@@ -141,7 +141,7 @@ pub async fn count_each(on: On<'_>, scope: &OrgScope, ids: &[VehicleId]) -> Resu
         .await
 }
 
-/// Makes others that want to change the vehicle wait for this transaction.
+/// Locks a vehicle's row for this transaction.
 pub async fn hold(on: On<'_>, scope: &OrgScope, id: VehicleId) -> Result<()> {
     hold_own(on, "vehicle", scope, id).await
 }
@@ -186,8 +186,8 @@ fn narrowed<'c>(stmt: Stmt<'c>, scope: &OrgScope, filter: &Filter) -> Stmt<'c> {
     }
 }
 
-/// Whether another vehicle has the plate, and whether another has the VIN. Look before writing: one
-/// statement that could break either rule would not say which.
+/// Whether another vehicle has the plate, and whether another has the VIN. Checked before a write, because a failed
+/// statement would not say which of the two it was.
 pub async fn taken(on: On<'_>, scope: &OrgScope, id: VehicleId, said: &VehicleIn) -> Result<(bool, bool)> {
     on.sql(
         "select exists (select 1 from vehicle where organization_id = $1 and id <> $2 and deleted_at is null \
@@ -202,7 +202,7 @@ pub async fn taken(on: On<'_>, scope: &OrgScope, id: VehicleId, said: &VehicleIn
     .await
 }
 
-/// Makes a vehicle.
+/// Inserts a vehicle.
 pub async fn insert(on: On<'_>, scope: &OrgScope, vehicle: &Vehicle) -> Result<()> {
     let stmt = on.sql(
         "insert into vehicle (organization_id, id, name, search_key, plate_number, plate_country, plate_key, vin, \
@@ -213,7 +213,7 @@ pub async fn insert(on: On<'_>, scope: &OrgScope, vehicle: &Vehicle) -> Result<(
     Ok(())
 }
 
-/// Writes a vehicle as it is now.
+/// Writes a vehicle.
 pub async fn update(on: On<'_>, scope: &OrgScope, vehicle: &Vehicle) -> Result<()> {
     let stmt = on.sql(
         "update vehicle set name = $3, search_key = $4, plate_number = $5, plate_country = $6, plate_key = $7, \
@@ -247,7 +247,7 @@ fn with_members<'c>(stmt: Stmt<'c>, scope: &OrgScope, vehicle: &Vehicle) -> Stmt
         .bind(Time(vehicle.updated_at))
 }
 
-/// Deletes a vehicle, softly: `false` when there is none.
+/// Deletes a vehicle, softly; `false` if it does not exist.
 pub async fn delete(on: On<'_>, scope: &OrgScope, id: VehicleId, now: Time) -> Result<bool> {
     let deleted = on
         .sql(

@@ -1,4 +1,4 @@
-//! Visits, read. The track writer writes them.
+//! Reads visits, which the track writer writes.
 
 use std::collections::HashMap;
 
@@ -128,7 +128,7 @@ pub async fn find(db: &Db, scope: &OrgScope, id: VisitId) -> Result<Option<Visit
     row.map(Visit::try_from).transpose()
 }
 
-/// At most `limit` visits after a place in the list. `now`: how long open ones last.
+/// At most `limit` visits after a place in the list. `now` gives the duration of open ones.
 pub async fn list(
     db: &Db,
     scope: &OrgScope,
@@ -181,7 +181,7 @@ fn narrowed<'c>(stmt: Stmt<'c>, filter: &VisitFilter, now: Timestamp, db: &Db) -
 /// A vehicle that was inside a geofence at an instant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WasInside {
-    /// Which.
+    /// The vehicle.
     pub vehicle_id: VehicleId,
     /// Since when.
     pub entered_at: Timestamp,
@@ -231,7 +231,7 @@ pub async fn inside_at(
     rows.into_iter().map(inside).collect()
 }
 
-/// The newest evaluated fix of each vehicle at an instant: when and where. One without any is left out.
+/// The newest evaluated fix of each vehicle at an instant: its time and place. Vehicles without one are left out.
 pub async fn places_at(
     db: &Db,
     vehicles: &[VehicleId],
@@ -251,7 +251,7 @@ pub async fn places_at(
         .push_bind(Time(at))
         .push(" order by q.recorded_at desc limit 1) where v.id in (")
         .push_each(vehicles, |stmt, id| stmt.push_bind(id.0))
-        // Of two places at one instant the engine takes the first of this order; the last row wins below.
+        // Of two places at the same instant the engine takes the first in this order; here the last row wins, below.
         .push(") order by p.accuracy_meters desc nulls first, p.latitude desc, p.longitude desc")
         .all()
         .await?;

@@ -1,4 +1,4 @@
-//! Visits as the store keeps them: begun and ended by the writer, put right by corrections.
+//! Visits in the store: begun and ended by the writer, corrected by corrections.
 
 use std::collections::HashMap;
 
@@ -14,8 +14,8 @@ use super::time::Time;
 /// Ids in one statement.
 const TOGETHER: usize = 500;
 
-/// The insert of stays begun or ended, each as it stands after the last of these writes. One that goes on
-/// leaves an exit alone that is stored: it may be of a part of the timeline that stands.
+/// The insert of begun or ended stays, each as of the last of these writes. A stay still open does not overwrite a
+/// stored exit, which may belong to a part of the timeline that remains valid.
 pub(super) fn insert_visits<'a>(
     visits: impl Iterator<Item = (&'a VehicleWrite, &'a VisitRow)>,
 ) -> Insert<'static> {
@@ -41,9 +41,9 @@ pub(super) fn insert_visits<'a>(
     }
 }
 
-/// Visits with a record that began or ended them and does so no more are what their active records say; one
-/// whose entry does not hold is none. An exit that is none any more gives way to one of before the part that
-/// is corrected, behind `after`: what is in the part is still to be put. Call when the records are written.
+/// Restores visits from their active records after some of their records were retracted. A visit whose entry is not
+/// active is deleted. An exit that is not active is replaced by the newest active one up to `after`, the start of the
+/// corrected part: the part's own exits are written later. Call after the records are written.
 pub(super) async fn undo_visits(tx: &mut Tx, undone: &[VisitId], after: Option<Timestamp>) -> Result<()> {
     let after = Time(after.unwrap_or(Timestamp::FIRST));
     for some in undone.chunks(TOGETHER) {

@@ -1,7 +1,7 @@
-//! The write-ahead log of the embedded store, kept from growing without end.
+//! Keeps the write-ahead log of the embedded store from growing without end.
 //!
-//! SQLite copies the log into the database as it goes, but begins it anew only at a moment when nobody reads from it;
-//! with corrections or lists at work all the time there is none.
+//! SQLite copies the log into the database as it goes, but restarts it only when no reader uses it; while corrections
+//! or lists run all the time, that moment never comes.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,18 +12,18 @@ use sqlx::{AssertSqlSafe, Executor, Row, SqlSafeStr};
 use super::open::SQLITE_PATIENCE;
 use super::sql::{Db, Pools, Result};
 
-/// A log that is larger is begun anew.
+/// A log larger than this is restarted.
 const LARGE_BYTES: u64 = 64 * 1024 * 1024;
-/// How long readers may take to leave it; nothing is committed meanwhile.
+/// How long to wait for readers to leave the log; nothing is committed meanwhile.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Begins a log that has become large anew and gives its room back to the disk, unless somebody reads from it for
-/// longer: then the next call does. Answers whether it did. Nothing to do on PostgreSQL.
+/// Restarts a large log and returns its space to the disk. If a reader stays in it for longer than 200 ms, the
+/// next call tries again. Returns whether the log was restarted. Does nothing on PostgreSQL.
 pub async fn give_back(db: &Db) -> Result<bool> {
     give_back_from(db, LARGE_BYTES).await
 }
 
-/// As [`give_back`], from another size on.
+/// As [`give_back`], with another size limit.
 pub async fn give_back_from(db: &Db, large_bytes: u64) -> Result<bool> {
     let Pools::Sqlite { writer, .. } = &db.pools else { return Ok(false) };
     let mut log = writer.connect_options().get_filename().as_os_str().to_owned();

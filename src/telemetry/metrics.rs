@@ -1,5 +1,5 @@
-//! THE table of metrics: every name, what it says, and where its value comes from. Read when somebody asks; what is
-//! counted is counted where it happens.
+//! THE table of metrics: every name, what it says, and where its value comes from. Values are read when they are
+//! requested; what is counted is counted where it happens.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -15,27 +15,27 @@ use super::panics;
 use crate::readiness::Readiness;
 use crate::sessions::Sessions;
 
-/// The metrics of a server, from its start on.
+/// The metrics of a server, from its start.
 pub struct Metrics {
     sources: Arc<Sources>,
 }
 
 struct Sources {
     readiness: Readiness,
-    /// Once the server serves.
+    /// Set once the server serves.
     serving: OnceLock<(Live, Sessions)>,
 }
 
 impl Metrics {
-    /// Of a server that starts.
+    /// The metrics of a server that starts.
     #[must_use]
     pub fn new(readiness: Readiness) -> Self {
         Self { sources: Arc::new(Sources { readiness, serving: OnceLock::new() }) }
     }
 
-    /// The server serves: from now on there is something to tell.
+    /// Adds the metrics that exist only once the server serves.
     pub fn serving(&self, live: Live, sessions: Sessions) {
-        // It comes once in a server's life.
+        // Called once in a server's life.
         self.sources.serving.set((live, sessions)).ok();
     }
 
@@ -45,7 +45,7 @@ impl Metrics {
         self.sources.trouble()
     }
 
-    /// All of them, as text.
+    /// All metrics as text.
     pub fn text(&self, format: Format) -> Result<String, fmt::Error> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(Scrape { sources: Arc::clone(&self.sources), format }));
@@ -163,7 +163,7 @@ fn actors(page: &mut Page<'_>, of: &Figures) -> fmt::Result {
     )
 }
 
-/// One reading of all of them.
+/// One reading of all metrics.
 struct Scrape {
     sources: Arc<Sources>,
     format: Format,

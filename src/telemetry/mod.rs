@@ -1,4 +1,4 @@
-//! Log lines: who may see what, and how they look. Metrics: which there are, and where their values come from.
+//! Log lines: who may see what, and their format. Metrics: their table, and where their values come from.
 //!
 //! Lines carry ids, never tokens, passwords, mail addresses or exact coordinates above debug level.
 
@@ -31,7 +31,7 @@ pub fn start(settings: &Settings) -> Result<(), InvalidFilter> {
         LogFormat::Text => lines.try_init(),
         LogFormat::Json => lines.json().flatten_event(true).try_init(),
     };
-    // An error says that the process has a subscriber already, as under test.
+    // An error means that the process has a subscriber already, as in tests.
     if started.is_ok() {
         panics::listen();
     }

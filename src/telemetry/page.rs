@@ -1,4 +1,4 @@
-//! Metrics as the library writes them: one line here for one of them in the table. Knows no name.
+//! Metrics in the library's format, with one method for each type. Knows no metric by name.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use prometheus_client::encoding::{DescriptorEncoder, MetricEncoder, NoLabelSet};
 use prometheus_client::metrics::MetricType;
 use waypost_actors::meters::Spreading;
 
-/// The text that metrics are written as.
+/// The text format of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// OpenMetrics 1.0: a counter's family goes without the `_total` of its samples.
+    /// OpenMetrics 1.0: a counter's family has no `_total` suffix, its samples do.
     OpenMetrics,
-    /// Prometheus 0.0.4: a counter's family and samples have one name.
+    /// Prometheus 0.0.4: a counter's family and samples share one name.
     Prometheus,
 }
 
-/// What is being written.
+/// A page of metrics being written.
 pub(super) struct Page<'a> {
     encoder: DescriptorEncoder<'a>,
     format: Format,
@@ -41,7 +41,7 @@ impl<'a> Page<'a> {
         count(&mut self.begin(&family, help, MetricType::Counter)?, format, value)
     }
 
-    /// One for each value of a label.
+    /// One counter for each value of a label.
     pub(super) fn counters<const N: usize>(
         &mut self,
         name: &str,
@@ -64,12 +64,12 @@ impl<'a> Page<'a> {
         }
     }
 
-    /// A number that goes up and down.
+    /// A number that can go up and down.
     pub(super) fn gauge(&mut self, name: &str, help: &str, value: f64) -> fmt::Result {
         self.begin(name, help, MetricType::Gauge)?.encode_gauge(&value)
     }
 
-    /// One for each value of a label.
+    /// One gauge for each value of a label.
     pub(super) fn gauges<const N: usize>(
         &mut self,
         name: &str,
@@ -89,7 +89,7 @@ impl<'a> Page<'a> {
         spread(&mut self.begin(name, help, MetricType::Histogram)?, value)
     }
 
-    /// One for each value of a label.
+    /// One histogram for each value of a label.
     pub(super) fn spreads(
         &mut self,
         name: &str,
@@ -108,7 +108,7 @@ impl<'a> Page<'a> {
 fn count(metric: &mut MetricEncoder<'_>, format: Format, value: u64) -> fmt::Result {
     match format {
         Format::OpenMetrics => metric.encode_counter::<NoLabelSet, u64, u64>(&value, None),
-        // The library would add `_total` once more.
+        // The library would append `_total` again.
         Format::Prometheus => metric.encode_gauge(&value),
     }
 }

@@ -1,16 +1,16 @@
-//! Panics: counted, and told as log lines like everything else.
+//! Panics: counted, and logged like everything else.
 
 use std::panic::PanicHookInfo;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 static PANICS: AtomicU64 = AtomicU64::new(0);
 
-/// How many there were in this process since they are listened to.
+/// Panics of this process since [`listen`] was called.
 pub(super) fn count() -> u64 {
     PANICS.load(Ordering::Relaxed)
 }
 
-/// From now on panics are counted, and told in the log. Where they are caught is where they always were.
+/// Counts and logs panics from now on. Where they are caught does not change.
 pub(super) fn listen() {
     std::panic::set_hook(Box::new(told));
 }

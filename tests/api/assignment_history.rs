@@ -1,11 +1,12 @@
-//! Who drove when: parts of a history, ends dated back, and putting right what was entered wrongly.
+//! Who drove when: parts of a history, ends dated back, and corrections of what was entered wrongly.
 
 use serde_json::{Value, json};
 
 use crate::drivers::{driver, made};
 use crate::harness::{App, Org, on_each_engine, text};
 
-/// A driver's path, a vehicle's id, and three times that they drove it: two days each, from the 1st, 5th and 9th of April.
+/// A driver's path, a vehicle's id, and three times that they drove it: two days each, from the 1st, 5th and 9th of
+/// April.
 struct Past {
     org: Org,
     driver: String,
@@ -50,7 +51,7 @@ fn an_end_may_lie_back_as_far_as_the_start() {
         }
         let path = format!("{driver}/vehicles/{bus}?endedAt=soon");
         app.delete(&path, &org.dispatcher).await.problem(400, "invalidParameter");
-        // From the given end on the vehicle is free.
+        // From the given end on, the vehicle is free.
         app.delete(&format!("{driver}/vehicles/{bus}?endedAt={}", day(21)), &org.dispatcher).await.ok(204);
         let wish = json!({ "vehicleId": bus, "startedAt": day(21) });
         app.post(&format!("{driver}/assign-vehicle"), &org.dispatcher, wish).await.ok(200);
@@ -126,7 +127,7 @@ fn an_org_admin_corrects_and_removes_a_past_assignment() {
         app.delete(&path(2), &org.org_admin).await.ok(204);
         app.delete(&path(2), &org.org_admin).await.problem(404, "notFound");
         assert_eq!(listed(&app, &org, &format!("{driver}/vehicles")).await.len(), 2);
-        // What is removed is in nobody's way any more.
+        // A removed assignment no longer conflicts with any other.
         app.put(&path(1), &org.org_admin, json!({ "endedAt": day(10) })).await.ok(200);
         let id = driver.rsplit('/').next().unwrap();
         let query = format!("/v1/audit?resourceId={id}&action=correctAssignment,removeAssignment");
@@ -154,7 +155,7 @@ fn only_what_is_over_is_corrected_also_of_a_driver_who_is_gone() {
         app.delete(&driver, &org.org_admin).await.ok(204);
         app.delete(&path(&open["id"]), &org.org_admin).await.ok(204);
         app.put(&path(&assignments[0]["id"]), &org.org_admin, json!({ "endedAt": day(2) })).await.ok(200);
-        // By the right driver and vehicle only.
+        // Only with the right driver and vehicle.
         let van = app.post("/v1/vehicles", &org.org_admin, json!({ "name": "van" })).await.ok(201);
         let wrong = path(&assignments[0]["id"]).replace(&bus, &text(&van["id"]));
         app.delete(&wrong, &org.org_admin).await.problem(404, "notFound");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::drivers::{driver, made};
 use crate::harness::{App, Org, Said, circle, on_each_engine, text};
 
-/// How often two come at once.
+/// The number of times that two requests come at once.
 const ROUNDS: usize = 200;
 
 /// A vehicle's id.
@@ -23,7 +23,7 @@ async fn two_drivers_and_a_bus(app: &App, org: &Org) -> ([String; 2], String) {
     (drivers, vehicle(app, org, "bus").await)
 }
 
-/// What a dispatcher hears who gives a driver a vehicle.
+/// The answer to a dispatcher who gives a driver a vehicle.
 async fn assigned(app: &App, org: &Org, driver: &str, wish: Value) -> Said {
     app.post(&format!("{driver}/assign-vehicle"), &org.dispatcher, wish).await
 }
@@ -138,7 +138,7 @@ fn a_start_may_lie_back_as_far_as_history_allows() {
         assert_eq!(ahead.pointers(), ["/startedAt"]);
         let open = assign(&one, "2026-04-01T08:00:00+02:00", false).await.ok(200);
         assert_eq!(open["startedAt"], "2026-04-01T06:00:00.000Z");
-        // It would have begun before the one it replaces: nothing would be left of that.
+        // It would have begun before the one it replaces, of which nothing would be left.
         assign(&two, "2026-03-01T00:00:00Z", true).await.problem(409, "assignmentOverlaps");
         let taken = assign(&two, "2026-04-10T00:00:00Z", true).await.ok(200);
         assert_eq!(taken["startedAt"], "2026-04-10T00:00:00.000Z");

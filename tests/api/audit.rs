@@ -1,4 +1,4 @@
-//! Who changed what is remembered, with the change.
+//! Who changed what is recorded, together with the change.
 
 use serde_json::json;
 
@@ -32,7 +32,7 @@ fn a_change_is_remembered_with_who_what_when_and_the_request() {
         );
         assert_eq!(updated["after"].get("shape"), None, "only what changed");
         assert_eq!((&deleted["before"]["name"], &deleted["after"]), (&json!("Yard"), &json!(null)));
-        // Paged, and nobody else's.
+        // Paged, and without the entries of other organizations.
         let first = app.get(&format!("{url}&limit=1"), &org.org_admin).await.ok(200);
         let cursor = text(&first["pagination"]["endCursor"]);
         let rest = app.get(&format!("{url}&after={cursor}"), &org.org_admin).await.ok(200);
@@ -118,7 +118,7 @@ fn what_the_links_of_letters_do_is_remembered() {
         let reset = app.link("eva@example.org", 2).await.replace("/reset/", "/v1/auth/reset-password/");
         let said = app.post(&reset, "", json!({ "password": "another horse battery" })).await;
         said.ok(204);
-        // A link that was used does nothing, and nothing is remembered of it.
+        // A link that was already used does nothing, and nothing is recorded of it.
         app.post(&reset, "", json!({ "password": PASSWORD })).await.problem(410, "linkUsed");
         let query = format!("resource=user&resourceId={id}");
         let told = entries(&app, &org.org_admin, &query).await;
@@ -151,7 +151,7 @@ fn a_sign_up_is_remembered_without_an_actor() {
         let named = format!("organizationId={}", text(&made["id"]));
         let told = entries(&app, &app.root, &format!("resource=organization&{named}")).await;
         assert_eq!(told, by("anonymous", &["update", "create"]));
-        // Its first orgAdmin came with it.
+        // Its first orgAdmin was created with it.
         let told = entries(&app, &app.root, &format!("resource=user&{named}")).await;
         assert_eq!(told, by("anonymous", &["create"]));
         let path = format!("/v1/organizations/organization/{}", text(&made["id"]));

@@ -8,13 +8,13 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// An answer that takes longer is none.
+/// An answer that takes longer counts as none.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(90);
 
-/// What came back.
+/// An answer.
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    /// Its first line and its headers, in small letters.
+    /// Its first line and its headers, in lower case.
     pub(crate) head: String,
     pub(crate) body: Value,
 }
@@ -27,7 +27,7 @@ pub(crate) async fn exchange(address: &str, bytes: &[u8]) -> Answer {
 /// Sends these bytes on an open connection and reads the answer.
 pub(crate) async fn asked(connection: &mut TcpStream, bytes: &[u8]) -> Answer {
     let exchanged = async {
-        // A server that has refused reads no further.
+        // A server that has refused the request reads no further.
         connection.write_all(bytes).await.ok();
         let mut answer = Vec::new();
         while !is_whole(&answer) && connection.read_buf(&mut answer).await.is_ok_and(|read| read > 0) {}
@@ -50,7 +50,7 @@ fn is_whole(answer: &[u8]) -> bool {
     length.is_some_and(|length| answer.len() >= end + 4 + length)
 }
 
-/// The bytes of a request. Without a length among its headers it gets that of its body.
+/// The bytes of a request. If its headers contain no length, that of its body is added.
 pub(crate) fn request(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> Vec<u8> {
     let mut bytes =
         format!("{method} {target} HTTP/1.1\r\nhost: waypost\r\nconnection: close\r\n").into_bytes();

@@ -1,4 +1,4 @@
-//! What caches and browsers are told, and what a phone app is told that mistakes the page for an endpoint.
+//! Answers to caches and browsers, and to a phone app that mistakes the page for an endpoint.
 
 use serde_json::json;
 

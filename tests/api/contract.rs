@@ -1,5 +1,5 @@
-//! Every exchange of these tests is held against the OpenAPI document: the status is described, the body is as described,
-//! a refusal's code is named, and what the server accepts the description allows.
+//! Every exchange of these tests is checked against the OpenAPI document: the status is described, the body is as
+//! described, a refusal's code is named, and the description allows what the server accepts.
 
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, Mutex};
@@ -60,7 +60,7 @@ pub(crate) fn check(method: &str, target: &str, content_type: Option<&str>, body
     taken(&at, template, content_type, body, said, &place);
 }
 
-/// The response of a refusal names its code.
+/// Checks that the response of a refusal names its code.
 #[track_caller]
 fn names_code(response: &Value, problem: &Value, place: &str) {
     let named = response["$ref"].as_str().and_then(|named| DOCUMENT.pointer(named.trim_start_matches('#')));
@@ -72,7 +72,7 @@ fn names_code(response: &Value, problem: &Value, place: &str) {
     );
 }
 
-/// What the server took is as it is described.
+/// Checks that a request the server accepted is as described.
 #[track_caller]
 fn taken(at: &str, template: &str, content_type: Option<&str>, body: &[u8], said: &Said, place: &str) {
     if (200..300).contains(&said.status)

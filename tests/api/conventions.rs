@@ -126,7 +126,7 @@ fn every_body_is_refused_alike_when_it_is_none() {
             as_root(&app, route.method, &path, &json, &large).await.problem(413, "payloadTooLarge");
             let lied = [json[0], ("content-encoding", "gzip")];
             as_root(&app, route.method, &path, &lied, "not packed").await.problem(400, "malformedRequest");
-            // A PUT looks first for what is to be changed.
+            // A PUT first looks up what is to be changed.
             let listed = as_root(&app, route.method, &path, &json, "[]").await;
             assert!(
                 listed.status == 422 || route.method == "PUT" && listed.status == 404,
@@ -139,7 +139,8 @@ fn every_body_is_refused_alike_when_it_is_none() {
     });
 }
 
-/// Path, then body, then query: whoever mends one fault after the other hears of them in this order on every route.
+/// Path, then body, then query: a client that fixes one fault after the other meets them in this order on every
+/// route.
 #[test]
 fn of_several_faults_the_same_is_told_first_on_every_route() {
     with_app(async |app| {
@@ -196,7 +197,7 @@ fn a_resource_that_is_as_known_is_not_sent_again() {
             }
             assert_eq!(get(&path, "\"other\"").await.status, 200);
         }
-        // Also where it is, who drives it, how many are inside and how many there are.
+        // Including where it is, who drives it, how many are inside and how many there are.
         let me = app.get("/v1/auth/me", &org.viewer).await.ok(200);
         for path in [
             format!("/v1/vehicles/{}", text(&vehicle["id"])),
@@ -209,7 +210,7 @@ fn a_resource_that_is_as_known_is_not_sent_again() {
             let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
             assert_eq!(get(&path, &tag).await.status, 304, "{path}");
         }
-        // What is derived changes what a reader sees, and guards no change of the resource.
+        // Derived members change what a reader sees, but guard no change of the resource.
         let path = format!("/v1/organizations/organization/{}", org.id);
         let tag = app.get(&path, &org.viewer).await.header("etag").unwrap().to_owned();
         app.post("/v1/vehicles", &org.org_admin, json!({ "name": "Tram" })).await.ok(201);

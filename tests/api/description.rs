@@ -111,7 +111,7 @@ fn collect(value: &Value, references: &mut Vec<String>) {
 #[test]
 fn routes_for_signed_in_callers_refuse_others_and_the_rest_does_not() {
     with_app(async |app| {
-        // These bring credentials of their own.
+        // These requests bring credentials of their own.
         let own = ["/v1/positions", "/v1/ws/tracker", "/v1/ws/live"];
         for route in TABLE.iter().filter(|route| !own.contains(&route.path)) {
             let path = route.path.replace("{code}", "notFound");

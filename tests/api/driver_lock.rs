@@ -1,4 +1,4 @@
-//! The lock of a driver, one holder at a time, also when two come at the same instant.
+//! The lock of a driver has one holder at a time, even if two come at the same instant.
 
 use futures_util::future::join;
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::drivers::{driver, made, offered};
 use crate::harness::{App, Said, on_each_engine, text};
 
-/// How often two come at once.
+/// The number of times that two requests come at once.
 const ROUNDS: usize = 200;
 
 /// The winner's place among two answers, of which one must be 200 and one a 409 with a code.

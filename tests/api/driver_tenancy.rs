@@ -1,5 +1,5 @@
-//! What one organization learns of another's drivers: a stub where the driver is offered, names and licence from its own
-//! lock on, and never what another one wrote.
+//! What one organization learns of another's drivers: a stub where the driver is offered, names and licence from
+//! its own lock on, and never what another one wrote.
 
 use serde_json::{Value, json};
 
@@ -57,7 +57,7 @@ fn a_licence_is_unique_in_its_country_and_the_refusal_tells_nothing_more() {
     });
 }
 
-/// What a licence number finds.
+/// The result of a search for a licence number.
 async fn search(app: &App, token: &str, query: &str) -> Value {
     let body = app.get(&format!("/v1/drivers/search?licenseNumber={query}"), token).await.ok(200);
     assert_eq!(body["pagination"]["totalItems"], body["data"].as_array().unwrap().len());
@@ -96,7 +96,7 @@ fn a_search_finds_ones_own_and_masked_those_who_are_offered() {
     });
 }
 
-/// A driver of whom everything is on record.
+/// A driver with every detail on record.
 fn whole() -> Value {
     json!({ "firstName": "Ana", "lastName": "Ruiz", "dateOfBirth": "1990-01-31", "email": "ana@example.org",
         "phone": "+49 PHONE", "employeeCode": "E-SEVEN", "notes": "insulin at noon",
@@ -104,7 +104,7 @@ fn whole() -> Value {
         "documents": [{ "type": "medicalCertificate", "number": "DIAB-1", "note": "check yearly" }] })
 }
 
-/// Checks that nothing is in an answer of what [`whole`] has beyond names and licence.
+/// Checks that an answer contains nothing of [`whole`] beyond names and licence.
 #[track_caller]
 fn assert_empty_profile(said: &Value) {
     let shown = said.to_string();
@@ -135,7 +135,7 @@ fn a_stranger_reads_nothing_that_another_organization_wrote_and_deletes_nothing(
         for said in [&locked, &app.get(&path, &other.viewer).await.ok(200), &list, &found, &audit] {
             assert_empty_profile(said);
         }
-        // What it writes is its own, too.
+        // Its own data is its own, too.
         let change = json!({ "email": "rival@example.org", "notes": "late", "status": "suspended" });
         app.put(&path, &other.org_admin, change).await.ok(200);
         let own = app.get(&path, &org.viewer).await.ok(200);
@@ -150,7 +150,7 @@ fn a_stranger_reads_nothing_that_another_organization_wrote_and_deletes_nothing(
         let back = app.get(&path, &org.viewer).await.ok(200);
         assert_eq!((&back["kept"], &back["lock"]), (&json!(true), &json!({ "locked": false })));
         assert_eq!((&back["license"]["number"], &back["phone"]), (&json!("AB 123"), &json!("+49 PHONE")));
-        // Locked again, it begins anew.
+        // Locked again, it starts over.
         let again = app.post(&lock, &other.org_admin, nothing()).await.ok(200);
         assert_eq!((again.get("email"), again.get("notes")), (None, None));
         assert_eq!((&again["status"], again.get("deletedAt")), (&json!("active"), None));
@@ -238,7 +238,7 @@ fn who_has_a_profile_and_does_not_keep_the_driver_has_that_and_the_name() {
         let shown = app.get(&path, &org.viewer).await.ok(200);
         let hidden = (shown.get("license"), shown.get("dateOfBirth"), shown.get("licenseStatus"));
         assert_eq!((&shown["lastName"], hidden), (&json!("Ruiz"), (None, None, None)));
-        // No part of the licence can be tried, nor how it stands.
+        // No part of the licence can be guessed, nor its status.
         let found = async |query: &str| {
             app.get(&format!("/v1/drivers?{query}"), &org.viewer).await.ok(200)["pagination"]["totalItems"]
                 .clone()
@@ -260,7 +260,7 @@ fn who_has_a_profile_and_does_not_keep_the_driver_has_that_and_the_name() {
         app.post(&unlock, &org.org_admin, nothing()).await.problem(409, "driverLocked");
         app.post(&assign, &org.dispatcher, wish.clone()).await.problem(409, "driverLocked");
         app.post(&unlock, &other.org_admin, nothing()).await.ok(200);
-        // Now it is the other one's turn to have a profile and nothing more.
+        // Now the other organization has a profile and nothing more.
         let left = app.get(&path, &other.viewer).await.ok(200);
         assert_eq!((&left["kept"], left.get("license")), (&json!(false), None));
         app.put(&path, &other.org_admin, json!({ "lastName": "X" })).await.problem(409, "driverNotHeld");
@@ -284,7 +284,7 @@ fn the_person_goes_with_the_last_profile() {
         app.delete(&path, &org.org_admin).await.ok(204);
         let anew = async || app.post("/v1/drivers", &third.org_admin, driver("Ruiz", Some("L1"))).await;
         anew().await.problem(409, "licenseTaken");
-        // Whoever made the driver has no more right to them than anybody.
+        // The organization that made the driver has no more right to them than any other.
         app.put(&path, &org.org_admin, nothing()).await.problem(404, "notFound");
         assert_eq!(search(&app, &org.viewer, "L1").await[0]["masked"], true);
         assert_eq!(app.get(&path, &other.viewer).await.ok(200)["kept"], false);

@@ -1,4 +1,4 @@
-//! Everything that happened in one list: times over a limit of speed beside the events of fences and tanks.
+//! Everything that happened in one list: speeding episodes along with the events of fences and tanks.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ fn a_time_over_a_limit_is_listed_from_its_tenth_second_and_gets_its_end() {
         );
         assert_eq!(types(&get("?sort=occurredAt").await), ["overspeed", "entry", "overspeed", "exit"]);
         assert_eq!(types(&get("?sort=sequence").await).len(), 4, "a revision leaves its old place");
-        // A slow fix that comes late takes the first one back.
+        // A slow fix that arrives late retracts the first one.
         report(&app, &token, &[(7, 1.83, 20.0)]).await;
         let retracted = async || {
             let body = get("?type=overspeed&status=retracted").await;

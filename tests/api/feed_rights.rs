@@ -1,4 +1,5 @@
-//! Who is told what on the live feed: every principal × each way to sign in × each topic × own and foreign organization.
+//! Who receives what on the live feed: every principal × each way to sign in × each topic × own and foreign
+//! organization.
 
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ const TOPICS: [(&str, &str); 4] = [
 /// How a socket is signed in.
 const WAYS: [&str; 2] = ["header", "ticket"];
 
-/// A socket that is signed in by a ticket, which is made without asking what its owner may.
+/// A socket that is signed in by a ticket, which is issued without checking its owner's permissions.
 async fn by_ticket(app: &App, token: &str) -> Socket {
     let caller = app.context.auth.caller(token).await.unwrap();
     let (ticket, _) = app.context.auth.tickets.issue(caller, app.context.clock.now()).unwrap();
@@ -25,7 +26,7 @@ async fn by_ticket(app: &App, token: &str) -> Socket {
     socket
 }
 
-/// The next word of some types.
+/// The next message of one of some types.
 pub(crate) async fn hear(socket: &mut Socket, types: &[&str]) -> Value {
     loop {
         let said = sockets::hear(socket).await;
@@ -127,7 +128,7 @@ async fn driven(app: &App, org: &Org) -> String {
     token
 }
 
-/// In the middle of the fence, at so many seconds and km/h.
+/// Reports a fix in the middle of the fence, at `number` seconds and km/h.
 async fn report(app: &App, token: &str, number: i64) {
     let center = &circle("Depot")["shape"]["center"];
     let item = json!({ "seq": number, "recordedAt": format!("2026-05-01T12:00:{number:02}Z"),
@@ -137,7 +138,7 @@ async fn report(app: &App, token: &str, number: i64) {
     assert_eq!(said["stored"], 1, "{said}");
 }
 
-/// The parts of a vehicle that are there, by the scope that each takes.
+/// The parts of a vehicle that are present, by the scope that each requires.
 fn parts(vehicle: &Value) -> Vec<&'static str> {
     let parts = [
         ("positions:read", vehicle.get("position").or(vehicle.get("motion"))),

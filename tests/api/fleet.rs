@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{App, Org, text, with_app};
 use crate::sockets::{self, Socket, opened, say};
 
-/// The next frame, but for what trackers are told to do; a close is its code.
+/// The next frame, skipping the trackers' configurations; a close is returned with its code.
 async fn hear(socket: &mut Socket) -> Value {
     loop {
         let said = sockets::hear(socket).await;

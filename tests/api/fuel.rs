@@ -7,7 +7,7 @@ use waypost_actors::model::Timestamp;
 
 use crate::harness::{App, Org, START, on_each_engine, text, with_app};
 
-/// Puts readings of a level into the log: seconds after noon, litres. Answers their ids.
+/// Puts readings of a level into the log: seconds after noon, litres. Returns their ids.
 pub(crate) async fn log(
     app: &App,
     organization: &str,
@@ -204,7 +204,7 @@ fn raw_data_is_whole_in_each_form() {
             format!("/v1/fuel/raw-data?vehicleId={b}&from=2026-04-01T00:00:00Z&to=2026-05-01T00:00:00Z");
         assert_eq!(app.get(&nothing, &org.viewer).await.ok(200), json!([]));
         app.get(&path, &other.viewer).await.problem(404, "notFound");
-        // There a broken answer looks like a whole one.
+        // There, a broken answer looks like a complete one.
         let old = awc::Client::default().get(format!("{}{path}", app.url)).bearer_auth(&org.viewer);
         let mut said = old.version(awc::http::Version::HTTP_10).send().await.unwrap();
         assert_eq!(said.status().as_u16(), 505);
@@ -299,7 +299,7 @@ fn consumption_of_a_period() {
     on_each_engine(async |app| {
         let org = app.org("fuelled").await;
         let (a, b) = (vehicle(&app, &org, "a").await, vehicle(&app, &org, "b").await);
-        // Half a litre and 500 m a minute, from an hour before the period on; 40 litres came in.
+        // Half a litre and 500 m a minute, from an hour before the period on; 40 litres were refuelled.
         let level = |minute: i64| 60.0 - minute as f64 / 2.0 + if minute > 60 { 40.0 } else { 0.0 };
         let readings: Vec<(i64, f64)> =
             (-60..=120).map(|minute| (minute * 60, level(minute).min(99.0))).collect();

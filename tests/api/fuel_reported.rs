@@ -1,4 +1,4 @@
-//! Fuel from a tracker's report to what dispatchers ask for.
+//! Fuel from a tracker's report to dispatchers' queries.
 
 use serde_json::{Value, json};
 
@@ -19,10 +19,10 @@ async fn lorry(app: &App, org: &Org, tank_liters: f64) -> Lorry {
     Lorry { id: text(&made["id"]), token: text(&made["tracker"]["token"]) }
 }
 
-/// What is reported at a minute after seven: speed in km/h and litres.
+/// A report at a minute after seven: speed in km/h and litres.
 type Minute = (f64, f64);
 
-/// Reports a minute after the other, the way as the speeds say.
+/// Reports one minute after the other, moving as the speeds imply.
 async fn report(app: &App, lorry: &Lorry, minutes: &[Minute]) {
     let began = START.as_millis() - 5 * 3_600_000;
     let mut latitude = 30.0;
@@ -45,7 +45,7 @@ async fn get(app: &App, org: &Org, path: &str) -> Value {
     app.get(path, &org.viewer).await.ok(200)
 }
 
-/// What was burnt from a minute after seven to another.
+/// What was burnt from one minute after seven to another.
 async fn consumption(app: &App, org: &Org, lorry: &Lorry, (from, to): (i64, i64)) -> Value {
     let at = |minute: i64| START.plus_seconds((minute * 60 - 5 * 3600) as f64);
     let (from, to) = (text(&json!(at(from))), text(&json!(at(to))));

@@ -1,4 +1,4 @@
-//! The description is one that generators of clients read whole: what they merge, rename or refuse is not in it.
+//! Client generators can read the whole description: it contains nothing that they merge, rename or refuse.
 
 use std::collections::BTreeSet;
 
@@ -44,7 +44,7 @@ fn of_several_media_types_json_is_the_first() {
     assert!(!text.contains(r#","application/json":"#), "another media type comes before application/json");
 }
 
-/// What a generator or a linter would stumble over.
+/// What a generator or a linter would trip over.
 fn faults(document: &Value) -> Vec<String> {
     let mut faults = Vec::new();
     if document["servers"].as_array().is_none_or(Vec::is_empty) {
@@ -86,7 +86,7 @@ fn schemas(value: &Value, at: &str, faults: &mut Vec<String>) {
     }
 }
 
-/// Components that nothing leads to.
+/// Components that nothing refers to.
 fn unread(document: &Value, faults: &mut Vec<String>) {
     let text = document.to_string();
     for kind in ["schemas", "responses"] {

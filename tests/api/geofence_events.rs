@@ -1,4 +1,4 @@
-//! The log of geofence events, and who is inside.
+//! The log of geofence events, and which vehicles are inside.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

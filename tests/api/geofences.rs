@@ -7,7 +7,7 @@ use crate::harness::{App, Org, circle, text, with_app};
 
 type VersionRow = (i64, bool, bool, bool, bool);
 
-/// The versions of a fence: number, active, deleted, effective always, settled.
+/// The versions of a fence: number, active, deleted, effective since always, settled.
 async fn versions(db: &Db, id: &str) -> Vec<VersionRow> {
     let id: uuid::Uuid = id.parse().unwrap();
     db.read()

@@ -1,4 +1,4 @@
-//! How both sockets close: a client's goodbye is answered, and who breaks the protocol hears which rule.
+//! How both sockets close: a client's goodbye is answered, and a client that breaks the protocol learns which rule.
 
 use futures_util::{SinkExt, StreamExt};
 use tokio_tungstenite::tungstenite::Message;
@@ -12,7 +12,7 @@ use crate::harness::{App, with_app};
 use crate::sockets::{Socket, opened};
 use crate::sockets_end::{closed, tracker_token};
 
-/// One socket of each kind that is signed in; where a client may sign in later, one that is not.
+/// One signed-in socket of each kind; where a client may sign in later, one that is not signed in, too.
 async fn sockets(app: &App) -> [(&'static str, Socket); 3] {
     let org = app.org(&format!("polite-{}", new_id())).await;
     let token = tracker_token(app, &org).await;
@@ -23,7 +23,7 @@ async fn sockets(app: &App) -> [(&'static str, Socket); 3] {
     ]
 }
 
-/// Everything that still comes, to the end of the connection.
+/// Everything that still arrives, up to the end of the connection.
 async fn last(socket: &mut Socket) -> Vec<Message> {
     let mut said = Vec::new();
     while let Some(message) = socket.next().await {

@@ -25,26 +25,26 @@ pub(crate) use waypost_test_support::{Said, text};
 
 /// 2026-05-01T12:00:00Z.
 pub(crate) const START: Timestamp = Timestamp::from_micros(1_777_636_800_000_000);
-/// An answer that takes longer is none.
+/// An answer that takes longer counts as none.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(60);
 /// A password that works.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 /// The first superAdmin's address.
 pub(crate) const ROOT: &str = "root@example.org";
 
-/// A running server and what tests know of it.
+/// A running server and what tests know about it.
 pub(crate) struct App {
     /// Its parts.
     pub(crate) context: Context,
     /// What its first start did.
     pub(crate) first_start: FirstStart,
-    /// Where it is.
+    /// Its address.
     pub(crate) url: String,
-    /// Where operators look.
+    /// The operators' address.
     pub(crate) admin_url: String,
     /// The superAdmin's access token; empty without one.
     pub(crate) root: String,
-    /// The letters it sent.
+    /// The letters that it sent.
     pub(crate) mail: Mailbox,
     now_micros: Arc<AtomicI64>,
     http: Http,
@@ -61,7 +61,7 @@ pub(crate) struct Org {
 }
 
 impl App {
-    /// With a superAdmin who is signed in; on the PostgreSQL server of this URL, if there is one.
+    /// A server with a signed-in superAdmin; on the PostgreSQL server of this URL, if there is one.
     async fn start(postgres: Option<String>) -> Self {
         let database = match postgres {
             Some(server) => Some(fresh_database(&server).await),
@@ -80,14 +80,14 @@ impl App {
         app
     }
 
-    /// By these settings, with a mailbox in memory.
+    /// A server with these settings, with a mailbox in memory.
     pub(crate) async fn start_with(set: impl FnOnce(&mut Settings)) -> Self {
         let mail = Mailbox::default();
         let transport = Transport::Memory(mail.clone());
         Self { mail, ..Self::build(set, Some(transport)).await }
     }
 
-    /// With letters leaving the way the settings say.
+    /// A server whose letters leave the way the settings say.
     pub(crate) async fn start_with_post(set: impl FnOnce(&mut Settings)) -> Self {
         Self::build(set, None).await
     }
@@ -99,7 +99,7 @@ impl App {
             listen: "127.0.0.1:0".parse().unwrap(),
             data_dir: directory.path().to_owned(),
             workers: Some(1),
-            // All tests come from one address; those about limits set them.
+            // All tests come from one address; those about limits set their own.
             rate_limit: None,
             rate_limit_sign_in: None,
             ..Settings::default()
@@ -110,7 +110,7 @@ impl App {
         set(&mut settings);
         let now_micros = Arc::new(AtomicI64::new(START.as_micros()));
         let told = Arc::clone(&now_micros);
-        // Each look at the clock is a microsecond later, so that lists have an order.
+        // Each reading of the clock is a microsecond later, so that lists have an order.
         let clock = Clock::from_fn(move || Timestamp::from_micros(told.fetch_add(1, Ordering::Relaxed)));
         let application = Application::build_with(settings, clock, transport).await.unwrap();
         let url = format!("http://{}", application.address);
@@ -153,12 +153,12 @@ impl App {
         said
     }
 
-    /// What operators are told.
+    /// A GET on the operators' address.
     pub(crate) async fn operator_get(&self, path: &str) -> (u16, String, String) {
         self.operator_accepts(path, "*/*").await
     }
 
-    /// The same, of a client that names what it accepts.
+    /// A GET on the operators' address, by a client that names what it accepts.
     pub(crate) async fn operator_accepts(&self, path: &str, accept: &str) -> (u16, String, String) {
         let operators = Http::new(&self.admin_url, ANSWER_WITHIN);
         let answer = operators.send(Method::GET, path, &[("accept", accept)], Vec::new()).await.unwrap();
@@ -227,7 +227,7 @@ impl App {
         new_account(&self.context, role, organization).await
     }
 
-    /// The link of the so-many-th letter to an address, as the path of its page.
+    /// The link in the letter with this number to an address, as the path of its page.
     pub(crate) async fn link(&self, address: &str, number: usize) -> String {
         let waiting = self.mail.nth(address, number);
         let letter = tokio::time::timeout(Duration::from_secs(20), waiting).await;

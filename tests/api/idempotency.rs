@@ -1,4 +1,4 @@
-//! Idempotency-Key: what was done once is not done again.
+//! Idempotency-Key: a request that was carried out is not carried out again.
 
 use futures_util::future::join;
 use serde_json::{Value, json};
@@ -103,7 +103,7 @@ fn what_the_transaction_kept_is_answered_after_a_crash() {
         let org = app.org("crashing").await;
         let body = json!({ "name": "Bus", "tracker": { "uniqueId": "imei-9" } });
         let first = post(&app, "/v1/vehicles", &org.org_admin, "k", &body).await;
-        // As it stands between the commit and the whole answer: only what the transaction wrote.
+        // As it is between the commit and the complete answer: only what the transaction wrote.
         let answer: Vec<u8> =
             app.context.db.read().sql("select answer from idempotency").scalar().await.unwrap();
         let plain = waypost::auth::cipher::decrypt("k", &answer).unwrap();
@@ -148,7 +148,7 @@ fn the_database_holds_neither_the_key_nor_the_token() {
     });
 }
 
-/// Every POST that makes something keeps what it made in its transaction, with where it is.
+/// Every POST that creates something stores it in its transaction, together with its location.
 #[test]
 fn whatever_is_made_is_kept_with_it() {
     with_app(async |app| {
@@ -160,7 +160,7 @@ fn whatever_is_made_is_kept_with_it() {
         let ana = json!({ "firstName": "Ana", "lastName": "Ruiz" });
         let driver = app.post("/v1/drivers", &org.org_admin, ana.clone()).await.ok(201);
         let path = format!("/v1/drivers/{}", text(&driver["id"]));
-        // The whole answer is lost, as if the server ended right after the commit.
+        // The complete answer is lost, as if the server ended right after the commit.
         let lose = "create trigger lose before update on idempotency begin select raise(abort, 'lost'); end";
         app.context.db.write().sql(lose).run().await.unwrap();
         let user = json!({ "email": "ana@example.org", "firstName": "A", "lastName": "R", "role": "viewer" });

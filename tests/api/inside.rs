@@ -1,4 +1,4 @@
-//! Who is inside a geofence, with real fixes on their way through the live core.
+//! Which vehicles are inside a geofence, with real fixes through the live core.
 
 use serde_json::{Value, json};
 

@@ -57,7 +57,7 @@ fn keys_are_rotated_beside_a_running_server_and_nobody_is_signed_out() {
         }
         app.get(&format!("{page}&after={cursor}"), &old).await.ok(200);
 
-        // A key that leaked is good for nothing at once; its sessions go on with a new token.
+        // A leaked key is useless at once; its sessions continue with a new token.
         rotate(&app, &["--at-once"]);
         eventually(PATIENCE, || async { app.get("/v1/auth/me", &old).await.status == 401 }).await;
         app.get("/v1/auth/me", &new).await.problem(401, "unauthenticated");
@@ -94,7 +94,7 @@ fn a_copy_of_the_store_signs_nobody_in_where_its_keys_are_wrapped() {
         start(None).await.unwrap();
         let (clear, is_wrapped) = stored().await;
         assert!(clear.len() == 32 && !is_wrapped);
-        // From when there is a key to wrap with, what was in clear is wrapped.
+        // Once there is a key to wrap with, what was in clear is wrapped.
         let master = "a key of more than thirty-two characters";
         start(Some(master)).await.unwrap();
         let (wrapped, is_wrapped) = stored().await;

@@ -1,4 +1,4 @@
-//! Letters and the links in them: sent once, kept over restarts, given up at last; pages with a button.
+//! Letters and the links in them: sent once, kept across restarts, given up in the end; pages with a button.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn sign_up(email: &str) -> Value {
     json!({ "name": "Robot", "email": email, "password": PASSWORD })
 }
 
-/// Somebody who is invited to an organization, with the letter on its way.
+/// Invites a person to an organization, with the letter on its way.
 async fn invite(app: &App, organization: &str, email: &str) {
     let account = NewAccount {
         id: waypost::clock::new_id(),
@@ -49,7 +49,7 @@ fn a_letter_that_fails_for_a_while_comes_later_and_once() {
     with_app(async |app| {
         app.mail.fail_next(true);
         app.post("/v1/system-users", "", sign_up("late@example.org")).await.ok(201);
-        // Another letter passes: the first had its turn before.
+        // Another letter is sent first: the first one had its turn before.
         app.post("/v1/system-users", "", sign_up("other@example.org")).await.ok(201);
         app.link("other@example.org", 1).await;
         assert!(app.mail.all("late@example.org").is_empty());
@@ -118,7 +118,7 @@ fn letters_survive_a_restart_and_no_token_rests_in_the_store() {
             greeting: String::new(),
             about: None,
         };
-        // Put by nobody who wakes the post, as by a server that ended right after its commit.
+        // Put without waking the post, as by a server that ended right after its commit.
         let mut tx = app.context.db.begin().await.unwrap();
         outbox::put(&mut tx, &waiting, app.context.clock.now().into()).await.unwrap();
         tx.commit().await.unwrap();
@@ -262,13 +262,13 @@ fn nobody_gets_more_letters_of_strangers_than_a_day_bears() {
         app.link("last@example.org", 1).await;
         assert_eq!(app.mail.all(victim).len(), 5);
         assert!(app.mail.all(victim).iter().all(|letter| !letter.subject.contains("fleet")));
-        // What the reader needs is counted apart: an account of theirs gets its new password.
+        // Letters that a reader needs are counted separately: an account of theirs gets its new password.
         let made = app.account(Role::Admin, None).await;
         let rename = "update account set email = $2, email_key = $2 where id = $1";
         app.context.db.write().sql(rename).bind(made).bind(victim).run().await.unwrap();
         app.post("/v1/auth/forgot-password", "", json!({ "email": victim })).await.ok(202);
         assert!(app.link(victim, 6).await.starts_with("/reset/"));
-        // The others are not lost: they come when the next day bears them.
+        // The others are not lost: they are sent when the next day's limit allows it.
         app.pass(24 * 3600 + 1);
         app.context.mail.wake();
         app.link(victim, 7).await;

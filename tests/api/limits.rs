@@ -1,4 +1,4 @@
-//! Rate limits: who is counted as what, and what an answer tells.
+//! Rate limits: what each client is counted as, and what an answer shows.
 
 use std::time::Duration;
 
@@ -99,7 +99,7 @@ fn processes_share_their_counts_through_redis_and_count_alone_without_it() {
         here.stop().await;
         there.stop().await;
 
-        // Nobody listens there: the process counts for itself.
+        // Nothing listens there: the process counts for itself.
         let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let alone = server(|settings| {
             settings.rate_limit_sign_in = hourly(1);

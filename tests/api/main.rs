@@ -1,4 +1,4 @@
-//! The interface, by what its users do: the real server in this process, one data directory per test.
+//! The interface through its users' requests: the real server in this process, one data directory per test.
 
 #![expect(clippy::unwrap_used, reason = "tests")]
 

@@ -34,11 +34,11 @@ fn lines() -> Vec<Line> {
     words.map(read).collect()
 }
 
-/// Somebody who calls.
+/// A caller.
 pub(crate) struct Principal {
     pub(crate) name: String,
     pub(crate) token: String,
-    /// The letter of its role, T for a tracker, N for nobody; or its scope.
+    /// The letter of its role, T for a tracker, N for an anonymous caller; or its scope.
     pub(crate) is: String,
     pub(crate) is_operator: bool,
 }
@@ -88,7 +88,7 @@ fn everybody_may_what_the_table_says_and_nothing_else() {
                         ));
                     }
                     if said.status == 404 && line.who != "public" {
-                        // As of something that is not there at all.
+                        // As for something that does not exist at all.
                         let keys: Vec<&String> = said.body.as_object().unwrap().keys().collect();
                         assert!(
                             !keys.iter().any(|key| ["detail", "errors"].contains(&key.as_str())),
@@ -136,7 +136,7 @@ fn without_a_subscription_reading_and_tracking_go_on_and_every_change_is_refused
     });
 }
 
-/// What the table says that somebody gets.
+/// The status that the table gives for a caller.
 fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
     if line.who == "public" {
         return line.allowed;
@@ -152,7 +152,7 @@ fn expected(line: &Line, principal: &Principal, is_own: bool) -> u16 {
     };
     match (may, is_own || principal.is_operator || line.place == "none") {
         (false, _) => 403,
-        // It sees itself, and these are others.
+        // It may see itself, and these are others.
         (true, _) if line.scope == "itself" && !is_role => 404,
         (true, true) => line.allowed,
         (true, false) => 404,

@@ -1,4 +1,4 @@
-//! What operators see: metrics, life and readiness, on a listener of their own.
+//! What operators see: metrics, liveness and readiness, on a listener of their own.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +19,7 @@ fn promised() -> BTreeSet<String> {
 fn series(page: &str) -> BTreeSet<String> {
     let lines = page.lines().filter(|line| !line.starts_with('#'));
     let values = lines.filter_map(|line| line.split(['{', ' ']).next());
-    // A histogram goes by the name that its parts have in common.
+    // A histogram goes by the common name of its parts.
     let types = page.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" histogram"));
     values.chain(types).map(str::to_owned).collect()
 }
@@ -66,7 +66,7 @@ fn a_scraper_gets_the_format_that_it_asks_for() {
             let (status, told, page) = app.operator_accepts("/metrics", accept).await;
             assert_eq!((status, told.as_str()), (200, kind), "{accept}");
             assert_eq!(page.ends_with("# EOF\n"), kind == open_metrics, "{accept}");
-            // In the one a family ends where its samples' suffix begins, in the other both have one name.
+            // In one format a family ends where its samples' suffix begins, in the other both have one name.
             let family = if kind == open_metrics { "waypost_panics" } else { "waypost_panics_total" };
             for line in [format!("# HELP {family} "), format!("# TYPE {family} counter\n")] {
                 assert!(page.contains(&line), "{accept} {line}");

@@ -1,4 +1,4 @@
-//! Some forty mistakes that are made again and again: each answer names the place, the reason and the next step.
+//! About forty frequent mistakes: each answer names the place, the reason and the next step.
 
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@ use crate::harness::{App, PASSWORD, organization, text, with_app};
 
 const REQUESTS: &str = "/v1/organizations/email-activation-requests";
 
-/// Somebody signs up with an organization: its id and its address.
+/// Signs up with a new organization; returns its id and its address.
 async fn signed_up(app: &App, name: &str) -> (String, String) {
     let made = app.post("/v1/organizations", "", organization(name)).await.ok(201);
     assert_eq!(made["status"], "pendingActivation");
@@ -28,7 +28,7 @@ async fn requests_as(app: &App, token: &str, query: &str) -> Vec<Value> {
     listed["data"].as_array().unwrap().clone()
 }
 
-/// Waits until every letter that was asked for is sent, or found to be without reason.
+/// Waits until every requested letter is sent, or found to be unnecessary.
 async fn post_is_done(app: &App) {
     let done = async {
         while waypost::store::outbox::counts(app.context.db.read()).await.unwrap() != (0, 0) {
@@ -177,8 +177,8 @@ fn a_new_contact_address_gets_a_link_of_its_own() {
     });
 }
 
-/// What becomes of an organization in a state when an operator does something: the status of the
-/// answer, and the state after it.
+/// What happens to an organization in a state when an operator does something: the status of the answer, and the
+/// state after it.
 const STEPS: &[(&str, &str, u16, &str)] = &[
     ("pendingActivation", "activate", 200, "active"),
     ("pendingActivation", "put active", 200, "active"),

@@ -1,4 +1,4 @@
-//! What a subscription allows: counted one after another, however many ask at once.
+//! What a subscription allows: requests are counted one after another, however many come at once.
 
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -83,7 +83,7 @@ fn when_the_period_is_over_only_operators_change_anything() {
         let vehicle = format!("/v1/vehicles/{}", text(&made["id"]));
         app.delete(&vehicle, &org.org_admin).await.problem(403, "subscriptionInactive");
         app.put(&path, &org.org_admin, json!({ "name": "New" })).await.problem(403, "subscriptionInactive");
-        // who may not do it at all hears that, and everybody keeps their own names
+        // a caller who may not do it at all is refused for that, and everyone may still edit their own profile
         app.post("/v1/vehicles", &org.viewer, body("vehicles", 3)).await.problem(403, "forbidden");
         let me = text(&app.get("/v1/auth/me", &org.org_admin).await.ok(200)["id"]);
         app.put(&format!("/v1/users/{me}"), &org.org_admin, json!({ "phone": "+49 30 1234" })).await.ok(200);

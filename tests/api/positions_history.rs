@@ -35,7 +35,7 @@ fn the_history_is_paged_by_time_and_hides_what_is_doubtful() {
         let doubtful = get("?quarantined=true&sort=-recordedAt").await.ok(200);
         assert_eq!(times(&doubtful), ["50", "40", "30", "20"]);
         assert_eq!(doubtful["data"][1]["quarantine"], "accuracy");
-        // Bounds: from inclusive, to exclusive; a cursor goes on where it ended.
+        // Bounds: from inclusive, to exclusive; a cursor continues where it ended.
         let (from, to) = (START.plus_seconds(-30.0), START.plus_seconds(-10.0));
         assert_eq!(times(&get(&format!("?from={from}&to={to}")).await.ok(200)), ["30"]);
         let first = get("?limit=2").await;

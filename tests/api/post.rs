@@ -17,7 +17,7 @@ use crate::harness::{App, PASSWORD};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the stub makes of a letter.
+/// How the stub treats a letter.
 #[derive(Clone, Copy)]
 enum Mood {
     Take,
@@ -26,7 +26,7 @@ enum Mood {
     Hang,
 }
 
-/// What came of a letter at the stub.
+/// What happened to a letter at the stub.
 #[derive(Debug, PartialEq)]
 enum Heard {
     Taken(String),
@@ -35,7 +35,7 @@ enum Heard {
     Hung,
 }
 
-/// An SMTP server that says what it is told to; in the end it takes every letter.
+/// An SMTP server that answers as instructed; in the end it takes every letter.
 struct Stub {
     url: String,
     heard: UnboundedReceiver<Heard>,
@@ -67,7 +67,7 @@ impl Stub {
     }
 }
 
-/// Serves a connection until its client goes.
+/// Serves a connection until its client leaves.
 async fn serve(stream: TcpStream, moods: Arc<Mutex<VecDeque<Mood>>>, tell: UnboundedSender<Heard>) {
     let (reading, mut writing) = stream.into_split();
     let mut lines = BufReader::new(reading).lines();
@@ -103,7 +103,7 @@ async fn serve(stream: TcpStream, moods: Arc<Mutex<VecDeque<Mood>>>, tell: Unbou
             "QUIT" => "221 bye",
             _ => "250 fine",
         };
-        // Nothing said is a server that hangs: the client ends it.
+        // A server that says nothing hangs: the client ends the connection.
         if !answer.is_empty() && writing.write_all(format!("{answer}\r\n").as_bytes()).await.is_err() {
             return;
         }
@@ -145,7 +145,7 @@ fn a_letter_is_handed_over_once_whatever_the_server_does_before() {
         assert_eq!(stub.next().await, Heard::PutOff);
         app.pass(31);
         app.context.mail.wake();
-        // Comes only after the wait for the server that said nothing has ended.
+        // Comes only after the wait for the silent server has ended.
         assert_eq!(stub.next().await, Heard::Hung);
         app.pass(61);
         app.context.mail.wake();
@@ -220,7 +220,7 @@ fn without_a_mail_server_letters_are_files() {
         .await;
         let (letter, file) = letter;
         assert_eq!(header(&letter, "To"), "robot@example.org");
-        // The link stands on a line of its own, whole: it works when it is copied out of the file.
+        // The link is complete on a line of its own: it works when it is copied from the file.
         let link = letter.lines().find(|line| line.contains("/verify/")).unwrap();
         let token = link.strip_prefix(&format!("{}/verify/", app.url)).expect("nothing before the link");
         app.post(&format!("/v1/system-users/verify-email/{token}"), "", json!(null)).await.ok(200);

@@ -33,7 +33,7 @@ fn the_frameworks_own_refusals_are_problems() {
 fn nobody_gets_far_without_a_token() {
     with_app(async |app| {
         for token in ["", "nonsense"] {
-            // Not even to the point where the body is found broken.
+            // Not even far enough to find that the body is broken.
             let bearer = format!("Bearer {token}");
             let said = app.send("POST", "/v1/vehicles", &[("authorization", &bearer)], "{").await;
             said.problem(401, "unauthenticated");

@@ -9,7 +9,7 @@ use waypost_actors::watch::Audience;
 
 use crate::harness::{App, circle, text, with_app};
 
-/// Waits until a column of a row is as wanted: the change is committed.
+/// Waits until a column of a row has a value: then the change is committed.
 async fn committed(app: &App, path: &str, name: Option<&str>) {
     let seen = async {
         loop {
@@ -37,7 +37,7 @@ fn a_change_that_is_told_late_does_not_bring_a_deleted_vehicle_back() {
         let id: VehicleId = text(&made["id"]).parse::<uuid::Uuid>().unwrap().into();
         let path = format!("/v1/vehicles/{id}");
         let seen = format!("{path}?organizationId={}", org.id);
-        // Both are committed before either may tell the live core.
+        // Both are committed before either may reach the live core.
         let turn = app.context.keyed_lock.lock(id.0).await;
         let change = app.put(&path, &org.org_admin, json!({ "name": "b" }));
         let delete = async {

@@ -31,7 +31,7 @@ fn others_failures_keep_nobody_out() {
         login_from(&app, owner, PASSWORD).await.ok(200);
         login_from(&app, "192.0.2.2", PASSWORD).await.ok(200);
 
-        // Guesses from everywhere: whom the account does not know has to wait, and only they.
+        // Guesses from everywhere: clients that the account does not know have to wait, and only they.
         let now = app.context.clock.now();
         for _ in 0..ALL_FAILURES {
             let ends_at = now.plus_seconds(900.0).into();

@@ -1,4 +1,4 @@
-//! Sockets of the server under test: opened, said and heard in JSON.
+//! Sockets of the server under test: opened, written and read as JSON.
 
 use serde_json::{Value, json};
 use waypost_client::socket::{self, Ended, Unopened};
@@ -7,7 +7,7 @@ use crate::harness::{ANSWER_WITHIN, App};
 
 pub(crate) use waypost_client::socket::Socket;
 
-/// Opens a socket; or the status that refuses it. Without a token nobody is signed in.
+/// Opens a socket; or returns the status that refuses it. With an empty token, no account is signed in.
 pub(crate) async fn opened(app: &App, path: &str, token: &str) -> Result<Socket, u16> {
     let request = match path {
         "/v1/ws/tracker" => socket::tracker(&app.url, token),
@@ -23,7 +23,7 @@ pub(crate) async fn say(socket: &mut Socket, frame: &Value) {
     socket::say(socket, frame.to_string()).await.unwrap();
 }
 
-/// The next frame; a close is its code.
+/// The next frame; a close is returned with its code.
 pub(crate) async fn hear(socket: &mut Socket) -> Value {
     match socket::hear(socket).await {
         Ok(text) => serde_json::from_str(&text).unwrap(),

@@ -1,4 +1,4 @@
-//! Sockets end at once when whoever opened them may not have them any more.
+//! Sockets end at once when the account that opened them loses the right to them.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio_tungstenite::tungstenite::Message;
 use crate::harness::{App, Org, PASSWORD, text, with_app};
 use crate::sockets::{Socket, hear, opened, say};
 
-/// Well before the sessions of open sockets are looked at, each 10 s.
+/// Well before the next check of open sockets' sessions, which comes every 10 s.
 const AT_ONCE: Duration = Duration::from_secs(5);
 
-/// The code with which a socket closes, and the word before it.
+/// The code with which a socket closes, and the error before it.
 pub(crate) async fn closed(socket: &mut Socket) -> (u16, String) {
     let mut word = String::new();
     loop {
@@ -27,7 +27,7 @@ pub(crate) async fn closed(socket: &mut Socket) -> (u16, String) {
     }
 }
 
-/// The same, of a socket that does not wait until somebody looks whether its session still holds.
+/// Like [`closed`], for a socket that must not wait for the next check of its session.
 async fn closed_at_once(socket: &mut Socket) -> (u16, String) {
     timeout(AT_ONCE, closed(socket)).await.expect("the socket ends at once")
 }

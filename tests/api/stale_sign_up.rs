@@ -1,4 +1,4 @@
-//! What a sign-up holds that nobody confirmed: addresses not at all, a slug until its link is too old.
+//! What an unconfirmed sign-up holds: no addresses, and a slug only until its link is too old.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ async fn root(app: &App) -> String {
     text(&app.post("/v1/auth/login", "", login).await.ok(200)["accessToken"])
 }
 
-/// The actions remembered of something, newest first.
+/// The recorded actions on something, newest first.
 async fn actions(app: &App, id: &Value) -> Vec<String> {
     let select = "select action from audit where resource_id = $1 order by id desc";
     let id: Uuid = text(id).parse().unwrap();
@@ -23,7 +23,7 @@ async fn actions(app: &App, id: &Value) -> Vec<String> {
     rows.into_iter().map(|(action,)| action).collect()
 }
 
-/// The so-many-th letter to an address tells that somebody signed up with it.
+/// The letter with this number to an address reports a sign-up with it.
 async fn told_of_sign_up(app: &App, address: &str, number: usize) {
     let letter = tokio::time::timeout(Duration::from_secs(20), app.mail.nth(address, number)).await.unwrap();
     assert_eq!((letter.subject.as_str(), letter.link.as_str()), ("You have a Waypost account already", ""));
@@ -77,7 +77,8 @@ fn nobody_keeps_others_from_an_address_by_signing_up_with_it() {
         app.post("/v1/users", &org.org_admin, user).await.ok(201);
         app.get(&path(&theirs), &app.root).await.problem(404, "notFound");
         assert_eq!(actions(&app, &theirs["id"]).await, ["delete", "create"]);
-        // What an operator made, or a link confirmed, is no sign-up: it stays, and another is told by letter alone.
+        // An account that an operator made, or a link confirmed, is no open sign-up: it stays, and another attempt
+        // only causes a letter.
         app.post("/v1/organizations", "", ada("again")).await.ok(201);
         told_of_sign_up(&app, "ada@example.org", 2).await;
         app
@@ -121,7 +122,7 @@ fn a_system_user_that_was_never_verified_gives_its_address_back() {
         let link =
             app.link("robot@example.org", 2).await.replace("/verify/", "/v1/system-users/verify-email/");
         app.post(&link, "", json!(null)).await.ok(200);
-        // Verified, it is not free: a sign-up is answered alike, and its owner is told.
+        // Once verified, it is not free: a sign-up gets the same answer, and the owner gets a letter.
         let none = app.post("/v1/system-users", "", robot).await.ok(201);
         assert!(actions(&app, &none["id"]).await.is_empty());
         told_of_sign_up(&app, "robot@example.org", 3).await;
@@ -137,7 +138,7 @@ fn the_old_address_is_told_of_a_new_one() {
             json!({ "email": "eva@example.org", "firstName": "Eva", "lastName": "Ruiz", "role": "viewer" });
         let id = text(&app.post("/v1/users", &org.org_admin, person).await.ok(201)["id"]);
         let path = format!("/v1/users/{id}");
-        // Nobody was there yet: the invitation goes to the new address, and nothing to the old one.
+        // The account was not in use yet: the invitation goes to the new address, and nothing to the old one.
         app.put(&path, &org.org_admin, json!({ "email": "eva.ruiz@example.org" })).await.ok(200);
         let invite = app.link("eva.ruiz@example.org", 1).await.replace("/invite/", "/v1/auth/accept-invite/");
         app.post(&invite, "", json!({ "password": PASSWORD })).await.ok(200);

@@ -19,15 +19,15 @@ use crate::bare::{Answer, DEADLINE, exchange, post, request};
 use crate::harness::{App, PASSWORD, ROOT, circle, on_each_engine, organization, text, with_app};
 use crate::sockets::{hear, say};
 
-/// What all of it together may add to the memory of a debug build. The allocator keeps freed bodies of each thread for a while; without
-/// bounds it would be gigabytes.
+/// What all of it together may add to the memory of a debug build. The allocator keeps freed bodies of each thread
+/// for a while; without bounds it would be gigabytes.
 const MORE_MEMORY: u64 = 96 << 20;
-/// What the bombs unpack to: more than any route takes.
+/// The size that the bombs unpack to: more than any route takes.
 const UNPACKED: usize = 20 << 20;
 
 type BodyOf = Box<dyn Fn(&Route) -> Vec<u8>>;
 
-/// What is wrong with a request, and what a route answers that reads a body.
+/// What is wrong with a request, and the answer of a route that reads a body.
 struct Abuse {
     name: &'static str,
     headers: Vec<(&'static str, String)>,
@@ -58,7 +58,7 @@ fn abuses() -> Vec<Abuse> {
     let controls = json!({ "email": "a\u{0}@b.c", "password": "p\u{0}", "name": "\u{1}", "type": "FeatureCollection",
         "features": [], "items": [{ "uniqueId": "\u{0}" }] });
     vec![
-        // First, because it costs nothing: it brings into memory what every request needs.
+        // First, because it is cheap: it loads into memory what every request needs.
         abuse(
             "coded",
             &[("content-encoding", "compress")],
@@ -221,7 +221,7 @@ fn permission_comes_before_the_body() {
             let Access::May(action) = route.access else { continue };
             assert!(!action.allows(Role::Viewer), "{} {}", route.method, route.path);
             asked += 1;
-            // All of the body is owed: nothing but the head can have been looked at.
+            // The whole body is still to come: only the head can have been looked at.
             let headers =
                 [("authorization", bearer.as_str()), ("content-length", "1000"), ("idempotency-key", "k")];
             let path = route.path.replace(['{', '}'], "");
@@ -229,7 +229,8 @@ fn permission_comes_before_the_body() {
             assert_eq!(answer.body["code"], "forbidden", "{} {path}: {}", route.method, answer.body);
         }
         assert!(asked > 15, "{asked}");
-        // Of the others nobody knows who sends them, or the operation asks by the object: their bodies are small.
+        // On the other routes the sender is unknown, or the permission depends on the object: their bodies are
+        // small.
         for route in TABLE.iter().filter(|route| !matches!(route.access, Access::May(_) | Access::Tracker)) {
             assert!(route.body_bytes <= SMALL_BYTES, "{} {}", route.method, route.path);
         }

@@ -13,7 +13,7 @@ fn sign_up(email: &str) -> Value {
     json!({ "name": "Robot", "email": email, "password": PASSWORD })
 }
 
-/// Signs up and verifies: the id.
+/// Signs up and verifies; returns the id.
 async fn verified(app: &App, email: &str) -> String {
     let id = text(&app.post("/v1/system-users", "", sign_up(email)).await.ok(201)["id"]);
     let path = app.link(email, 1).await.replace("/verify/", VERIFY);
@@ -137,7 +137,7 @@ fn asking_again_says_the_same_whether_the_address_is_known_or_not() {
             assert!(said.iter().all(|answer| *answer == said[0]));
             app.post(route, "", json!({ "email": "none" })).await.problem(422, "validationFailed");
         }
-        // The letter that must come has come, so that those before it had their turn.
+        // The letter that must come has come, so the ones before it had their turn.
         app.link("known@example.org", 2).await;
         app.link(ROOT, 1).await;
         assert!(app.mail.all("nobody@example.org").is_empty());
@@ -254,7 +254,7 @@ fn scopes_open_what_the_table_says_within_the_own_organization() {
         let organizations = app.get("/v1/organizations", &token).await.ok(200);
         assert_eq!(organizations["pagination"]["totalItems"], 1);
         app.get("/v1/organizations/all", &token).await.problem(403, "forbidden");
-        // Itself, to read; nobody else.
+        // It may read itself, and no other system user.
         app.get(&format!("/v1/system-users/{id}"), &token).await.ok(200);
         let (sibling, _) = app.system_user(&own.org_admin, &["events:read"]).await;
         app.get(&format!("/v1/system-users/{sibling}"), &token).await.problem(404, "notFound");

@@ -1,4 +1,4 @@
-//! What trackers are told to do: by a tracker's own socket, and by a system user's for a whole fleet.
+//! The configuration sent to trackers: by a tracker's own socket, and by a system user's for a whole fleet.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ fn config(moving: u32, stopped: u32) -> Value {
     json!({ "intervalSeconds": moving, "stoppedIntervalSeconds": stopped })
 }
 
-/// The same as a frame, of a tracker if it is told on a system user's socket.
+/// The configuration as a frame; `tracker` names the tracker on a system user's socket.
 fn told(moving: u32, stopped: u32, tracker: Value) -> Value {
     let mut frame = config(moving, stopped);
     frame["type"] = json!("config");
@@ -36,14 +36,15 @@ fn a_tracker_is_told_what_its_vehicle_says_and_every_change() {
         let path = format!("/v1/vehicles/{vehicle}");
         app.put(&path, &org.org_admin, json!({ "tracking": { "intervalSeconds": 7 } })).await.ok(200);
         assert_eq!(hear(&mut socket).await, told(7, 60, json!({})));
-        // What does not concern the tracker is not told, nor what another vehicle's trackers are to do.
+        // A change that does not concern the tracker is not sent, nor is the configuration of another vehicle's
+        // trackers.
         app.put(&path, &org.org_admin, json!({ "name": "Other" })).await.ok(200);
         let elsewhere = json!({ "tracking": { "intervalSeconds": 21 } });
         app.put(&format!("/v1/vehicles/{other}"), &org.org_admin, elsewhere).await.ok(200);
         app.put(&path, &org.org_admin, json!({ "tracking": { "stoppedIntervalSeconds": 61 } })).await.ok(200);
         assert_eq!(hear(&mut socket).await, told(7, 61, json!({})));
 
-        // It sits in another vehicle from now on: its socket is opened anew.
+        // It is installed in another vehicle from now on: its socket has to be opened again.
         let moved = json!({ "vehicleId": other });
         app.put(&format!("/v1/trackers/{tracker}"), &org.org_admin, moved).await.ok(200);
         assert_eq!(hear(&mut socket).await, told(21, 200, json!({})));
@@ -84,7 +85,7 @@ fn a_fleet_that_said_hello_is_told_each_tracker_with_its_first_item_and_after_a_
             json!({ "type": "positions", "items": [item(seq, "imei-1"), item(seq + 1, "imei-2")] })
         };
         let of = |tracker: &str, unique_id: &str| json!({ "trackerId": tracker, "uniqueId": unique_id });
-        // Who did not say hello hears of its items only.
+        // A system user's socket without a hello gets answers to its items only.
         say(&mut socket, &report(1)).await;
         assert_eq!(hear(&mut socket).await["type"], "ack");
         say(&mut socket, &json!({ "type": "hello" })).await;

@@ -1,4 +1,4 @@
-//! The tracker socket: what belongs to which boot.
+//! The tracker socket: which frames belong to which boot.
 
 use futures_util::SinkExt;
 use serde_json::{Value, json};
@@ -38,13 +38,13 @@ fn numbers_belong_to_the_boot_they_were_sent_under() {
         say(&mut socket, &positions(1..=2, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(2), &json!(2), &json!(0)));
-        // Said again under its boot, it is known.
+        // Sent again under its boot, it is known.
         say(&mut socket, &json!({ "type": "hello", "bootId": "b" })).await;
         assert_eq!(hear(&mut socket).await["ackedSeq"], 2);
         say(&mut socket, &positions(1..=3, 11)).await;
         let ack = hear(&mut socket).await;
         assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(3), &json!(1), &json!(2)));
-        // Another boot's name while a frame still waits would take its ack for its own.
+        // Another boot's name while a frame still waits would take its ack as its own.
         socket.feed(Message::text(positions(4..=6, 11).to_string())).await.unwrap();
         say(&mut socket, &json!({ "type": "hello", "bootId": "c" })).await;
         assert_eq!(hear(&mut socket).await["code"], "malformedFrame");
@@ -80,7 +80,7 @@ fn an_open_socket_hears_how_long_positions_are_kept() {
         for (days, code) in [(json!(1), json!("olderThanRetention")), (Value::Null, Value::Null)] {
             let settings = json!({ "settings": { "retention": { "positionsDays": days } } });
             app.put(&path, &org.org_admin, settings).await.ok(200);
-            // A frame may overtake what the socket is told.
+            // A frame may overtake the new setting on its way to the socket.
             let heard = async {
                 loop {
                     seq += 1;

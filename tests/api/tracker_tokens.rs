@@ -1,10 +1,10 @@
-//! A tracker that reports by requests is kept in memory, and what is kept goes with each change.
+//! A tracker that reports by requests is kept in memory, and the copy is dropped with each change.
 
 use serde_json::json;
 
 use crate::harness::{App, Org, text, with_app};
 
-/// Reports one position, of a minute of its own; what came of it: "stored", an item's code or a problem's.
+/// Reports one position, with a minute of its own; returns the outcome: "stored", an item's code or a problem's.
 async fn report(app: &App, token: &str, minute: u32) -> String {
     report_at(app, token, &format!("2026-05-01T11:{minute:02}:00Z")).await
 }
@@ -34,11 +34,11 @@ fn a_request_asks_the_store_for_no_tracker_that_reported_before() {
         let org = app.org("fleet").await;
         let (_, _, token) = vehicle(&app, &org, "imei-1").await;
         assert_eq!(report(&app, &token, 1).await, "stored");
-        // Behind the server's back, as nobody may: what is kept does not know.
+        // Written behind the server's back, which is not allowed: what the server keeps in memory is not updated.
         let disable = "update tracker set status = 'disabled'";
         app.context.db.write().sql(disable).run().await.unwrap();
         assert_eq!(report(&app, &token, 2).await, "stored");
-        // Any change of the organization's trackers lets all of them be looked up again.
+        // Any change of the organization's trackers makes all of them be looked up again.
         vehicle(&app, &org, "imei-2").await;
         assert_eq!(report(&app, &token, 3).await, "trackerDisabled");
         app

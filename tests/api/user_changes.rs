@@ -1,4 +1,4 @@
-//! Users: what changes of them, by whom, and what follows.
+//! Users: what can be changed about them, by whom, and what follows.
 
 use futures_util::future::join;
 use serde_json::{Value, json};
@@ -89,7 +89,7 @@ fn roles_change_within_their_kind() {
 fn the_last_org_admin_stays() {
     with_app(async |app| {
         let org = app.org("own").await;
-        // The one who was invited when the organization became active has not accepted.
+        // The user who was invited when the organization became active has not accepted.
         let path = own_path(&app, &org.org_admin).await;
         for change in [json!({ "role": "viewer" }), json!({ "status": "disabled" })] {
             for token in [&org.org_admin, &app.root] {
@@ -106,7 +106,7 @@ fn the_last_org_admin_stays() {
     });
 }
 
-/// Of two that go at the same time one stays.
+/// Of two that leave at the same time, one stays.
 fn assert_one_stays(said: [&Said; 2], code: &str) {
     let mut statuses = said.map(|said| said.status);
     statuses.sort_unstable();
@@ -125,7 +125,7 @@ fn of_two_org_admins_who_demote_each_other_at_once_one_stays() {
             let (one, two) = (own_path(&app, &org.org_admin).await, format!("/v1/users/{other}"));
             let change =
                 if round % 2 == 0 { json!({ "role": "viewer" }) } else { json!({ "status": "disabled" }) };
-            // An operator takes the one, so that no one of them is refused for having lost the role.
+            // An operator removes one of them, so that neither is refused for having lost the role.
             let (first, second) =
                 join(app.put(&two, &app.root, change.clone()), app.put(&one, &app.root, change)).await;
             assert_one_stays([&first, &second], "lastOrgAdmin");
@@ -148,7 +148,7 @@ fn the_last_super_admin_stays_also_of_two_at_once() {
             join(app.put(&root, &app.root, demoted.clone()), app.put(&other, &app.root, demoted)).await;
         let mut statuses = [first.status, second.status];
         statuses.sort_unstable();
-        // Whoever lost the role in the meantime may no longer ask.
+        // The account that lost the role in the meantime may no longer ask.
         assert!(matches!(statuses, [200, 409] | [200, 403]), "{statuses:?}");
         let left = app.context.db.read().sql("select count(*) from account where role = 'superAdmin'");
         assert_eq!(left.scalar::<i64>().await.unwrap(), 1);
@@ -290,7 +290,7 @@ fn ones_own_address_takes_the_password_and_the_newest_link() {
         app.post(&first, "", json!(null)).await.problem(410, "linkExpired");
         app.get("/v1/auth/me", &token).await.ok(200);
         let second = confirm(app.link("second@example.org", 1).await);
-        // Somebody else has it by now.
+        // Another account has it by now.
         let other = app.account(Role::Viewer, Some(&org.id)).await;
         let take = "update account set email = $2, email_key = $2 where id = $1";
         app.context.db.write().sql(take).bind(other).bind("second@example.org").run().await.unwrap();

@@ -1,4 +1,4 @@
-//! Users: who makes whom, who sees whom, invitations.
+//! Users: who may create whom, who sees whom, invitations.
 
 use serde_json::{Value, json};
 use waypost::domain::account::Role;
@@ -74,7 +74,7 @@ fn everything_wrong_is_told_and_nobody_chooses_a_password_for_another() {
     });
 }
 
-/// Who may make whom: the caller, the role, whether an organization is named, and the answer.
+/// Who may create whom: the caller, the role, whether an organization is named, and the answer.
 const MAKING: &[(&str, &str, bool, u16, &str)] = &[
     ("superAdmin", "superAdmin", false, 201, ""),
     ("superAdmin", "admin", false, 201, ""),

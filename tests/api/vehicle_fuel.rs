@@ -1,4 +1,4 @@
-//! A vehicle's tank and fuel sensor: what may be said of them, and the versions that come of it.
+//! A vehicle's tank and fuel sensor: what is allowed, and the versions that result.
 
 use serde_json::{Value, json};
 use waypost::store::time::Time;
@@ -43,7 +43,7 @@ fn a_sensor_is_kept_as_it_is_said_and_read_back() {
         assert_eq!(number(&shown["sensor"]["windowSeconds"]), 120.0);
         assert_eq!(shown["sensor"].as_object().unwrap().len(), 6, "{shown}");
         assert_eq!(versions(&app, &made).await, [(1, None, Some(90.0), Some("raw".into()))]);
-        // What was read may be sent back, and changes nothing.
+        // An answer may be sent back, and changes nothing.
         let path = format!("/v1/vehicles/{}", text(&made["id"]));
         let read = app.get(&format!("{path}?include=none"), &org.viewer).await.ok(200);
         assert_eq!(app.put(&path, &org.org_admin, read.clone()).await.ok(200), read);
@@ -142,7 +142,7 @@ fn a_change_of_tank_or_sensor_is_a_version_and_nothing_else_is() {
         assert_eq!(shown["effectiveFrom"], json!(app.context.clock.now()));
         let now = text(&shown["effectiveFrom"]);
         assert_eq!(versions(&app, &made).await, [(1, Some(now), Some(60.0), None)]);
-        // The same again is none, and neither is what came back as it was.
+        // Sending the same again makes no version, and neither does sending back an answer.
         put(json!({ "tankCapacityLiters": 60 })).await;
         assert_eq!(versions(&app, &made).await.len(), 1);
         let shown = put(
@@ -152,7 +152,7 @@ fn a_change_of_tank_or_sensor_is_a_version_and_nothing_else_is() {
         assert_eq!(shown["effectiveFrom"], "2026-01-01T00:00:00.000Z");
         put(json!({ "effectiveFrom": "2026-01-01T01:00:00+01:00" })).await;
         assert_eq!(versions(&app, &made).await.len(), 2);
-        // A PUT replaces a sensor whole: the table of the old one is no table of the new one.
+        // A PUT replaces the whole sensor: the old one's table does not apply to the new one.
         let shown = put(json!({ "sensor": { "kind": "percent" } })).await;
         assert_eq!(shown["sensor"]["calibration"], json!([]));
         assert_eq!(shown["effectiveFrom"], json!(app.context.clock.now()), "from now on again");

@@ -19,7 +19,7 @@ struct Fleet {
     vehicles: Vec<(String, String)>,
 }
 
-/// A depot of 150 m that was always there, and some vehicles.
+/// A depot of 150 m that has always been there, and some vehicles.
 async fn fleet(app: &App, names: &[&str]) -> Fleet {
     let (org, other) = (app.org("fleet").await, app.org("other").await);
     let mut body = circle("Depot");
@@ -202,7 +202,7 @@ fn who_was_inside_at_a_past_instant() {
         assert_eq!(c["vehicle"]["plate"]["number"], "c 1");
         assert_eq!(at("11:09:00").await["data"][0]["state"], "stale", "last heard of at 11:03:20");
         assert_eq!(names(&at("11:10:00").await), "cb");
-        // Fixes before the entry's own count too: where it was between them is not known.
+        // Fixes before the entry's own count too: where it was between them is unknown.
         let entering = at("11:00:55").await;
         assert_eq!(entering["data"][1]["position"]["latitude"], 30.265);
         let two =
@@ -247,12 +247,12 @@ fn events_and_visits_are_found_by_who_drove() {
         let [visit] = &visits[..] else { panic!("{visits:?}") };
         assert_eq!((&visit["driverId"], &visit["entry"]["eventId"]), (&json!(who), &found[0]["id"]));
         assert_eq!(fleet.visits(&app, "").await.len(), 2, "nobody is known to have driven before");
-        // A late fix moves the exit; it has its driver still.
+        // A late fix moves the exit; it keeps its driver.
         fleet.report(&app, 0, &[(1350, 1.12, 40.0)]).await;
         let corrected = async || events().await.pop().filter(|exit| exit["revision"] == 2);
         let exit = eventually(Duration::from_secs(30), corrected).await;
         assert_eq!((&exit["type"], &exit["driverId"]), (&json!("exit"), &json!(who)));
-        // Who drives is called by name to those who may read drivers.
+        // The driver's name is shown to those who may read drivers.
         let inside =
             format!("/v1/geofence-events/geofence/{}/vehicles?asOf=2026-05-01T11:18:00Z", fleet.fence);
         for scopes in [&["events:read"][..], &["events:read", "drivers:read"]] {

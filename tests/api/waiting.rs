@@ -1,4 +1,4 @@
-//! Connections that keep the server waiting: those of one address make room for each other.
+//! Connections that keep the server waiting: those of one address make room for one another.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -16,7 +16,7 @@ use crate::harness::{App, PASSWORD, ROOT, text};
 /// Connections of one address that may wait.
 const MOST: usize = 5;
 
-/// Opens connections that say these beginnings of requests in turn, until all but so many as may wait are closed.
+/// Opens connections that send these beginnings of requests in turn, until all but those that may wait are closed.
 async fn crowd(address: &str, beginnings: &[&str]) -> Vec<TcpStream> {
     let mut held = Vec::new();
     for beginning in beginnings.iter().cycle().take(24) {
@@ -44,7 +44,7 @@ fn of_one_address_only_so_many_connections_keep_the_server_waiting() {
             "POST /v1/auth/refresh HTTP/1.1\r\nhost: w\r\ncontent-type: application/json\r\ncontent-length: 50\r\n\r\n{",
             "",
         ];
-        // All but five are closed, long before their time is up; whoever comes and says what it wants is served.
+        // All but five are closed, long before their time is up; a new connection that sends its request is served.
         let _held = crowd(address, &beginnings).await;
         let healthy = exchange(address, &request("GET", "/healthz", &[], b"")).await;
         assert_eq!(healthy.status, 200);

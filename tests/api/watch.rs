@@ -1,5 +1,5 @@
-//! Reads every log line that the servers of these tests write, and looks for secrets in it: tokens and passwords that
-//! answers have shown, and whatever looks like one. A test ends red if any was written.
+//! Reads every log line that the servers of these tests write, and looks for secrets in it: tokens and passwords
+//! that answers have contained, and anything that looks like one. A test fails in the end if any was written.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -15,9 +15,9 @@ static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Members of answers whose values are secrets.
 const SECRET_MEMBERS: [&str; 4] = ["accessToken", "refreshToken", "token", "ticket"];
 
-/// What people and programs of these tests choose.
+/// Passwords that the users of these tests choose.
 const PASSWORDS: [&str; 3] = [PASSWORD, "another long password", "long enough password"];
-/// What our secrets begin with: tokens of trackers, sessions, tickets and every kind of link; and JWTs.
+/// The prefixes of our secrets: tokens of trackers, sessions, tickets and every kind of link; and JWTs.
 const PREFIXES: [&str; 12] =
     ["wpt_", "wpr_", "wpk_", "wpm_", "wps_", "wpl_", "wpv_", "wpa_", "wpi_", "wpx_", "wpy_", "eyJ"];
 
@@ -74,7 +74,7 @@ pub(crate) fn nothing_was_told() {
     assert!(told.is_empty(), "secrets in log lines: {told:#?}");
 }
 
-/// A prefix of ours, or a JWT's, with as many characters behind it as a secret has; or the password of these tests.
+/// One of our prefixes, or a JWT's, followed by as many characters as a secret has; or the password of these tests.
 fn looks_secret(line: &str) -> bool {
     let long = |rest: &str| {
         rest.bytes().take_while(|b| b.is_ascii_alphanumeric() || b"-_".contains(b)).count() >= 20

@@ -43,8 +43,8 @@ fn a_backup_under_load_holds_all_that_was_acknowledged_before() {
     });
 }
 
-/// Runs the statement that docs/operations.md names, as its command does: in a session of its own. Answers what the
-/// integrity check of the copy says.
+/// Runs the statement that docs/operations.md names, as its command does: in a session of its own. Returns the
+/// result of the integrity check of the copy.
 async fn back_up(running: &Path, restored: &Path) -> String {
     let docs =
         std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md")).unwrap();

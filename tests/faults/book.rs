@@ -1,4 +1,4 @@
-//! Where the clients of a run write down what they were told, as it happens.
+//! Where the clients of a run write down what they receive, as it happens.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::ledger::{FixKey, Told, Transcript};
 
-/// The transcript of a run, and what its figures are made of. Everything here lives on one thread.
+/// The transcript of a run, and the basis of its figures. Everything here lives on one thread.
 #[derive(Default)]
 pub(crate) struct Book {
     transcript: RefCell<Transcript>,
@@ -19,7 +19,7 @@ pub(crate) struct Book {
     fault: Cell<Option<Fault>>,
     vehicles: RefCell<HashSet<Uuid>>,
     counts_from: Cell<Option<Instant>>,
-    /// Whether clients should give up: the run is over.
+    /// Whether clients should stop: the run is over.
     pub(crate) is_over: Cell<bool>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Counts {
     pub(crate) answered: usize,
     /// Trackers' connections that stood.
     pub(crate) connections: usize,
-    /// Connections that ended before their work was done, or were never made, by why.
+    /// Connections that ended before their work was done, or were never made, by reason.
     pub(crate) ends: BTreeMap<String, usize>,
     /// Times the server asked to send again.
     pub(crate) retries: usize,
@@ -41,8 +41,8 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// How often a socket that stood was lost, by why. A tracker that comes, for the first time or again,
-    /// while the database is away or a start is under way is told 503 and has no socket to lose.
+    /// How often a socket that stood was lost, by reason. A tracker that comes, for the first time or again, while
+    /// the database is away or a start is under way is answered 503 and has no socket to lose.
     pub(crate) fn lost(&self) -> BTreeMap<String, usize> {
         let mut lost = self.ends.clone();
         lost.remove("503");
@@ -58,12 +58,12 @@ struct Fault {
 }
 
 impl Book {
-    /// A frame goes out.
+    /// A frame is sent.
     pub(crate) fn sent(&self, fixes: &[FixKey]) {
         self.transcript.borrow_mut().sent.extend(fixes);
     }
 
-    /// An ack names these fixes, of a frame last sent at an instant.
+    /// These fixes of a frame, last sent at an instant, are acknowledged.
     pub(crate) fn acked(&self, acked: &[FixKey], refused: &[FixKey], sent_at: Instant) {
         let now = Instant::now();
         let mut transcript = self.transcript.borrow_mut();
@@ -83,18 +83,18 @@ impl Book {
         self.changed.notify_waiters();
     }
 
-    /// The feed told a record.
+    /// The feed sent a record.
     pub(crate) fn told(&self, told: Told) {
         self.transcript.borrow_mut().told.push(told);
         self.changed.notify_waiters();
     }
 
-    /// The feed could not go on where it was.
+    /// The feed could not continue where it was.
     pub(crate) fn broken_off(&self, why: &str) {
         self.transcript.borrow_mut().broken_off.push(why.to_owned());
     }
 
-    /// Counts something.
+    /// Updates the counts.
     pub(crate) fn count(&self, count: impl FnOnce(&mut Counts)) {
         count(&mut self.counts.borrow_mut());
         self.changed.notify_waiters();
@@ -105,43 +105,43 @@ impl Book {
         self.counts.borrow().clone()
     }
 
-    /// Reads off something of what happened.
+    /// Reads something from the counts.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Counts) -> T) -> T {
         read(&self.counts.borrow())
     }
 
-    /// What was said so far.
+    /// The transcript so far.
     pub(crate) fn transcript(&self) -> Transcript {
         self.transcript.borrow().clone()
     }
 
-    /// How many vehicles were acknowledged something that they sent since they were forgotten.
+    /// The number of vehicles that got something acknowledged that they sent since they were last forgotten.
     pub(crate) fn vehicles_answered(&self) -> usize {
         self.vehicles.borrow().len()
     }
 
-    /// Begins to count vehicles anew.
+    /// Starts counting vehicles again.
     pub(crate) fn forget_vehicles(&self) {
         self.vehicles.borrow_mut().clear();
         self.counts_from.set(Some(Instant::now()));
     }
 
-    /// The number of the last record told.
+    /// The number of the last record that the feed sent.
     pub(crate) fn last_told(&self) -> i64 {
         self.transcript.borrow().told.last().map_or(0, |told| told.sequence)
     }
 
-    /// From here on the first ack of something sent later ends the fault.
+    /// From here on, the first ack of something sent later ends the fault.
     pub(crate) fn fault_begins(&self) {
         self.fault.set(Some(Fault { at: Instant::now(), over_at: None }));
     }
 
-    /// When something sent since the fault began was acknowledged first.
+    /// When the first ack came for something sent since the fault began.
     pub(crate) fn fault_ended_at(&self) -> Option<Instant> {
         self.fault.get().and_then(|fault| fault.over_at)
     }
 
-    /// Waits until something holds of what happened; whether it did in time.
+    /// Waits until a condition holds; returns whether it did in time.
     pub(crate) async fn until(&self, limit: Duration, holds: impl Fn() -> bool) -> bool {
         let wait = async {
             loop {

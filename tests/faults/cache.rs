@@ -24,7 +24,7 @@ fn full_redis_is_killed_emptied_and_hung() {
     run(1, Duration::from_secs(10));
 }
 
-/// Three faults in one run, each for so long.
+/// Three faults in one run, each lasting `long`.
 fn run(step: usize, long: Duration) {
     let seed = seed();
     let Some(mut redis) = PrivateRedis::own() else { return println!("skipped: not installed") };

@@ -26,11 +26,11 @@ use crate::seed::{dice, number, seed};
 use crate::tracker::{Manner, Tracker};
 use crate::wire::connect;
 
-/// Memory of the server for a reader that hardly reads, at most.
+/// The most memory the server may use for a reader that hardly reads.
 const SLOW_READER_BYTES: u64 = 512 * 1024;
-/// Every so many-th bus reports: each record goes to a thousand dispatchers.
+/// One bus in this many reports: each record goes to a thousand dispatchers.
 const STEP: usize = 8;
-/// The ack's p99 with slow readers beside the healthy ones, by that without, at most.
+/// The ack's p99 with slow readers beside the healthy ones, relative to that without, at most.
 const RATIO: f64 = 2.0;
 
 #[test]
@@ -58,10 +58,10 @@ fn full_100_slow_dispatchers_of_1000() {
 struct Plan {
     healthy: usize,
     slow: usize,
-    /// Of four arms: without, with, with, without slow readers.
+    /// Four arms: without, with, with, without slow readers.
     pairs: usize,
     seconds: u64,
-    /// Whether its figures mean something.
+    /// Whether its figures are meaningful.
     is_full: bool,
 }
 
@@ -93,20 +93,20 @@ fn middle<T: PartialOrd + Copy>(mut values: Vec<T>) -> T {
     values[values.len() / 2]
 }
 
-/// What one server did in one arm.
+/// The figures of one server in one arm.
 #[derive(Debug)]
 #[expect(dead_code, reason = "printed")]
 struct Arm {
     p50: Duration,
     p99: Duration,
     acks: usize,
-    /// Bytes that the healthy readers were sent.
+    /// Bytes that were sent to the healthy readers.
     read: usize,
-    /// Memory at its most, above what it was before the slow ones began to be slow.
+    /// Peak memory above the level before the slow readers became slow.
     grown_bytes: u64,
 }
 
-/// One server with so many dispatchers, under the same load.
+/// One server with `slow` slow dispatchers beside the healthy ones, under the same load.
 async fn arm(ground: &mut Ground, plan: &Plan, slow: usize, seed: u64) -> Arm {
     let place = ground.copy().await;
     let mut server = Program::start(&launch(place.clone())).await;
@@ -183,7 +183,7 @@ impl Crowd {
         Self { shared, thread }
     }
 
-    /// Ends all of them; answers how many bytes the healthy ones read.
+    /// Ends all of them; returns how many bytes the healthy ones read.
     fn disperse(self) -> usize {
         self.shared.is_over.store(true, Ordering::Release);
         self.thread.join().unwrap();
@@ -209,7 +209,7 @@ async fn read_all(server: String, token: String, shared: Arc<Shared>) {
     }
 }
 
-/// Reads a kilobyte a second, and comes back when it is closed.
+/// Reads a kilobyte a second, and reconnects when it is closed.
 async fn hardly_read(server: String, token: String, shared: Arc<Shared>, number: u64) {
     let mut dice = dice(3, number);
     let mut is_counted = false;

@@ -11,7 +11,7 @@ use crate::figures::{figure, megabytes};
 use crate::ground::{DEADLINE, Ground, on};
 use crate::seed::{number, seed};
 
-/// Growth of the server's memory while the database is away, at most.
+/// The most the server's memory may grow while the database is away.
 const GROWTH_BYTES: u64 = 100_000_000;
 
 /// How PostgreSQL goes away.
@@ -48,7 +48,7 @@ fn full_postgres_is_down_for_two_minutes() {
     full(Away::Down(Shutdown::Fast));
 }
 
-/// Until the trackers are told to wait, and then some more.
+/// Until the trackers are asked to wait, and then some more.
 fn short(how: Away) {
     let seed = seed();
     on(Engine::Postgres, async |ground| {
@@ -66,8 +66,8 @@ fn short(how: Away) {
     });
 }
 
-/// PostgreSQL goes away for so long, at least until trackers are told `retry`, and comes back. Answers
-/// by how much the server's memory grew, and how long it took from the heal to the first ack.
+/// PostgreSQL goes away for `long`, at least until trackers are sent `retry`, and comes back. Returns by how much
+/// the server's memory grew, and how long it took from the heal to the first ack.
 async fn away(ground: &mut Ground, drill: &Drill, how: Away, long: Duration) -> (u64, Duration) {
     let retries = drill.book.read(|counts| counts.retries);
     let before = drill.server.resident_bytes();

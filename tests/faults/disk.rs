@@ -1,4 +1,4 @@
-//! The disk is full under the database, and then it is not any more.
+//! The disk under the database is full, and then has room again.
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -33,7 +33,7 @@ fn the_disk_is_full_postgres() {
         postgres.create_database("small", None).await;
         let place = Location::Postgres(postgres.url("small"));
         let undisturbed = std::mem::take(&mut ground.undisturbed);
-        // Other ids, so another fleet.
+        // It has other ids, and so needs a fleet of its own.
         let fleet = ground.prepare_at(&place).await;
         let own = std::mem::replace(&mut ground.fleet, fleet);
         postgres.create_database("copy", Some("small")).await;
@@ -44,7 +44,7 @@ fn the_disk_is_full_postgres() {
     });
 }
 
-/// Fills the disk in the middle of a load, until trackers are told to wait; then makes room again.
+/// Fills the disk in the middle of a load, until trackers are asked to wait; then makes room again.
 async fn run(
     ground: &mut Ground,
     disk: &SmallDisk,
@@ -59,14 +59,15 @@ async fn run(
         disk.fill();
         let told = || drill.book.read(|counts| counts.retries > retries + 3);
         drill.book.until(DEADLINE, || told() || drill.is_through()).await;
-        // SQLite writes its log from the beginning again after the first time: it may have room for the rest of the load.
+        // After the first time, SQLite writes its log from the beginning again: it may have room for the rest of
+        // the load.
         let had_room = times > 0 && drill.is_through();
         assert!(told() || had_room, "seed {seed}: nobody was told to wait: {:?}", drill.summary());
         drill.book.fault_begins();
         disk.make_room();
         let since = Instant::now();
         if let Some(postgres) = &mut postgres {
-            // One that could not even write its log has given up; its operator starts it.
+            // A server that could not even write its log has given up; its operator starts it.
             postgres.start_again();
         }
         let Some(recovery) = drill.recovered(since).await else {
@@ -84,13 +85,13 @@ async fn run(
     assert!(counts.lost().is_empty(), "sockets were lost: {:?}", counts.lost());
 }
 
-/// A disk of some megabytes, in memory. Gone when dropped.
+/// A disk of some megabytes, in memory. Removed when dropped.
 struct SmallDisk {
     path: PathBuf,
 }
 
 impl SmallDisk {
-    /// `None`, said aloud, where this user may mount nothing.
+    /// `None`, with a message, where this user may not mount anything.
     fn mount(megabytes: u32) -> Option<Self> {
         let path = scratch("disk");
         let size = format!("size={megabytes}m,mode=1777");
@@ -108,7 +109,7 @@ impl SmallDisk {
         self.path.join("ballast")
     }
 
-    /// Leaves not a byte.
+    /// Fills the disk to the last byte.
     fn fill(&self) {
         let mut file = File::create(self.ballast()).unwrap();
         for size in [1 << 20, 1 << 12, 1] {
@@ -129,6 +130,6 @@ impl Drop for SmallDisk {
 }
 
 fn unmount(path: &Path) {
-    // Lazily: somebody may still be about to close a file there.
+    // Lazily: a process may still be about to close a file there.
     let _ = Command::new("umount").arg("-l").arg(path).stderr(Stdio::null()).status();
 }

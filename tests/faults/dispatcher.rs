@@ -1,4 +1,4 @@
-//! A dispatcher on the live feed: writes every record down and goes on by its cursor after each cut.
+//! A dispatcher on the live feed: writes down every record and continues from its cursor after each cut.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -12,9 +12,9 @@ use crate::book::Book;
 use crate::ledger::Told;
 use crate::wire::{connect, next};
 
-/// Heartbeats come every 15 s; without any for so long the connection is dead.
+/// Heartbeats come every 15 s; without any for this long the connection is dead.
 const PATIENCE: Duration = Duration::from_secs(40);
-/// Before it comes back.
+/// The pause before it reconnects.
 const AWAY: Duration = Duration::from_millis(50);
 
 /// Watches an organization until the run is over.
@@ -23,14 +23,14 @@ pub(crate) async fn watch(api: Rc<Api>, organization: String, book: Rc<Book>) {
     loop {
         let end = session(&api, &organization, &book, &mut cursor).await;
         if end == "401" {
-            // The access token has run out; when the server does not answer, the next try will show it.
+            // The access token has expired; if the server does not answer, the next attempt will show that.
             let _ = api.renew().await;
         }
         sleep(AWAY).await;
     }
 }
 
-/// One connection; answers how it ended.
+/// One connection; returns how it ended.
 async fn session(api: &Api, organization: &str, book: &Book, cursor: &mut Value) -> String {
     let mut socket = match connect(feed(api.server(), &api.token())).await {
         Ok(socket) => socket,

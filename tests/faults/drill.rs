@@ -23,46 +23,46 @@ use crate::tracker::{Manner, Tracker};
 /// How a load is made.
 #[derive(Clone)]
 pub(crate) struct Load {
-    /// Every so many-th bus takes part.
+    /// One bus in this many takes part.
     pub(crate) step: usize,
     /// Fixes in a frame, at most.
     pub(crate) items: usize,
-    /// Between two frames of a tracker, at least.
+    /// The least time between two frames of a tracker.
     pub(crate) pace: Duration,
-    /// Before a tracker comes back, at most.
+    /// The most time before a tracker reconnects.
     pub(crate) away: Duration,
-    /// Without an ack for so long, a tracker takes its connection for lost.
+    /// Without an ack for this long, a tracker takes its connection for lost.
     pub(crate) patience: Duration,
-    /// What the server is started with, by variable.
+    /// The server's settings, by variable.
     pub(crate) settings: Vec<(String, String)>,
     /// Where trackers connect to instead of the server, as `host:port`.
     pub(crate) through: Option<String>,
 }
 
 impl Load {
-    /// So many buses that a run takes seconds.
+    /// One bus in `step`, for a run that takes seconds.
     pub(crate) fn every(step: usize) -> Self {
         let (pace, away) = (Duration::ZERO, Duration::from_millis(300));
         let patience = Duration::from_secs(15);
         Self { step, items: 40, pace, away, patience, settings: Vec::new(), through: None }
     }
 
-    /// The same with a setting of the server.
+    /// Adds a setting of the server.
     pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
         self.settings.push((name.to_owned(), value.into()));
         self
     }
 }
 
-/// A run under way.
+/// A run in progress.
 pub(crate) struct Drill {
     pub(crate) server: Program,
     pub(crate) launch: Launch,
     pub(crate) book: Rc<Book>,
     pub(crate) api: Rc<Api>,
-    /// For the moments of the faults.
+    /// The source of the moments of the faults.
     pub(crate) dice: StdRng,
-    /// Fixes that the trackers will send, repetitions counted.
+    /// Fixes that the trackers will send, repetitions included.
     pub(crate) fixes: usize,
     seed: u64,
     load: Load,
@@ -72,20 +72,20 @@ pub(crate) struct Drill {
 }
 
 impl Drill {
-    /// Starts everything; the load is on from here.
+    /// Starts everything; the load begins here.
     pub(crate) async fn begin(ground: &mut Ground, seed: u64, load: Load) -> Self {
         undisturbed(ground, load.step).await;
         let launch = launch(ground.copy().await);
         Self::launched(ground, launch, seed, load).await
     }
 
-    /// The same on a prepared store of the test's own.
+    /// Like [`Self::begin`], on a prepared store of the test's own.
     pub(crate) async fn begin_at(ground: &mut Ground, launch: Launch, seed: u64, load: Load) -> Self {
         undisturbed(ground, load.step).await;
         Self::launched(ground, launch, seed, load).await
     }
 
-    /// The same with trackers that reach the server through a proxy.
+    /// Like [`Self::begin`], with trackers that reach the server through a proxy.
     pub(crate) async fn through(ground: &mut Ground, seed: u64, load: Load, proxy: &Proxy) -> Self {
         undisturbed(ground, load.step).await;
         let launch = launch(ground.copy().await);
@@ -148,7 +148,7 @@ impl Drill {
         moments
     }
 
-    /// Waits until so many fixes are answered.
+    /// Waits until `count` fixes are answered.
     pub(crate) async fn answered(&self, count: usize) {
         let in_time = self.book.until(DEADLINE, || self.book.read(|counts| counts.answered >= count)).await;
         assert!(in_time, "seed {}: {:?} of {}", self.seed, self.summary(), self.fixes);
@@ -159,8 +159,8 @@ impl Drill {
         self.book.read(|counts| counts.answered == self.fixes)
     }
 
-    /// Kills the server, looks at what it left, and starts it again; answers how long after that the
-    /// first fix sent since was acknowledged.
+    /// Kills the server, checks what it left, and starts it again; returns how long after that the first fix sent
+    /// since was acknowledged.
     pub(crate) async fn kill_server(&mut self) -> Option<Duration> {
         self.book.fault_begins();
         self.server.kill();
@@ -170,8 +170,8 @@ impl Drill {
         self.recovered(since).await
     }
 
-    /// Waits for the first ack of something sent since the fault began; answers how long after `since`, or
-    /// nothing when there was nothing left to send.
+    /// Waits for the first ack of something sent since the fault began; returns how long after `since`, or `None`
+    /// if there was nothing left to send.
     pub(crate) async fn recovered(&self, since: Instant) -> Option<Duration> {
         let ended = || self.book.fault_ended_at().is_some() || self.is_through();
         let in_time = self.book.until(DEADLINE, ended).await;
@@ -179,12 +179,12 @@ impl Drill {
         Some(self.book.fault_ended_at()?.saturating_duration_since(since))
     }
 
-    /// What happened, without the long lists.
+    /// A summary of what happened, without the long lists.
     pub(crate) fn summary(&self) -> Counts {
         self.book.read(|counts| Counts { latencies: Vec::new(), ..counts.clone() })
     }
 
-    /// Everything that was said so far must be stored now.
+    /// Everything that was acknowledged or sent to the feed so far must be stored now.
     pub(crate) async fn look(&self) {
         let transcript = self.book.transcript();
         let shelf = Shelf::open(&self.launch.location).await;
@@ -204,7 +204,7 @@ impl Drill {
         );
     }
 
-    /// Waits until everything is acknowledged and corrected and told, stops the server and checks it all.
+    /// Waits until everything is acknowledged, corrected and sent to the feed, stops the server and checks it all.
     pub(crate) async fn finish(mut self, ground: &mut Ground) -> Counts {
         self.all_answered().await;
         let place = self.launch.location.clone();
@@ -219,7 +219,7 @@ impl Drill {
         self.book.counts()
     }
 
-    /// Waits until every tracker is through.
+    /// Waits until every tracker is done.
     pub(crate) async fn all_answered(&mut self) {
         while let Some(done) = self.next_tracker().await {
             done.expect("a tracker does not panic");
@@ -227,7 +227,7 @@ impl Drill {
     }
 
     async fn next_tracker(&mut self) -> Option<Result<(), tokio::task::JoinError>> {
-        // As long as something moves, it is not stuck.
+        // As long as something changes, it is not stuck.
         loop {
             let before = self.book.read(|counts| counts.answered);
             match tokio::time::timeout(DEADLINE, self.trackers.join_next()).await {
@@ -238,18 +238,18 @@ impl Drill {
         }
     }
 
-    /// Waits until no vehicle awaits a correction, and the dispatcher has all there is.
+    /// Waits until no vehicle awaits a correction, and the dispatcher has received everything.
     async fn settled(&self) {
         let shelf = Shelf::open(&self.launch.location).await;
         eventually(DEADLINE, || shelf.is_settled()).await;
         let last = shelf.next_sequence().await - 1;
         shelf.close().await;
-        // One that never comes is for the checks to name.
+        // If it never comes, the checks report it.
         self.book.until(Duration::from_secs(30), || self.book.last_told() >= last).await;
     }
 }
 
-/// Runs the load of these buses without any fault, once per ground.
+/// Runs the load of these buses without faults, once per ground.
 async fn undisturbed(ground: &mut Ground, step: usize) {
     if !ground.undisturbed.contains_key(&step) {
         let place = ground.copy().await;
@@ -257,7 +257,7 @@ async fn undisturbed(ground: &mut Ground, step: usize) {
     }
 }
 
-/// Runs the load of these buses without any fault, on a copy of the prepared store.
+/// Runs the load of these buses without faults, on a copy of the prepared store.
 pub(crate) async fn learn_undisturbed(ground: &mut Ground, step: usize, place: Location) {
     let mut drill = Drill::launched(ground, launch(place), 0, Load::every(step)).await;
     drill.all_answered().await;

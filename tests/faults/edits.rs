@@ -1,5 +1,5 @@
-//! Edits of fences while more late data comes in than corrections keep up with: answered soon or refused, and nothing
-//! of the server grows.
+//! Edits of fences while more late data comes in than corrections can keep up with: answered soon or refused, and
+//! nothing in the server grows.
 
 use std::cell::RefCell;
 use std::f64::consts::TAU;
@@ -25,11 +25,11 @@ use crate::wire::connect;
 const BUSES: usize = 100;
 /// Fixes of each in a second.
 const FIXES: i64 = 30;
-/// One in so many fixes is late.
+/// One in this many fixes is late.
 const LATE: i64 = 100;
-/// Fences that are edited in turn.
+/// Fences that take turns being edited.
 const FENCES: usize = 20;
-/// Between two edits.
+/// The time between two edits.
 const EDIT_EVERY: Duration = Duration::from_millis(200);
 /// The slowest of a hundred edits that are not refused.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(2);
@@ -46,7 +46,7 @@ fn full_edits_beside_late_data_postgres() {
     on(Engine::Postgres, run);
 }
 
-/// How an edit ended, and after how long.
+/// How an edit ended, and how long it took.
 type Answers = Rc<RefCell<Vec<(u16, Duration)>>>;
 
 async fn run(ground: &mut Ground) {
@@ -103,7 +103,7 @@ fn judge(answers: &[(u16, Duration)], seen: &[(u64, usize)], asked: usize) {
     let refused = answers.iter().filter(|(status, _)| *status == 503).count();
     figure("edits asked, done, refused with 503", &format!("{asked}, {}, {refused}", done.len()), "told");
     figure("edits done, p99", &format!("{slow:.1?}"), "2 s");
-    // The first half is for filling up what has a bound.
+    // The first half fills up everything that has a bound.
     let (first, second) = seen.split_at(seen.len() / 2);
     let most = |some: &[(u64, usize)]| {
         let memory = some.iter().map(|(memory, _)| *memory).max().unwrap_or_default();
@@ -123,14 +123,14 @@ fn judge(answers: &[(u16, Duration)], seen: &[(u64, usize)], asked: usize) {
     assert!(open_later <= open + 50, "descriptors: {open} to {open_later}");
 }
 
-/// A fence on the ring on which the vehicles go round.
+/// A fence on the ring along which the vehicles drive.
 fn shape(number: usize, radius_meters: f64) -> Value {
     let angle = TAU * number as f64 / FENCES as f64;
     json!({ "type": "circle", "radiusMeters": radius_meters,
         "center": { "latitude": 30.27 + 0.02 * angle.sin(), "longitude": -97.74 + 0.02 * angle.cos() } })
 }
 
-/// Goes round and reports once a second, for as long as it is let.
+/// Goes round and reports once a second, for as long as it is allowed to.
 async fn report(server: String, token: String, bus: usize) {
     let (mut seq, mut second) = (0_i64, interval(Duration::from_secs(1)));
     loop {
@@ -153,7 +153,7 @@ async fn report(server: String, token: String, bus: usize) {
             if out.send(Message::text(frame)).await.is_err() {
                 break;
             }
-            // Acks come in their own time; what was said is taken off the line.
+            // Acks come in their own time; they are read and dropped.
             while let Ok(Some(said)) = timeout(Duration::from_millis(1), heard.next()).await {
                 if said.is_err() {
                     break;

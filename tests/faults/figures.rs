@@ -1,10 +1,10 @@
-//! How a run says what it found: one line per figure, on the terminal even when the test passes and its
-//! output is captured.
+//! How a run reports its results: one line per figure, on the terminal even when the test passes and its output is
+//! captured.
 
 use std::io::Write;
 use std::time::Duration;
 
-/// Prints a figure with what must hold of it.
+/// Prints a figure with the bound it must keep.
 pub(crate) fn figure(name: &str, value: &str, wanted: &str) {
     // A closed terminal is no reason to fail.
     let _ = writeln!(std::io::stderr(), "figure: {name}: {value} (wanted: {wanted})");

@@ -1,5 +1,5 @@
-//! The harness is tested too: transcripts of servers that break one promise each, which the checks must
-//! report, and of one that keeps them all.
+//! Tests of the harness itself: transcripts of servers that break one promise each, which the checks must report,
+//! and of one that keeps them all.
 
 use serde_json::json;
 use uuid::Uuid;
@@ -12,7 +12,7 @@ fn fix(number: i64) -> FixKey {
     FixKey::new(BUS, number, 30.0, -97.0)
 }
 
-/// Record number `id`, which says `what`.
+/// Record number `id`, whose text is `what`.
 fn record(id: u128, revision: i64, sequence: i64, what: &str) -> Told {
     let id = Uuid::from_u128(id);
     Told::read(&json!({ "id": id, "revision": revision, "sequence": sequence, "status": "active",
@@ -43,7 +43,7 @@ fn good() -> Run {
         told,
         broken_off: Vec::new(),
     };
-    // In order everything is right at once.
+    // In order, everything is right the first time.
     let in_order = [record(1, 1, 1, "entry"), record(2, 1, 2, "exit")];
     let undisturbed = Undisturbed {
         fixes: fixes.into_iter().collect(),
@@ -52,7 +52,7 @@ fn good() -> Run {
     Run { transcript, stored, undisturbed }
 }
 
-/// What the checks say of a good run after somebody broke it.
+/// What the checks find in a good run after it was forged.
 fn after(forge: impl FnOnce(&mut Run)) -> Vec<Violation> {
     let mut run = good();
     forge(&mut run);
@@ -80,12 +80,12 @@ fn records_told_before_the_commit_are_seen_at_the_crash() {
     run.stored.numbers.remove(&id);
     let expected = [Violation::ToldNotStored { id, revision: 1 }];
     assert_eq!(at_any_moment(&run.transcript, &run.stored), expected);
-    // Or a revision that was told and never committed.
+    // Or a revision that was sent and never committed.
     let mut run = good();
     let id = Uuid::from_u128(1);
     run.stored.numbers.insert(id, (1, 1));
     assert_eq!(at_any_moment(&run.transcript, &run.stored), [Violation::ToldNotStored { id, revision: 2 }]);
-    // Or told under a number that another batch got in the end.
+    // Or sent under a number that another batch got in the end.
     let mut run = good();
     run.stored.numbers.insert(id, (2, 9));
     assert_eq!(at_any_moment(&run.transcript, &run.stored), [Violation::ToldNotStored { id, revision: 2 }]);

@@ -1,7 +1,7 @@
-//! What every run starts from: a store with one organization, its buses and its fences, and copies of it.
+//! The start of every run: a store with one organization, its buses and its fences, and copies of it.
 //!
-//! Since all runs begin with a copy, the vehicles, fences and so the records have the same ids in all of
-//! them: a run with faults can be held against one without, to the last value.
+//! Since all runs begin with a copy, the vehicles, the fences and therefore the records have the same ids in all of
+//! them: a run with faults can be compared with one without, down to the last value.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -20,22 +20,22 @@ use waypost_test_support::{Engine, Launch, PrivatePostgres, Program, scratch};
 
 use crate::ledger::Undisturbed;
 
-/// No wait of a run is longer, unless it says so.
+/// The longest wait of a run, unless it names another.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(120);
-/// No run is longer, unless `WAYPOST_TEST_MINUTES` says so.
+/// The longest run, unless `WAYPOST_TEST_MINUTES` is set.
 const MINUTES: usize = 10;
 
-/// The program, to be started on a store.
+/// The launch of the program on a store.
 pub(crate) fn launch(place: Location) -> Launch {
     Launch::new(env!("CARGO_BIN_EXE_waypost"), place)
 }
 
-/// The prepared store of one engine, and what can be broken under it.
+/// The prepared store of one engine, and the servers under it that can be broken.
 pub(crate) struct Ground {
     pub(crate) engine: Engine,
     pub(crate) postgres: Option<PrivatePostgres>,
     pub(crate) fleet: Rc<Fleet>,
-    /// What a load ends in undisturbed, by which buses take part.
+    /// The result of an undisturbed load, by which buses take part.
     pub(crate) undisturbed: HashMap<usize, Rc<Undisturbed>>,
     prepared: Prepared,
 }
@@ -74,7 +74,7 @@ static POSTGRES: Mutex<Option<Kept>> = Mutex::new(None);
 /// Faults need the machine's cores to themselves.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
-/// Runs a test on an engine's ground; skips it, saying so, where the engine is not installed.
+/// Runs a test on an engine's ground; skips it, with a message, where the engine is not installed.
 pub(crate) fn on(engine: Engine, test: impl AsyncFnOnce(&mut Ground)) {
     let _alone = ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = match engine {
@@ -119,7 +119,7 @@ impl Ground {
         Some(ground)
     }
 
-    /// Makes an empty store one from which runs start.
+    /// Prepares an empty store for runs to start from.
     pub(crate) async fn prepare_at(&self, place: &Location) -> Rc<Fleet> {
         let mut program = Program::start(&launch(place.clone())).await;
         let fleet = prepare(&program.operator().await).await;
@@ -157,7 +157,7 @@ impl Ground {
         place
     }
 
-    /// A copy of the prepared embedded store in a folder of the test's choice.
+    /// A copy of the prepared embedded store in a folder chosen by the test.
     pub(crate) fn copy_to(&self, folder: &Path) {
         copy_folder(&self.prepared.folder.join("prepared"), folder);
     }
@@ -173,7 +173,7 @@ impl Ground {
         }
     }
 
-    /// What can be broken under a PostgreSQL ground.
+    /// The servers of a PostgreSQL ground that can be broken.
     pub(crate) fn postgres(&mut self) -> &mut PrivatePostgres {
         self.postgres.as_mut().expect("a test of PostgreSQL's faults runs on it")
     }
@@ -206,7 +206,7 @@ fn tracks() -> BTreeMap<String, Vec<Point>> {
         }
     };
     for content in &contents {
-        // Beside the traces may lie what they lead to.
+        // The traces' folder may also hold the events they lead to.
         for found in trace::read(content).into_iter().flatten().flatten() {
             let name = found.vehicle.as_deref().unwrap_or("bus").to_owned();
             tracks.entry(name).or_default().push(found.point);

@@ -11,11 +11,11 @@ use crate::figures::{figure, spread};
 use crate::ground::{Ground, on};
 use crate::seed::{number, seed};
 
-/// From the start after a kill to the first acknowledged fix, at most.
+/// The longest time from the start after a kill to the first acknowledged fix.
 const RECOVERY: Duration = Duration::from_secs(5);
 /// Kills in one run of a full test, so that all of them come under load.
 const IN_ONE_RUN: usize = 25;
-/// Every so many-th bus takes part in it.
+/// One bus in this many takes part in it.
 const STEP: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,7 +57,7 @@ fn full_50_kills_of_postgres() {
     full(Engine::Postgres, Victim::Postgres, number("WAYPOST_TEST_KILLS", 50));
 }
 
-/// One run with so many kills; answers how long it took to the first ack after each.
+/// One run with `kills` kills; returns how long it took to the first ack after each.
 async fn run(ground: &mut Ground, seed: u64, step: usize, kills: usize, victim: Victim) -> Vec<Duration> {
     let mut drill = Drill::begin(ground, seed, Load::every(step)).await;
     let mut recoveries = Vec::new();
@@ -66,7 +66,7 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, kills: usize, victim: 
         if drill.is_through() {
             break;
         }
-        // Not always right behind an ack: anywhere in the next commits.
+        // Not always right after an ack: anywhere within the next commits.
         sleep(Duration::from_micros(drill.dice.random_range(0..60_000))).await;
         recoveries.extend(match victim {
             Victim::Server => drill.kill_server().await,
@@ -82,7 +82,7 @@ async fn run(ground: &mut Ground, seed: u64, step: usize, kills: usize, victim: 
     recoveries
 }
 
-/// Kills all of PostgreSQL and starts it again; answers the time from there to the first ack.
+/// Kills all of PostgreSQL and starts it again; returns the time from there to the first ack.
 async fn kill_postgres(ground: &mut Ground, drill: &Drill) -> Option<Duration> {
     drill.book.fault_begins();
     ground.postgres().kill();
@@ -99,7 +99,7 @@ fn full(engine: Engine, victim: Victim, kills: usize) {
     let seed = seed();
     on(engine, async |ground| {
         let mut recoveries = Vec::new();
-        // Kills that found nothing left to do do not count.
+        // Kills that found nothing left to do are not counted.
         for round in 0.. {
             let some = IN_ONE_RUN.min(kills - recoveries.len());
             if some == 0 {

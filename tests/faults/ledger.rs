@@ -1,5 +1,5 @@
-//! What trackers and a dispatcher were told, what the store holds, and whether the one is true to the
-//! other. Pure: the forged transcripts in `forged.rs` go through the same checks as a run's own.
+//! What trackers and a dispatcher received, what the store holds, and whether they agree. Pure: the forged
+//! transcripts in `forged.rs` go through the same checks as a run's own.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// A fix as it is told apart from others.
+/// What identifies a fix.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct FixKey {
     pub(crate) vehicle: Uuid,
@@ -37,14 +37,14 @@ impl fmt::Debug for FixKey {
     }
 }
 
-/// One record as the feed told it.
+/// One record as the feed sent it.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) id: Uuid,
     pub(crate) revision: i64,
     pub(crate) sequence: i64,
     pub(crate) is_active: bool,
-    /// All it says, whole, as JSON.
+    /// The whole record, as JSON.
     pub(crate) text: Arc<str>,
 }
 
@@ -62,7 +62,7 @@ impl Told {
         }
     }
 
-    /// What the law says does not depend on how the fixes came.
+    /// The part of it that does not depend on how the fixes arrived.
     pub(crate) fn lasting(&self) -> String {
         let mut value: Value = serde_json::from_str(&self.text).expect("it was JSON");
         let members = value.as_object_mut().expect("a record is an object");
@@ -81,32 +81,32 @@ pub(crate) struct Transcript {
     pub(crate) refused: HashSet<FixKey>,
     /// Records, in the order in which they came.
     pub(crate) told: Vec<Told>,
-    /// Why the feed could not go on where it was.
+    /// Why the feed could not continue where it was.
     pub(crate) broken_off: Vec<String>,
 }
 
 /// What a store holds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stored {
-    /// With how often each is there.
+    /// With the number of times each is stored.
     pub(crate) fixes: HashMap<FixKey, usize>,
     /// Revision and number of each record.
     pub(crate) numbers: HashMap<Uuid, (i64, i64)>,
     /// The number of the next record.
     pub(crate) next_sequence: i64,
-    /// The records whole; read at the end only.
+    /// The whole records; read only at the end.
     pub(crate) records: BTreeMap<Uuid, Told>,
 }
 
 impl Stored {
-    /// The active records, as far as they last.
+    /// The active records, without the members that depend on arrival.
     pub(crate) fn lasting(&self) -> BTreeMap<Uuid, String> {
         let active = self.records.iter().filter(|(_, told)| told.is_active);
         active.map(|(id, told)| (*id, told.lasting())).collect()
     }
 }
 
-/// What the same load ends in when nothing disturbs it.
+/// The result of the same load when nothing disturbs it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undisturbed {
     pub(crate) fixes: HashSet<FixKey>,
@@ -134,7 +134,7 @@ pub(crate) enum Violation {
         id: Uuid,
         sequence: i64,
     },
-    /// The newest revision that was told is not what is stored.
+    /// The newest revision that was sent is not the one stored.
     LogDiffers {
         id: Uuid,
     },
@@ -142,7 +142,7 @@ pub(crate) enum Violation {
     RecordMissing {
         id: Uuid,
     },
-    /// A record that the undisturbed run has not.
+    /// A record that the undisturbed run does not have.
     RecordTooMany {
         id: Uuid,
     },
@@ -151,7 +151,7 @@ pub(crate) enum Violation {
         here: String,
         undisturbed: String,
     },
-    /// Numbers were given that no revision of any record has.
+    /// Numbers were assigned that no revision of any record has.
     NumbersLost {
         given: i64,
         revisions: i64,

@@ -1,4 +1,4 @@
-//! What lies between a tracker and the server: lines that swallow everything, frames cut in half.
+//! The connections between trackers and the server: some swallow everything, some cut frames in half.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ fn lines_that_swallow_everything() {
     });
 }
 
-/// A frame cut in half, by the end of its connection or by the next frame: that connection's loss only.
+/// A frame cut in half, by the end of its connection or by the next frame: only that connection is lost.
 #[test]
 fn frames_cut_in_half() {
     let seed = seed();
@@ -67,7 +67,7 @@ async fn cut_off(drill: &Drill, bus: &Bus, bytes: usize) {
     stream.shutdown().await.unwrap();
 }
 
-/// Sends the beginning of a message and then another one; answers how the server ends it.
+/// Sends the beginning of a message and then another one; returns how the server ends it.
 async fn interrupted(drill: &Drill, bus: &Bus) -> String {
     let connected = || connect(tracker(drill.api.server(), &bus.token));
     let mut socket = eventually(DEADLINE, connected).await;

@@ -1,4 +1,4 @@
-//! Where a run's moments and sizes come from: one number, printed, that a later run can be given.
+//! The source of a run's moments and sizes: one number, printed, that can be given to a later run.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -14,7 +14,7 @@ pub(crate) fn seed() -> u64 {
     seed
 }
 
-/// The dice of one part of a run, so that no part changes another's.
+/// The dice of one part of a run, so that no part affects another's.
 pub(crate) fn dice(seed: u64, part: u64) -> StdRng {
     StdRng::seed_from_u64(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ part)
 }

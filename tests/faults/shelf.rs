@@ -1,4 +1,4 @@
-//! What a store holds, read past the server.
+//! The contents of a store, read without going through the server.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use waypost_test_support::eventually;
 use crate::ground::DEADLINE;
 use crate::ledger::{FixKey, Stored, Told};
 
-/// A store, open for a look.
+/// A store, opened for reading.
 pub(crate) struct Shelf {
     db: Db,
 }
@@ -45,8 +45,8 @@ impl Shelf {
         self.db.read().sql(text).scalar().await
     }
 
-    /// Which fixes and which revisions of records are stored. Records first: what an ack promised before
-    /// this call is there in any order.
+    /// The fixes and the revisions of records that are stored. Records first: what an ack promised before this call
+    /// is there in any order.
     pub(crate) async fn keys(&self) -> Stored {
         let mut stored = Stored { next_sequence: self.next_sequence().await, ..Stored::default() };
         let records = || async {

@@ -1,4 +1,4 @@
-//! SIGTERM under load: everything acknowledged is stored, clients are told, and it is quick.
+//! SIGTERM under load: everything acknowledged is stored, clients are notified, and it is quick.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::figures::{figure, spread};
 use crate::ground::{DEADLINE, Ground, on};
 use crate::seed::{number, seed};
 
-/// From the signal to the exit, at most.
+/// The longest time from the signal to the exit.
 const EXIT: Duration = Duration::from_secs(10);
 
 #[test]
@@ -45,7 +45,7 @@ async fn run(ground: &mut Ground, step: usize, stops: usize) {
         let since = Instant::now();
         drill.server.stop().await;
         exits.push(since.elapsed());
-        // The clients read what was said before the server was gone.
+        // The clients read what was sent before the server was gone.
         let others = |counts: &Counts| {
             let told_or_away = |why: &str| matches!(why, "1012" | "unreachable");
             counts.lost().iter().filter(|(why, _)| !told_or_away(why)).map(|(_, n)| n).sum::<usize>()

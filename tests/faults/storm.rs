@@ -21,9 +21,9 @@ use crate::seed::{dice, number, seed};
 use crate::shelf::Shelf;
 use crate::tracker::{Manner, Tracker};
 
-/// From the start of the server until every tracker has an ack again, at most.
+/// The longest time from the start of the server until every tracker has an ack again.
 const ALL_WITHIN: Duration = Duration::from_secs(30);
-/// A tracker comes back after a random moment of this length, and again after each failure.
+/// A tracker reconnects after a random moment of at most this length, and again after each failure.
 const JITTER: Duration = Duration::from_secs(5);
 /// Fixes of each tracker before and after the restart.
 const FIXES: usize = 40;
@@ -53,7 +53,7 @@ async fn run(ground: &mut Ground, count: usize) {
             server: server.url(),
             items: 1,
             hello: number % 2 == 0,
-            // So that nobody is through before the restart, and coming back is the load.
+            // So that no tracker is done before the restart, and reconnecting is the load.
             pace: Duration::from_secs(10),
             away: JITTER,
             patience: Duration::from_secs(30),
@@ -61,7 +61,7 @@ async fn run(ground: &mut Ground, count: usize) {
         let dice = dice(seed, number as u64);
         trackers.spawn_local(Tracker::new(bus, manner, Rc::clone(&book), dice).run());
     }
-    // A ramp at first: it is the second time that counts.
+    // A ramp at first: only the second time counts.
     let all = || book.vehicles_answered() == count;
     assert!(
         book.until(DEADLINE, all).await,
@@ -88,7 +88,7 @@ async fn run(ground: &mut Ground, count: usize) {
 
     let back = back.unwrap_or_else(|| panic!("{} of {count} came back", book.vehicles_answered()));
     let connections = after.connections - before.connections;
-    // Whoever comes while a long start is under way is told 503, waits and comes again.
+    // A tracker that comes while a long start is under way is answered 503, waits and comes again.
     let refused: Vec<_> = after.lost().into_iter().filter(|(why, _)| why.len() == 3).collect();
     let told_to_wait = after.ends.get("503").copied().unwrap_or_default();
     let per_reconnect = lookups as f64 / connections as f64;
@@ -104,7 +104,7 @@ async fn run(ground: &mut Ground, count: usize) {
     assert!(per_reconnect <= 1.0, "{lookups} look-ups of {connections} trackers");
 }
 
-/// Makes so many buses, each with a second's way to go.
+/// Makes `count` buses, each at a place of its own with a fix per second.
 async fn buses(api: &Api, organization: &str, count: usize) -> Vec<Bus> {
     let made = (0..count).map(|number| async move {
         let mut dice = dice(7, number as u64);
@@ -134,7 +134,7 @@ impl Queries {
         Self
     }
 
-    /// Look-ups of credentials, and all else that was asked.
+    /// Look-ups of credentials, and all other statements.
     async fn end(self, place: &Location) -> (i64, i64) {
         let options = Options::new(place.clone());
         let db = eventually(DEADLINE, || open(&options)).await;

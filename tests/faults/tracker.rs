@@ -19,27 +19,27 @@ use crate::wire::{connect, next};
 
 /// Frames that may wait for their ack.
 const WINDOW: usize = 8;
-/// How long the server may take for what is no ack.
+/// How long the server may take for anything but an ack.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// How a tracker goes about it.
+/// How a tracker behaves.
 #[derive(Clone)]
 pub(crate) struct Manner {
-    /// The server's `http://…`, or that of what leads to it.
+    /// The server's `http://…`, or that of the proxy in front of it.
     pub(crate) server: String,
     /// Fixes in a frame, at most.
     pub(crate) items: usize,
     /// Whether it declares its boot.
     pub(crate) hello: bool,
-    /// Between two frames, at least.
+    /// The least time between two frames.
     pub(crate) pace: Duration,
-    /// Before it comes back after a lost connection, at most.
+    /// The longest time before it reconnects after a lost connection.
     pub(crate) away: Duration,
-    /// Without an ack for so long, the connection counts as lost.
+    /// Without an ack for this long, the connection counts as lost.
     pub(crate) patience: Duration,
 }
 
-/// A tracker under way.
+/// A tracker at work.
 pub(crate) struct Tracker {
     bus: Bus,
     manner: Manner,

@@ -1,4 +1,4 @@
-//! Positions that are told before their commit, and taken back if nothing comes of it.
+//! Positions that are sent before their commit, and taken back if they are not stored.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ for_each_engine!(
 );
 
 async fn a_position_is_told_before_its_commit_and_events_after(store: TestStore) {
-    // Nothing is given up while it is held.
+    // No commit is given up while the lock is held.
     let server = Server::start_with(&store, |settings| {
         settings.commit_timeout = DEADLINE;
         settings.statement_timeout = DEADLINE;
@@ -34,7 +34,7 @@ async fn a_position_is_told_before_its_commit_and_events_after(store: TestStore)
     assert_eq!((&told["vehicleId"], &told["durable"]), (&json!(bus.vehicle), &json!(false)), "{delta}");
     assert_eq!((&told["position"]["latitude"], &told["geofenceIds"]), (&json!(INSIDE), &Value::Null));
     assert_eq!(delta["occupancy"], json!({ "enter": [], "leave": [] }));
-    // Who begins now sees it too, and who asks /v1 does not.
+    // A dispatcher who begins now sees it too; a query of /v1 does not.
     let mut late = Wire::feed(&server, &fleet.dispatcher).await;
     let (_, snapshot) = begin(&mut late, &subscribe("late")).await;
     let shown = &snapshot["vehicles"][0];
@@ -66,7 +66,7 @@ async fn what_was_told_and_not_stored_is_taken_back(store: TestStore) {
     assert_eq!(delta["vehicles"][0]["position"]["latitude"], OUTSIDE, "{delta}");
     assert_eq!(wire.hear("status").await["storing"], false);
     tracker.hear("retry").await;
-    // Meanwhile it goes on with what is sent, whatever has to come again first.
+    // Meanwhile later fixes are shown, whatever has to be sent again first.
     tracker.report(crossings(3, 3)).await;
     let further = wire.hear("delta").await["vehicles"][0].clone();
     assert_eq!((&further["position"]["latitude"], &further["durable"]), (&json!(INSIDE), &json!(false)));
@@ -82,7 +82,7 @@ async fn what_was_told_and_not_stored_is_taken_back(store: TestStore) {
     }
     assert_eq!(truth["position"]["latitude"], INSIDE);
     assert!(truth["position"]["recordedAt"].as_str() < further["position"]["recordedAt"].as_str());
-    // And it comes again, and stays.
+    // And it is sent again, and stays.
     tracker.report(crossings(2, 2)).await;
     let delta = wire.hear("delta").await;
     assert_eq!(delta["vehicles"][0]["position"]["latitude"], OUTSIDE, "{delta}");

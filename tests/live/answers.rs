@@ -1,4 +1,4 @@
-//! What a server answers to every GET of its description, to be compared with what another one answers.
+//! What a server answers to every GET of its description, for comparison with another server's answers.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ const LOOKED_AT: usize = 4;
 /// Pages of a list that are read.
 const PAGES: usize = 5;
 
-/// What a filled store's clients hold.
+/// What the clients of a filled store hold.
 pub(crate) struct Filled {
     pub(crate) cursor: Value,
-    /// What asks for the fuel of a lorry's day.
+    /// The query for the fuel of a lorry's day.
     pub(crate) fuel: String,
     pub(crate) events: Vec<String>,
     pub(crate) dispatcher: String,
@@ -46,7 +46,7 @@ impl Asking<'_> {
         said.body
     }
 
-    /// Every page of a list, up to a few; the ids of its first entries.
+    /// Every page of a list, up to a limit; the ids of its first entries.
     async fn list(&mut self, path: &str, caller: &'static str, token: &str) -> Vec<String> {
         let first = self.get(path, caller, token).await;
         let entries = first["data"].as_array().cloned().unwrap_or_default();
@@ -62,7 +62,7 @@ impl Asking<'_> {
     }
 }
 
-/// What every GET of the description answers at one instant: lists, and some entries of each.
+/// The answers of every GET of the description at one instant: lists, and some entries of each.
 pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
     let server = Server::start_at(settings, filled.now).await;
     let mut asking = Asking { server: &server, answers: Answers::new() };
@@ -101,7 +101,7 @@ pub(crate) async fn answers(settings: Settings, filled: &Filled) -> Answers {
         asking.get("/v1/visits?sort=-enteredAt&minDurationSeconds=10&limit=200", caller, token).await;
     }
     let answers = asking.answers;
-    // Every route is answered by something.
+    // Every route gets some answer.
     for path in lists.into_iter().chain(of_one) {
         let begin = path.split('{').next().unwrap();
         let of_route: Vec<_> = answers.iter().filter(|((asked, _), _)| asked.starts_with(begin)).collect();

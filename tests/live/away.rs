@@ -20,7 +20,7 @@ for_each_engine!(
 
 const START: i64 = 1_790_000_000_000;
 
-/// Status and body of a GET; `None` if nobody answers.
+/// Status and body of a GET; `None` without an answer.
 async fn get(port: u16, path: &str) -> Option<(u16, Value)> {
     let answer = Client::default().get(format!("http://127.0.0.1:{port}{path}")).send().await;
     let mut answer = answer.ok()?;
@@ -28,7 +28,7 @@ async fn get(port: u16, path: &str) -> Option<(u16, Value)> {
     Some((answer.status().as_u16(), serde_json::from_slice(&body).unwrap_or_default()))
 }
 
-/// Why the server at a port is not ready, once it says so.
+/// Why the server at a port is not ready, once it reports that.
 async fn not_ready(port: u16) -> String {
     eventually(DEADLINE, || async {
         let (status, body) = get(port, "/readyz").await?;
@@ -45,7 +45,7 @@ async fn says_that_it_waits(port: u16) {
     }
 }
 
-/// A server that is being built; once it serves, it does so until it is told to stop.
+/// A server that is being built; once it serves, it does so until it is stopped.
 pub(crate) struct Coming {
     port: u16,
     stop: oneshot::Sender<()>,
@@ -80,7 +80,7 @@ impl Coming {
         eventually(DEADLINE, || async { not_ready(self.port).await.contains("another server") }).await;
     }
 
-    /// Waits until it ends by itself; answers why.
+    /// Waits until it ends by itself; returns why.
     pub(crate) async fn ended(self) -> Ended {
         timeout(DEADLINE, self.ended).await.expect("it ends").unwrap()
     }
@@ -126,7 +126,7 @@ fn postgres<F: Future<Output = ()>>(test: impl FnOnce(TestStore) -> F) {
     run(Engine::Postgres, test);
 }
 
-/// A server on PostgreSQL, and its way there.
+/// A server on PostgreSQL, and the proxy on the way there.
 async fn behind_a_way(store: &TestStore) -> (Proxy, Server) {
     let database = port_for_restarts();
     let way = way_to(store, database).await;
@@ -162,7 +162,7 @@ fn who_asks_a_store_that_hangs_is_told_to_come_back_and_all_goes_on_by_itself() 
         let bus = fleet.bus("one").await;
         bus.report(&server, items(1, 2, START)).await;
         way.hang(true);
-        // One is on its way when it is found out, one comes after.
+        // One is under way when the failure is noticed, one comes after.
         for _ in 0..2 {
             server.get("/v1/vehicles", &fleet.dispatcher).await.problem(503, "unavailable");
         }

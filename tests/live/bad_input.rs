@@ -95,7 +95,7 @@ async fn frames_over_the_limits_close_the_socket(store: TestStore) {
     let mut wire = Wire::bus(&server, &bus).await;
     let part = "x".repeat(100_000);
     for (first, last) in [(true, false), (false, false), (false, true)] {
-        // The server may have hung up before the last.
+        // The server may have hung up before the last one.
         let _sent = wire.part(&part, first, last).await;
     }
     assert_eq!(wire.closed().await.code, 4413);
@@ -168,7 +168,7 @@ async fn an_item_that_is_wrong_costs_that_item_only(store: TestStore) {
     let ack = wire.hear("ack").await;
     assert_eq!((&ack["seq"], &ack["stored"]), (&json!(last), &json!(right)), "{ack}");
     check_rejected(&ack["rejected"], &wrong, now);
-    // The connection goes on: its own name is its own, a fix of the future is stored and never counts.
+    // The connection stays open: its own name is accepted, and a fix from the future is stored and never counts.
     let mut own = item(last + 1, now + 60_000, 30.0);
     own["trackerId"] = json!(bus.tracker);
     let mut unique = item(last + 2, now + 61_000, 30.0);
@@ -278,7 +278,7 @@ async fn a_tracker_revoked_or_disabled_while_connected_is_closed(store: TestStor
     server.post(&format!("/v1/trackers/{}/token", bus.tracker), &fleet.admin, json!({})).await.ok(200);
     let closed = wire.closed().await;
     assert_eq!((closed.code, closed.word.as_str()), (4401, "credentialRevoked"));
-    // A vehicle that is taken out of use takes no fixes any more.
+    // A vehicle that was taken out of use accepts no more fixes.
     let other = fleet.bus("two").await;
     let mut wire = connected(&other).await;
     let path = format!("/v1/vehicles/{}", other.vehicle);

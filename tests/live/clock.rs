@@ -1,4 +1,4 @@
-//! The server's clock jumps by an hour, ahead and back, and what docs/operations.md says of it.
+//! The server's clock jumps by an hour, ahead and back, and behaves as docs/operations.md says.
 
 use serde_json::json;
 use waypost::domain::account::Role;
@@ -37,14 +37,14 @@ async fn fixes_ahead_of_a_clock_that_was_set_back_count_once_they_come_again(sto
     // The tracker's clock is right, the server's is not: acknowledged and stored, and not judged.
     let entered = vec![item(2, begun - 1_000, INSIDE)];
     bus.report(&server, entered.clone()).await;
-    // Whoever signed in before is not signed in yet.
+    // A token from before the clock was set back is not valid yet.
     let dispatcher = server.sign_in(&fleet.id, Role::Dispatcher).await.0;
     assert!(server.event_ids(&dispatcher).await.is_empty());
     let path = format!("/v1/vehicles/{}/positions?quarantined=true", bus.vehicle);
     let stored = server.get(&path, &dispatcher).await.ok(200)["data"].as_array().unwrap().clone();
     let why: Vec<_> = stored.iter().map(|fix| fix["quarantine"].as_str()).collect();
     assert_eq!(why, [None, Some("future")], "{stored:?}");
-    // Set right, and reported once more.
+    // The clock is set right, and the fix is reported once more.
     server.pass(HOUR);
     bus.report(&server, entered).await;
     let events = eventually(DEADLINE, || async {

@@ -1,4 +1,4 @@
-//! The live feed: who may open it, what a subscription is told, and what it is narrowed to.
+//! The live feed: who may open it, what a subscription receives, and how it can be narrowed.
 
 use std::time::Duration;
 
@@ -32,7 +32,7 @@ fn subscribe_to(id: &str, topics: Value, filter: Value) -> Value {
     json!({ "type": "subscribe", "id": id, "topics": topics, "filter": filter, "minIntervalMs": 0 })
 }
 
-/// A subscription stands: its `subscribed` and its one-part snapshot.
+/// Waits until a subscription is confirmed: its `subscribed` and its one-part snapshot.
 pub(crate) async fn begin(wire: &mut Wire, subscription: &Value) -> (Value, Value) {
     wire.say(subscription).await;
     let subscribed = wire.hear("subscribed").await;
@@ -42,7 +42,7 @@ pub(crate) async fn begin(wire: &mut Wire, subscription: &Value) -> (Value, Valu
     (subscribed, snapshot)
 }
 
-/// Whether a delta says who went in, or out.
+/// Whether a delta says that a vehicle went in, or out.
 pub(crate) fn crossed(said: &Value, way: &str) -> bool {
     said["type"] == "delta" && said["occupancy"][way] != json!([])
 }
@@ -218,7 +218,7 @@ async fn a_subscription_is_narrowed_to_vehicles_and_fences(store: TestStore) {
     let (_, snapshot) = begin(&mut wire, &subscribe_to("narrow", topics, filter)).await;
     assert_eq!(ids(&snapshot["vehicles"], "vehicleId"), [two.vehicle.as_str()]);
     assert_eq!(ids(&snapshot["occupancy"], "geofenceId"), [yard.as_str()]);
-    // Of the two vehicles' eight events only what the second does at the yard is told.
+    // Of the two vehicles' eight events, only those of the second at the yard are sent.
     one.cross(&server, 1, 2).await;
     two.cross(&server, 2, 3).await;
     let mut events = Vec::new();
@@ -321,8 +321,8 @@ async fn deltas_are_coalesced_and_events_are_not(store: TestStore) {
     for seq in 2..=10 {
         bus.cross(&server, seq, seq).await;
     }
-    // A minute has to pass before the next delta; the events come at once. The second subscription's
-    // answer comes after all that the server had to say before.
+    // A minute has to pass before the next delta; the events come at once. The answer to the second subscription
+    // comes after everything the server had to send before.
     wire.say(&subscribe("now")).await;
     loop {
         let said = wire.next().await.unwrap();
@@ -337,7 +337,7 @@ async fn deltas_are_coalesced_and_events_are_not(store: TestStore) {
         let event = wire.until(|said| said["type"] == "event").await;
         events += i64::from(event["id"] == "rarely");
     }
-    // Many fixes in one commit: the vehicle comes once, as it is in the end.
+    // Many fixes in one commit: the vehicle is sent once, in its final state.
     bus.report(&server, crossings(11, 60)).await;
     let delta = wire.until(|said| said["type"] == "delta").await;
     assert_eq!((&delta["id"], delta["vehicles"].as_array().unwrap().len()), (&json!("now"), 1));

@@ -1,4 +1,4 @@
-//! A flood of sign-ins: what it costs in memory is what a few hashes take, whatever the flood.
+//! A flood of sign-ins costs no more memory than a few hashes need, however large it is.
 
 use awc::{Client, Connector};
 use futures_util::stream::{self, StreamExt};

@@ -70,7 +70,7 @@ pub(crate) async fn send(server: &Server, bus: &Bus, items: &[Value], together: 
     }
 }
 
-/// The active refuels and drains of a vehicle as they are stored, without what is another vehicle's.
+/// A vehicle's active refuels and drains as stored, without the members that differ between vehicles.
 pub(crate) async fn events(store: &TestStore, bus: &Bus) -> Vec<String> {
     type Row = (String, Time, Time, String);
     let sql = "select kind, occurred_at, ended_at, cast(detail as text) \
@@ -81,7 +81,7 @@ pub(crate) async fn events(store: &TestStore, bus: &Bus) -> Vec<String> {
     rows.iter().map(|row| format!("{row:?}")).collect()
 }
 
-/// The fuel log of a vehicle, but for when it came.
+/// A vehicle's fuel log, without its arrival times.
 pub(crate) async fn log(store: &TestStore, bus: &Bus) -> Vec<String> {
     type Row = (Time, f64, Option<f64>, Option<f64>, Option<f64>, Option<f64>, String, Option<i64>);
     let sql = "select recorded_at, raw_value, level_raw_liters, level_liters, level_percent, distance_meters, quality, \
@@ -123,7 +123,8 @@ async fn a_day_is_found_as_it_was_and_told_once(store: TestStore) {
             second_cursor = said["cursor"].clone();
         }
     }
-    // Whoever resumes is told what he missed, once and in order, and nobody who asked for other events is.
+    // A client that resumes gets what it missed, once and in order; one that asked for other events gets none of
+    // it.
     for (cursor, expected) in [(cursor.clone(), &told[..]), (second_cursor, &told[1..])] {
         let mut again = Wire::feed(&server, &fleet.dispatcher).await;
         let mut resumed = subscribe.clone();
@@ -195,11 +196,11 @@ async fn a_calibration_dated_back_recomputes_what_is_stored(store: TestStore) {
     let uncalibrated = "select count(*) from fuel_log where quality = 'uncalibrated'";
     let uncalibrated = async || store.db.read().sql(uncalibrated).scalar::<i64>().await.unwrap();
     assert_eq!(uncalibrated().await, day().readings.len() as i64);
-    // From now on says nothing of the past.
+    // A calibration from now on does not affect the past.
     let from_now = json!({ "fuel": { "tankCapacityLiters": TANK_LITERS } });
     server.put(&path, &fleet.admin, from_now).await.ok(200);
     assert_eq!((events(&store, &bus).await.len(), uncalibrated().await), (0, day().readings.len() as i64));
-    // From the middle of the day on the second half is known, and then all of it.
+    // The second half becomes known from the middle of the day on, and then all of it.
     let middle = day().readings[day().readings.len() / 2].at.to_string();
     server.put(&path, &fleet.admin, json!({ "fuel": { "effectiveFrom": middle } })).await.ok(200);
     until_clean(&store.db).await;
@@ -236,7 +237,7 @@ async fn what_is_known_now_is_shown(store: TestStore) {
         .until(|said| said["type"] == "delta" && said["vehicles"][0]["fuel"]["provisional"] != Value::Null)
         .await;
     assert_eq!(delta["vehicles"][0]["vehicleId"], json!(bus.vehicle), "the other one has no fuel: {delta}");
-    // A broken sensor is told as such, and after a while has no level any more.
+    // A broken sensor is reported as such, and after a while has no level any more.
     let mut broken = all[parked + 22].clone();
     for (seq, minutes) in (1..).zip(0..8) {
         broken["seq"] = json!(seq);

@@ -1,4 +1,4 @@
-//! `kill -9` and failing commits in the middle of everything, and the same end as without them.
+//! `kill -9` and failing commits in the middle of everything, with the same result as without them.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ fn moments(part: &Part, count: usize) -> Vec<i64> {
     moments
 }
 
-/// Kills and restarts the server whenever so many more events are stored.
+/// Kills and restarts the server each time the number of stored events has reached the next of `moments`.
 async fn kill_at(store: TestStore, mut server: Program, launch: Launch, moments: Vec<i64>) -> Program {
     for moment in moments {
         eventually(DEADLINE * 4, || async { stored_events(&store).await >= moment }).await;
@@ -55,7 +55,7 @@ async fn killed_and_started_again_everything_ends_the_same(store: TestStore) {
     let launch = launch(&store);
     let server = Program::start(&launch).await;
     let mut options = options(&server.url(), &part.traces, &part.expected);
-    // Small frames, so that many are on their way at any moment.
+    // Small frames, so that many are under way at any moment.
     (options.items, options.hello, options.watch, options.cut) = (20, true, true, Some(2.0));
     let killer = actix_rt::spawn(kill_at(store.clone(), server, launch, moments));
     let summary = simulate::run(options).await.unwrap();
@@ -66,7 +66,8 @@ async fn killed_and_started_again_everything_ends_the_same(store: TestStore) {
     assert_eq!(stored_events(&store).await, part.events);
 }
 
-/// Keeps the store from committing whenever so many more events are stored, until the server gives up.
+/// Keeps the store from committing each time the number of stored events has reached the next of `moments`, until
+/// the server gives up.
 async fn fail_at(store: TestStore, live: Live, moments: Vec<i64>) {
     for moment in moments {
         eventually(DEADLINE * 4, || async { stored_events(&store).await >= moment }).await;
@@ -75,7 +76,7 @@ async fn fail_at(store: TestStore, live: Live, moments: Vec<i64>) {
         stuck.release().await;
         eventually(DEADLINE, || async { live.is_available() }).await;
         if let Location::Postgres(url) = &store.options.location {
-            // And with it all that is on its way: nobody knows what of it was committed.
+            // And with it everything under way: it is unknown what of it was committed.
             end_connections(url).await;
         }
     }

@@ -50,7 +50,7 @@ async fn the_feed_is_told_what_late_fixes_put_right(store: TestStore) {
     );
     assert!(text(&found["occurredAt"]) < text(&first["occurredAt"]), "{found}");
     assert_eq!(active(&fleet, &bus).await, std::slice::from_ref(&found));
-    // Who resumes from the beginning is told of each event as it is now, once.
+    // A client that resumes from the beginning gets each event as it is now, once.
     let mut again = Wire::feed(&server, &fleet.dispatcher).await;
     let mut resumed = subscribe("all");
     resumed["cursor"] = cursor;
@@ -68,7 +68,7 @@ async fn in_any_order_the_same_events_are_left(store: TestStore) {
     fleet.fence("b").await;
     let all = crossings(1, 60);
     ordered.report(&server, all.clone()).await;
-    // Records of one instant are listed by their ids, which are another vehicle's.
+    // Records of one instant are listed by their ids, which differ between vehicles.
     let what = |events: Vec<Value>| -> BTreeSet<String> {
         let members = ["type", "geofenceId", "occurredAt", "cause", "location", "fix"];
         events.iter().map(|event| json!(members.map(|member| &event[member])).to_string()).collect()

@@ -1,4 +1,4 @@
-//! The bundled buses in any order of sending, and the same end as in order: every event, with all it says.
+//! The bundled buses in any order of sending, with the same result as in order: every event, with all its members.
 
 use std::path::Path;
 

@@ -33,7 +33,7 @@ async fn a_poison_fix_is_named_to_its_tracker_and_costs_nobody_else_anything(sto
     assert_eq!(rejected.len(), 1, "{rejected:?}");
     assert_eq!((&rejected[0]["seq"], &rejected[0]["code"]), (&json!(5), &json!("quarantined")));
     assert!(!rejected[0].to_string().contains("poison"), "the database is not quoted to clients");
-    // Of another instant, it is taken.
+    // With another instant, it is accepted.
     others.report(items(1, 3, START + 1)).await;
     assert_eq!(others.hear("ack").await["stored"], 3);
     assert_eq!(stored_positions(&store).await, 8 + 3);
@@ -41,7 +41,7 @@ async fn a_poison_fix_is_named_to_its_tracker_and_costs_nobody_else_anything(sto
     let meters = server.context.live.meters().clone();
     assert_eq!((meters.failed_commits.get(), meters.refused_by_store.get()), (0, 1));
 
-    // It comes again: it is named again, and kept once.
+    // When it is sent again, it is named again, and kept once.
     let said = server.post("/v1/positions", &poisoned.token, json!({ "items": reported })).await.ok(200);
     assert_eq!((&said["duplicates"], &said["rejected"][0]["code"]), (&json!(8), &json!("quarantined")));
     assert_eq!(refused_fix::count(store.db.read()).await.unwrap(), 1);

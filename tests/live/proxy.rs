@@ -1,4 +1,4 @@
-//! A test's store by way of a port that the test can hold up or cut.
+//! A test's store reached through a port that the test can hold up or cut.
 
 use waypost::store::open::Location;
 use waypost_test_support::{Proxy, TestStore};
@@ -8,7 +8,7 @@ pub(crate) async fn way_to(store: &TestStore, port: u16) -> Proxy {
     Proxy::start(port, &parts(store).2).await
 }
 
-/// The URL of a test's store by way of a port of this machine.
+/// The URL of a test's store through a port of this machine.
 pub(crate) fn url_by(store: &TestStore, port: u16) -> String {
     let (before, after, _) = parts(store);
     format!("{before}127.0.0.1:{port}{after}")

@@ -21,7 +21,7 @@ for_each_engine!(a_client_that_does_not_read_holds_nothing_up, a_failure_in_the_
 
 /// 2026-05-01T00:00:00Z.
 const BEGIN: Timestamp = Timestamp::from_micros(1_777_593_600_000_000);
-/// Much more than two sockets' buffers hold.
+/// Much more than the buffers of two sockets hold.
 const ROWS: i64 = 60_000;
 /// Rows of one insert: it may take no longer than a statement of the server's.
 const BATCH: i64 = 50_000;
@@ -56,7 +56,7 @@ fn path(buses: &[Bus], format: &str) -> String {
     format!("/v1/fuel/raw-data?vehicleId={}&{period}&format={format}", ids.join(","))
 }
 
-/// A client that reads when it is told to, and sees each byte.
+/// A client that reads on demand, and sees each byte.
 struct Reader {
     socket: TcpStream,
     seen: Vec<u8>,
@@ -85,13 +85,13 @@ impl Reader {
         self.seen.windows(4).position(|bytes| bytes == b"\r\n\r\n").map(|at| at + 4)
     }
 
-    /// Reads some more; whether the connection is still there.
+    /// Reads some more; returns whether the connection is still open.
     async fn read(&mut self) -> bool {
         let read = timeout(DEADLINE, self.socket.read_buf(&mut self.seen)).await;
         matches!(read.expect("something is sent"), Ok(1..))
     }
 
-    /// Reads the answer to its end, or as far as it comes: the body, and whether its last chunk has come.
+    /// Reads the answer to its end, or as far as it comes: the body, and whether its last chunk arrived.
     async fn finish(mut self) -> (Vec<u8>, bool) {
         let (mut body, mut at) = (Vec::new(), self.head().unwrap());
         loop {
@@ -116,7 +116,7 @@ impl Reader {
     }
 }
 
-/// More of them than there are connections to the database stop reading; meanwhile everything else goes on.
+/// More clients than there are connections to the database stop reading; meanwhile everything else continues.
 async fn a_client_that_does_not_read_holds_nothing_up(store: TestStore) {
     const READERS: usize = 20;
     let server = Server::start(&store).await;
@@ -141,7 +141,7 @@ async fn a_client_that_does_not_read_holds_nothing_up(store: TestStore) {
         "{:?}: {READERS} clients do not read; two requests and a committed fix meanwhile took at most {slowest:?}",
         store.engine()
     );
-    // Whoever reads on gets everything.
+    // A client that reads on gets everything.
     let (body, is_whole) = stalled.pop().unwrap().finish().await;
     assert!(is_whole);
     assert_eq!(serde_json::from_slice::<Vec<Value>>(&body).unwrap().len() as i64, ROWS);
@@ -153,7 +153,7 @@ async fn a_client_that_does_not_read_holds_nothing_up(store: TestStore) {
 const FORMS: [(&str, &str); 4] =
     [("json", ""), ("ndjson", ""), ("csv", ""), ("ndjson", "accept-encoding: gzip\r\n")];
 
-/// The body did not come whole, and nobody can think it did.
+/// The body did not arrive whole, and cannot be mistaken for a whole one.
 fn assert_broken((body, is_whole): (Vec<u8>, bool), form: (&str, &str)) {
     assert!(!is_whole, "{form:?}: the last chunk has come");
     assert!(body.len() > 1000, "{form:?}: it broke at its beginning");
@@ -172,7 +172,7 @@ async fn a_failure_in_the_middle_breaks_the_transfer(store: TestStore) {
         let reader = Reader::begin(&server.url, &path, &fleet.dispatcher, form.1).await;
         db.write().sql("alter table fuel_log rename to fuel_log_away").run().await.unwrap();
         assert_broken(reader.finish().await, form);
-        // Nothing is begun that cannot go on.
+        // No answer is begun that cannot continue.
         server.get(&path, &fleet.dispatcher).await.problem(500, "internal");
         db.write().sql("alter table fuel_log_away rename to fuel_log").run().await.unwrap();
     }

@@ -1,4 +1,4 @@
-//! Cursors: every event once, however the socket is cut; what is no cursor of this server begins anew.
+//! Cursors: every event once, however the socket is cut; a cursor that is not this server's starts over.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -108,7 +108,7 @@ async fn a_cursor_that_is_none_here_begins_anew(store: TestStore) {
     server.stop().await;
 }
 
-/// Reads events until there are so many; a reset is an error, for one who reads all the time.
+/// Reads until there are `count` events; a reset is an error for a client that reads all the time.
 async fn read_all(mut wire: Wire, seen: Rc<RefCell<Vec<String>>>, count: usize) -> Wire {
     while seen.borrow().len() < count {
         let said = wire.until(|said| said["type"] == "event" || said["type"] == "reset").await;
@@ -137,7 +137,7 @@ async fn numbers_that_revisions_left_behind_are_no_loss(store: TestStore) {
     let organization = fleet.id.clone();
     drop(fleet);
     server.stop().await;
-    // Whole pages of numbers are left behind, and every other one of the rest.
+    // Whole pages of numbers are gone, and every second one of the rest.
     let moved = "update records set revision = 2, sequence = sequence + 10000 \
         where sequence between 50 and 649 or sequence % 2 = 0";
     assert_eq!(store.db.write().sql(moved).run().await.unwrap(), 900);

@@ -1,4 +1,4 @@
-//! What an organization does not keep goes, and what stays is judged as if nothing had gone.
+//! Data past its organization's retention is deleted, and the rest is judged as if nothing had been deleted.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ for_each_engine!(
 const HOUR: i64 = 3_600;
 const DAY: i64 = 24 * HOUR;
 
-/// A fix so many seconds before an instant.
+/// A fix `ago` seconds before an instant.
 fn fix(now: Timestamp, ago: i64, latitude: f64) -> Value {
     json!({ "recordedAt": now.as_millis() - ago * 1000, "latitude": latitude, "longitude": -97.74 })
 }
@@ -74,7 +74,7 @@ async fn what_is_past_retention_goes_and_the_rest_stays(store: TestStore) {
         buses.push((bus, inside));
     }
     keep_ten_days(&fleet).await;
-    // Ten days are past, and what was told a while ago may go from the log: the horizon is a day before `now`.
+    // Ten days are past, and old events may be deleted from the log: the horizon is a day before `now`.
     server.pass(9 * DAY);
     let token = server.sign_in(&fleet.id, waypost::domain::account::Role::Dispatcher).await.0;
     let foreign = server.sign_in(&other.id, waypost::domain::account::Role::Dispatcher).await.0;
@@ -85,7 +85,7 @@ async fn what_is_past_retention_goes_and_the_rest_stays(store: TestStore) {
     let (bus, inside) = &buses[0];
     assert_eq!(recorded(&server, bus, &token, now).await, [2 * HOUR, HOUR]);
     assert!(recorded(&server, inside, &token, now).await.is_empty());
-    // The visit that ended since, and the one that goes on, have all of their records.
+    // The visit that has ended since, and the one that has not, keep all of their records.
     let visits = listed(&server, "/v1/visits", &token).await;
     assert_eq!(visits.len(), 2, "{visits:?}");
     let visit = visits.iter().find(|visit| visit["vehicleId"] == *bus.vehicle).unwrap();
@@ -98,25 +98,25 @@ async fn what_is_past_retention_goes_and_the_rest_stays(store: TestStore) {
     assert_eq!(kinds(bus), BTreeSet::from(["entry".to_owned(), "exit".to_owned()]));
     assert_eq!(kinds(inside), BTreeSet::from(["entry".to_owned()]));
     assert_eq!(events.len(), 3);
-    // It is still inside, and where it was last is known.
+    // It is still inside, and its last position is known.
     let path = format!("/v1/vehicles/{}", inside.vehicle);
     let live = server.get(&path, &token).await.ok(200)["live"].clone();
     assert!(live["position"].is_object(), "{live}");
-    // Organizations that say nothing keep everything.
+    // Organizations without a setting keep everything.
     let (bus, inside) = &buses[1];
     assert_eq!(recorded(&server, bus, &foreign, now).await.len(), 7);
     assert_eq!(recorded(&server, inside, &foreign, now).await.len(), 2);
     assert_eq!(listed(&server, "/v1/visits", &foreign).await.len(), 3);
     assert_eq!(listed(&server, "/v1/geofence-events", &foreign).await.len(), 5);
 
-    // Refused at the door, so it does not come back by the window.
+    // It is refused when reported, so it does not return by that way.
     let items = json!({ "items": [fix(now, 2 * DAY, INSIDE)] });
     let said = server.post("/v1/positions", &buses[0].0.token, items).await.ok(200);
     assert_eq!(said["rejected"][0]["code"], "olderThanRetention", "{said}");
     server.stop().await;
 }
 
-/// What holds of a fleet since an instant, whosever it is; and what holds before, whole.
+/// The active records of a fleet since an instant, comparable between fleets; and those before it, complete.
 async fn records(fleet: &Fleet<'_>, token: &str, since: Timestamp) -> (BTreeSet<String>, BTreeSet<String>) {
     let events = listed(fleet.server, "/v1/geofence-events?limit=200&status=active", token).await;
     let members = [
@@ -183,7 +183,7 @@ async fn what_comes_late_is_judged_as_if_nothing_had_gone(store: TestStore) {
     assert_ne!(corrected, kept, "the late fixes changed nothing");
     assert_eq!(still_past, past, "what is past stands");
 
-    // A geofence of always is judged from the horizon on, and brings nothing back from before.
+    // A geofence that has always been in force is judged from the horizon on, and brings back nothing from before.
     for fleet in [&fleet, &control] {
         let admin = server.sign_in(&fleet.id, waypost::domain::account::Role::OrgAdmin).await.0;
         let renewed = Fleet { server: &server, id: fleet.id.clone(), admin, dispatcher: String::new() };
@@ -221,7 +221,7 @@ async fn cursors_stay_good_for_seven_days(store: TestStore) {
         wire
     };
     let first = cursor().await;
-    // Told now, nine days after it happened: soon past retention, but not past the log.
+    // Recorded now, nine days after it happened: soon past retention, but not past the log's.
     bus.report(&server, vec![fix(now, 9 * DAY, INSIDE), fix(now, 9 * DAY - 60, OUTSIDE)]).await;
     server.pass(6 * DAY);
     assert_eq!(delete_past(&server).await.events, 0);

@@ -25,14 +25,14 @@ pub(crate) use waypost_test_support::text;
 
 use crate::wire::crossings;
 
-/// No wait of a test is longer.
+/// The longest wait of a test.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// The middle of every fence [`Fleet`] makes.
 pub(crate) const INSIDE: f64 = 30.27;
 /// A latitude outside all of them.
 pub(crate) const OUTSIDE: f64 = 30.40;
 
-/// A running server.
+/// A server under test.
 pub(crate) struct Server {
     pub(crate) context: Context,
     pub(crate) url: String,
@@ -82,7 +82,7 @@ impl Server {
         server
     }
 
-    /// At one instant, for as long as it runs. Nobody signs in.
+    /// Starts at one instant, which lasts as long as it runs. No account signs in.
     pub(crate) async fn start_at(settings: Settings, now: Timestamp) -> Self {
         Self::start_by(settings, Clock::from_fn(move || now), Arc::default()).await
     }
@@ -107,7 +107,7 @@ impl Server {
         (text(&said["accessToken"]), text(&said["refreshToken"]))
     }
 
-    /// Asks the server to stop, and does not wait.
+    /// Asks the server to stop, without waiting.
     pub(crate) fn ask_to_stop(&self) -> JoinHandle<Ended> {
         self.running.ask_to_stop()
     }
@@ -119,7 +119,7 @@ impl Server {
         assert_eq!(ended, Ended::Asked);
     }
 
-    /// Waits until the server ends by itself; answers why.
+    /// Waits until the server ends by itself; returns why.
     pub(crate) async fn ended(self) -> Ended {
         timeout(DEADLINE, self.running.ended()).await.expect("the server ends")
     }
@@ -182,7 +182,7 @@ impl Server {
     }
 }
 
-/// An organization and who acts for it.
+/// An organization and its accounts.
 pub(crate) struct Fleet<'a> {
     pub(crate) server: &'a Server,
     pub(crate) id: String,
@@ -200,7 +200,7 @@ pub(crate) struct Bus {
 }
 
 impl Fleet<'_> {
-    /// A vehicle whose fixes are all plausible.
+    /// A vehicle of which every fix is plausible.
     pub(crate) async fn bus(&self, name: &str) -> Bus {
         let unique_id = format!("{name}-{}", new_id().simple());
         let body = json!({
@@ -234,7 +234,7 @@ impl Fleet<'_> {
 }
 
 impl Bus {
-    /// Reports over HTTP; answers once it is committed.
+    /// Reports over HTTP; returns once it is committed.
     pub(crate) async fn report(&self, server: &Server, items: Vec<Value>) {
         let count = items.len();
         let said = server.post("/v1/positions", &self.token, json!({ "items": items })).await.ok(200);

@@ -1,5 +1,5 @@
-//! The bundled evenings of Austin's buses through real sockets, against an independent answer: every
-//! event once, none more, in the store and on a feed that is cut again and again.
+//! The bundled evenings of Austin's buses through real sockets, compared with an independent result: every event
+//! once, and no others, in the store and on a feed that is cut again and again.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -97,13 +97,13 @@ pub(crate) struct Part {
     pub(crate) traces: PathBuf,
     pub(crate) expected: PathBuf,
     pub(crate) events: i64,
-    /// Fixes that are no repetition and not at 0,0.
+    /// Fixes that are neither repetitions nor at 0,0.
     pub(crate) distinct_fixes: i64,
     _directory: TempDir,
 }
 
 impl Part {
-    /// Every so many-th bus.
+    /// One bus in `step`.
     pub(crate) fn every(step: usize) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (traces, expected) = (content("traces.csv.gz"), content("events_expected.csv.gz"));

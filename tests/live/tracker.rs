@@ -42,7 +42,7 @@ async fn a_boot_goes_on_over_connections(store: TestStore) {
     assert!(welcome["config"]["intervalSeconds"].is_u64());
     wire.report(items(1, 5, START)).await;
     assert_eq!(wire.hear("ack").await["seq"], 5);
-    // Again, and again with news behind: only the news is stored, and the ack goes on.
+    // Sent again, and again with new fixes after them: only the new ones are stored, and the ack advances.
     wire.report(items(2, 4, START)).await;
     let ack = wire.hear("ack").await;
     assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(5), &json!(0), &json!(3)));
@@ -53,7 +53,7 @@ async fn a_boot_goes_on_over_connections(store: TestStore) {
     let ack = wire.hear("ack").await;
     assert_eq!((&ack["seq"], &ack["stored"], &ack["duplicates"]), (&json!(8), &json!(3), &json!(2)));
     drop(wire);
-    // Another boot numbers anew.
+    // Another boot starts its numbers over.
     let mut wire = Wire::bus(&server, &bus).await;
     assert_eq!(hello(&mut wire, "second").await["ackedSeq"], Value::Null);
     wire.report(items(1, 2, START + 60_000)).await;
@@ -198,7 +198,7 @@ async fn a_stuck_store_stops_the_reading_and_loses_nothing(store: TestStore) {
     wire.report(items(0, 0, START)).await;
     wire.hear("ack").await;
     let stuck = Stuck::hold(&store).await;
-    // Send without limit, until neither the server nor the buffers between take any more.
+    // Send without limit, until neither the server nor the buffers in between take any more.
     let mut taken = 0;
     while wire.offer(&large_frame(taken)).await {
         taken += 1;
@@ -206,7 +206,7 @@ async fn a_stuck_store_stops_the_reading_and_loses_nothing(store: TestStore) {
     }
     assert!(taken >= 8, "eight frames may wait, {taken} were taken");
     stuck.release().await;
-    // The frame that was offered last goes out in the end, too.
+    // The frame that was offered last is sent in the end, too.
     wire.flush().await;
     let last = (taken + 1) * 500;
     let mut stored = 0;
@@ -240,10 +240,10 @@ async fn a_failed_commit_asks_for_everything_again(store: TestStore) {
     let retry = wire.hear("retry").await;
     assert!(retry["afterMs"].as_u64().unwrap() > 0, "{retry}");
     assert_eq!(retry["seq"], 2, "{retry}");
-    // Over HTTP it is said at once.
+    // Over HTTP the answer comes at once.
     let unavailable = server.post("/v1/positions", &bus.token, json!({ "items": items(7, 7, START) })).await;
     unavailable.problem(503, "unavailable");
-    // What follows the gap is not taken.
+    // What follows the gap is not accepted.
     wire.report(items(7, 8, START)).await;
     stuck.release().await;
     eventually(DEADLINE, || async { server.context.live.is_available() }).await;
@@ -257,7 +257,7 @@ async fn a_failed_commit_asks_for_everything_again(store: TestStore) {
         }
     }
     wire.report(items(2, 9, START)).await;
-    // On a machine so busy that it was told once more where to go on.
+    // On a very busy machine, it was sent once more where to go on.
     let ack = wire.until(|said| said["type"] == "ack").await;
     let seen = ack["stored"].as_i64().unwrap() + ack["duplicates"].as_i64().unwrap();
     assert_eq!((&ack["seq"], seen), (&json!(9), 8));
@@ -277,7 +277,7 @@ pub(crate) async fn end_connections(url: &str) {
     sqlx::query(kill).execute(&mut killer).await.unwrap();
 }
 
-/// The database ends all connections; the server comes back by itself.
+/// The database ends all connections; the server recovers by itself.
 async fn terminate_everybody(url: &str, wire: &mut Wire) {
     end_connections(url).await;
     wire.report(items(10, 12, START)).await;
@@ -336,7 +336,7 @@ async fn sigterm_ends_the_program_and_nothing_acknowledged_is_missing(store: Tes
     wire.report(items(1, 100, START)).await;
     assert_eq!(wire.hear("ack").await["seq"], 100);
     program.signal("TERM");
-    // It goes on sending until it is told.
+    // It goes on sending until the server closes the socket.
     let mut sent = 100;
     let mut acked = 100;
     let code = loop {

@@ -1,5 +1,5 @@
-//! `waypost transfer`: a store that a server filled, moved into PostgreSQL by the real program. Nothing is
-//! lost, no answer changes, and killed in the middle nothing is there.
+//! `waypost transfer`: a store that a server filled, moved into PostgreSQL by the real program. Nothing is lost, no
+//! answer changes, and if it is killed in the middle, the target is empty.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -81,7 +81,8 @@ impl Move {
         }
     }
 
-    /// Master data of each kind and tracks; the cursor of a feed that has seen none of the events, and tokens.
+    /// Fills a store with master data of each kind and tracks; returns the cursor of a feed that has seen none of
+    /// the events, and tokens.
     async fn fill(&self, store: &TestStore) -> Filled {
         let server = Server::start_with(store, |settings| *settings = self.settings.clone()).await;
         let fleet = server.fleet("org").await;
@@ -201,7 +202,7 @@ fn nothing_is_lost_and_no_answer_changes() {
             took.as_secs_f64()
         );
 
-        // A feed goes on where it was, from a cursor of before.
+        // A feed continues where it was, from a cursor of the old store.
         let server = Server::start_with(&store, |settings| *settings = moving.on_target()).await;
         let mut wire = Wire::feed(&server, &filled.dispatcher).await;
         let mut resumed = subscribe("all");
@@ -216,14 +217,14 @@ fn nothing_is_lost_and_no_answer_changes() {
     });
 }
 
-/// Whether somebody waits for a lock on a table of the target.
+/// Whether a session waits for a lock on a table of the target.
 async fn is_waited_for(target: &Db) -> bool {
     let waiting = "select exists (select 1 from pg_locks where not granted and relation is not null \
         and database = (select oid from pg_database where datname = current_database()))";
     target.read().sql(waiting).scalar().await.unwrap()
 }
 
-/// Whether nobody has the target's lock any more: PostgreSQL gives up that of a program that is gone a moment later.
+/// Whether the target's lock is free again: PostgreSQL releases that of a program that is gone a moment later.
 async fn is_unlocked(target: &Db) -> bool {
     let free = "select not exists (select 1 from pg_locks where locktype = 'advisory' \
         and database = (select oid from pg_database where datname = current_database()))";
@@ -254,7 +255,7 @@ fn killed_in_the_middle_nothing_is_there_and_it_can_be_done_again() {
         // At the beginning, in the middle, and at the last table.
         for table in ["account", "position", "visit"] {
             eventually(DEADLINE, || is_unlocked(&target)).await;
-            // Nothing can be written to the table, so the program stands still in front of it.
+            // The table cannot be written to, so the program waits in front of it.
             let mut barrier = pool.begin().await.unwrap();
             let lock = format!("lock table {table} in share mode");
             sqlx::query(AssertSqlSafe(lock)).execute(&mut *barrier).await.unwrap();

@@ -31,9 +31,9 @@ pub(crate) struct Refused {
 #[derive(Debug, PartialEq)]
 pub(crate) struct Closed {
     pub(crate) code: u16,
-    /// The code of the `error` before.
+    /// The code of the last `error`.
     pub(crate) word: String,
-    /// And its detail.
+    /// Its detail.
     pub(crate) detail: String,
 }
 
@@ -69,7 +69,7 @@ impl Wire {
         Self::open(socket::feed(&server.url, token)).await.expect("a dispatcher may watch")
     }
 
-    /// A dispatcher's socket that has little room for what it does not read.
+    /// A dispatcher's socket with little room for what it does not read.
     pub(crate) async fn narrow_feed(server: &Server, token: &str) -> Self {
         let small = TcpSocket::new_v4().unwrap();
         small.set_recv_buffer_size(4096).unwrap();
@@ -110,18 +110,18 @@ impl Wire {
         self.say(&json!({ "type": "positions", "items": items })).await;
     }
 
-    /// Sends a text if the connection takes it within a second or so; what it began to take goes out later.
+    /// Sends a text if the connection takes it within about a second; what it has begun to take is sent later.
     pub(crate) async fn offer(&mut self, text: &str) -> bool {
         self.socket.feed(Message::text(text)).await.unwrap();
         timeout(Duration::from_secs(1), self.socket.flush()).await.is_ok_and(|sent| sent.is_ok())
     }
 
-    /// Sends what was offered and not taken yet.
+    /// Sends the rest of what was offered.
     pub(crate) async fn flush(&mut self) {
         timeout(DEADLINE, self.socket.flush()).await.expect("the server reads").unwrap();
     }
 
-    /// The connection below, for a client that is no good one.
+    /// The underlying connection, for a client that misbehaves.
     pub(crate) fn into_raw(self) -> RawWire {
         match self.socket.into_inner() {
             MaybeTlsStream::Plain(stream) => RawWire { stream },
@@ -135,7 +135,7 @@ impl Wire {
         next.and_then(Result::ok)
     }
 
-    /// The next thing said in words, or how the socket was closed.
+    /// The next text message, or how the socket was closed.
     pub(crate) async fn next(&mut self) -> Result<Value, Option<u16>> {
         loop {
             match self.message().await {
@@ -147,7 +147,7 @@ impl Wire {
         }
     }
 
-    /// The next message, which must be of this type; heartbeats are passed over.
+    /// The next message, which must be of this type; heartbeats are skipped.
     #[track_caller]
     pub(crate) fn hear(&mut self, kind: &str) -> impl Future<Output = Value> {
         let caller = std::panic::Location::caller();
@@ -162,7 +162,7 @@ impl Wire {
         }
     }
 
-    /// Reads on to the next message that is wanted.
+    /// Reads on to the next wanted message.
     #[track_caller]
     pub(crate) fn until(&mut self, wanted: impl Fn(&Value) -> bool) -> impl Future<Output = Value> {
         let caller = std::panic::Location::caller();
@@ -198,7 +198,7 @@ impl Wire {
     }
 }
 
-/// A connection whose frames are read by hand: nothing is answered.
+/// A connection whose frames are read by hand: no ping is answered.
 pub(crate) struct RawWire {
     stream: TcpStream,
 }
@@ -221,7 +221,7 @@ impl RawWire {
     }
 }
 
-/// A position item: recorded at so many milliseconds since 1970, at a latitude.
+/// A position item: recorded at `recorded_at` milliseconds since 1970, at a latitude.
 pub(crate) fn item(seq: i64, recorded_at: i64, latitude: f64) -> Value {
     json!({ "seq": seq, "recordedAt": recorded_at, "latitude": latitude, "longitude": -97.74 })
 }

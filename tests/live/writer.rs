@@ -1,5 +1,5 @@
-//! The writer and its connection: what goes silent, refuses or is taken over costs seconds, and no acknowledgement is
-//! given that the database would not keep.
+//! The writer and its connection: a connection that goes silent, refuses or is taken over costs seconds, and
+//! nothing is acknowledged that the database would not keep.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -25,9 +25,9 @@ for_each_engine!(
 );
 
 const START: i64 = 1_790_000_000_000;
-/// Acknowledgements are back within so long of a new connection being possible.
+/// Acknowledgements are back within this time of a new connection being possible.
 const BACK_WITHIN: Duration = Duration::from_secs(10);
-/// Two servers are never both ready for longer.
+/// The longest time that two servers are both ready.
 const BOTH_READY: Duration = Duration::from_secs(2);
 
 fn url(store: &TestStore) -> &str {
@@ -35,7 +35,7 @@ fn url(store: &TestStore) -> &str {
     url
 }
 
-/// Runs a statement past the server.
+/// Runs a statement without going through the server.
 async fn tell(url: &str, text: impl Into<String>) {
     let mut session = PgConnection::connect(url).await.unwrap();
     sqlx::query(AssertSqlSafe(text.into())).execute(&mut session).await.unwrap();
@@ -52,7 +52,7 @@ where
     value
 }
 
-/// Reports until it is accepted; answers when it was.
+/// Reports until it is accepted; returns when it was.
 async fn accepted(server: &Server, bus: &Bus, from: i64, to: i64) -> Instant {
     eventually(DEADLINE, || async {
         let body = json!({ "items": items(from, to, START) });
@@ -163,7 +163,7 @@ fn of_a_pair_only_one_is_ready_whatever_becomes_of_the_lock() {
         let mut first = Coming::build(settings(&store));
         first.ready().await;
         for _ in 0..3 {
-            // Whoever took over has had its session ended with the others'.
+            // The session of the server that took over was ended along with the others.
             eventually(DEADLINE, || async { ask::<i64>(url(&store), HOLDER).await > 0 }).await;
             let second = Coming::build(settings(&store));
             second.waits().await;
@@ -202,7 +202,7 @@ fn a_lost_lock_is_taken_again_and_one_at_rest_is_kept() {
         let server = Server::start(&store).await;
         let holder: i64 = ask(url(&store), HOLDER).await;
         assert!(holder > 0);
-        // It is looked at once a second, and was at rest for longer than others may be.
+        // The session is checked once a second, so it was idle for longer than other sessions may be.
         let looked = "select (extract(epoch from max(state_change)) * 1000000)::bigint from pg_stat_activity a \
             join pg_locks l on l.pid = a.pid where l.locktype = 'advisory' and a.datname = current_database()";
         let first: i64 = ask(url(&store), looked).await;

@@ -19,7 +19,7 @@ use crate::data::{Data, bundled, from_folder};
 use crate::replay::{NO_LIMITS, Replay, replay};
 use crate::visits::{Figures, figures};
 
-/// What a vehicle is given by default.
+/// The defaults a vehicle is given.
 const DEFAULT_LIMITS: VehicleLimits =
     VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: Some(200.0), overspeed_kmh: None };
 
@@ -40,7 +40,7 @@ fn both(data: &Data) -> [Figures; 2] {
 
 fn assert_jitter_is_gone([exact, default]: &[Figures; 2]) {
     assert_eq!(exact.uncovered, 0, "{exact}");
-    // What single fixes of a vehicle that stands say is not believed.
+    // Single fixes of a standing vehicle are not believed.
     assert!(default.uncovered * 10_000 <= default.inside, "{default}");
     assert!(default.jitter * 20 <= exact.jitter, "{exact}\n{default}");
 }

@@ -1,5 +1,5 @@
-//! Real visits: by exact rules a minute or longer, with fixes farther than the margin from the boundary inside it
-//! and outside before and after. Whatever holds back what is noise must find each, at the same instants.
+//! Real visits: by exact rules a minute or longer, with fixes farther than the margin from the boundary, inside it
+//! and, before and after, outside. However noise is held back, each of them must be found, at the same instants.
 
 use std::collections::{HashMap, HashSet};
 

@@ -13,11 +13,11 @@ use waypost_actors::tracking::{self, Context, Effects, RecordView, VehicleState}
 use crate::data::{Data, Line};
 
 const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
-/// No fix is too inaccurate or too fast.
+/// Limits by which no fix is too inaccurate or too fast.
 pub(crate) const NO_LIMITS: VehicleLimits =
     VehicleLimits { max_speed_kmh: None, max_accuracy_meters: None, overspeed_kmh: None };
 
-/// What the engine made of it.
+/// The result of the engine.
 pub(crate) struct Replay {
     pub(crate) fences: FenceSet,
     /// What it left, vehicle by vehicle.
@@ -76,7 +76,7 @@ impl Replay {
         self.effects.iter().flat_map(|(_, effects)| events(effects))
     }
 
-    /// In the words of the reference, sorted.
+    /// In the form of the reference, sorted.
     pub(crate) fn lines(&self) -> Vec<Line> {
         let line = |event: Event| {
             let entered = event.kind == EventKind::Entry;

@@ -1,4 +1,4 @@
-//! What the records of a replay say about jitter, and whether visits cover what the fixes saw.
+//! What the records of a replay show about jitter, and whether visits cover what the fixes saw.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,7 +9,7 @@ use waypost_actors::tracking::Effects;
 
 use crate::replay::{Replay, events, judged};
 
-/// What a replay came to.
+/// The result of a replay.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Figures {
     pub(crate) entries: usize,

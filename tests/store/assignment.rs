@@ -45,7 +45,7 @@ async fn people(store: &TestStore) {
     }
 }
 
-/// Writes an assignment past everything the server asks before it does.
+/// Writes an assignment without the checks that the server makes before.
 async fn assign(db: &Db, d: u128, v: u128, from: i64, to: Option<i64>) -> sql::Result<u64> {
     db.write()
         .sql(
@@ -134,7 +134,7 @@ async fn who_drove_is_known_for_any_number_of_instants(store: TestStore) {
         (1, 150..) => Some(0),
         _ => None,
     };
-    // Three vehicles and one nobody knows, at every second, in no order: more than one statement's parameters.
+    // Three vehicles and an unknown one, at every second, in no order: more than the parameters of one statement.
     let places = (0..20_000_u64).map(|n| n * 7919 % 20_000);
     let asked: Vec<(u128, i64)> = places.map(|n| (u128::from(n % 4), (n / 4 % 500) as i64)).collect();
     let questions: Vec<(VehicleId, Timestamp)> =

@@ -79,7 +79,7 @@ fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
         assert!(!cache.is_filled().await.expect("answered"));
         cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect("put");
         assert!(!cache.is_filled().await.expect("answered"), "what is put alone is not everything");
-        // More than one command's worth, and without the vehicle of before.
+        // More than fits in one command, and without the vehicle from before.
         let fleet: Vec<Newest> = (3..1_200).map(|number| newest(1, number, 2.0)).collect();
         let all = [fleet, vec![newest(9, 1, 3.0)]].concat();
         cache.fill(&all, at(1.0)).await.expect("filled");
@@ -99,7 +99,7 @@ fn filling_leaves_what_there_is_and_tells_when_it_was_emptied() {
 #[test]
 fn a_redis_that_is_away_is_an_error_and_no_hang() {
     actix_rt::System::new().block_on(async {
-        // Nobody listens on port 1 of loopback.
+        // Nothing listens on port 1 of loopback.
         let cache = RedisCache::open("redis://127.0.0.1:1").expect("the address is one");
         cache.put(&[], &[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");
         cache.fill(&[newest(1, 2, 1.0)], at(0.0)).await.expect_err("nobody is there");

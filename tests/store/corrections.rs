@@ -29,7 +29,7 @@ for_each_engine!(
     a_correction_of_thousands_is_one_transaction,
 );
 
-/// The same record as the correction tells it: with another number, revision and status.
+/// The record as the correction answers it: with another number, revision and status.
 fn told(event: Record, sequence: i64, revision: i64, status: EventStatus) -> Record {
     Record { sequence, revision, status, origin: Origin::Backfill, detected_at: at(FOUND), ..event }
 }
@@ -54,11 +54,11 @@ async fn records_stay_change_come_and_go(store: TestStore) {
     let mut stored = vec![entry(1, 0)];
     stored.extend(expected);
     assert_eq!(log(&track).await, stored, "what stays keeps its number");
-    // The same once more finds nothing.
+    // The same correction again finds nothing.
     let committed = commit(&track, vec![correcting(whole)]).await;
     assert_eq!(committed[0].records, []);
     assert_eq!(track.seeds().await.expect("read").next_sequence, 9);
-    // What was taken back holds again.
+    // A retracted record holds again.
     let back = vec![entry(1, 0), moved, entry(3, 20), entry(5, 40)];
     let committed = commit(&track, vec![correcting(correction(None, None, back))]).await;
     assert_eq!(committed[0].records, [told(entry(3, 20), 9, 3, ACTIVE)]);
@@ -104,7 +104,7 @@ async fn a_record_that_was_made_elsewhere_moves_in_silence(store: TestStore) {
     let revised = told(other, 3, 2, ACTIVE);
     assert_eq!(committed[0].records, std::slice::from_ref(&revised));
     assert_eq!(log(&track).await, [confirmed(exit(1, 10), 40), revised]);
-    // So the later part, which does not make them, does not take them back.
+    // So the later part, which does not make them, does not retract them.
     let part = correction(Some(60), None, Vec::new());
     assert_eq!(commit(&track, vec![correcting(part)]).await[0].records, []);
 }
@@ -135,7 +135,7 @@ async fn visits_follow_their_records(store: TestStore) {
     live.effects.visits =
         vec![visit(1, &events[0], Some(&events[1])), visit(2, &events[2], Some(&events[3]))];
     commit(&track, vec![live]).await;
-    // The first exit and the second entry never were: one stay, from the first to the last.
+    // The first exit and the second entry turn out never to have been: one stay, from the first to the last.
     let last = of(1, exit(5, 30));
     let mut part = correction(None, None, vec![events[0].clone(), last.clone()]);
     part.visits = vec![visit(1, &events[0], Some(&last))];
@@ -154,7 +154,7 @@ async fn visits_follow_their_records(store: TestStore) {
     commit(&track, vec![correcting(part)]).await;
     let both = [(1, Time(at(-3)), None), (3, Time(at(25)), Some(Time(at(30))))];
     assert_eq!(visits(&store).await, both);
-    // That end never was either, and nothing else is said of it.
+    // That end turns out never to have been either, and nothing else is recorded of it.
     commit(&track, vec![correcting(correction(Some(28), None, Vec::new()))]).await;
     assert_eq!(visits(&store).await, [both[0], (3, Time(at(25)), None)]);
 }
@@ -168,7 +168,7 @@ async fn a_corrected_end_comes_back_when_a_provisional_one_goes(store: TestStore
     let mut part = correction(None, Some(20), vec![begin.clone(), end.clone()]);
     part.visits = vec![visit(1, &begin, Some(&end))];
     commit(&track, vec![correcting(part)]).await;
-    // The live path has not come by yet: for it the visit began otherwise and goes on.
+    // The live path has not learned of it yet: for it the visit began otherwise and has not ended.
     let late = of(1, exit(3, 100));
     let mut live = recording(vec![late.clone()]);
     live.effects.visits = vec![visit(1, &of(1, entry(1, 5)), Some(&late))];
@@ -219,7 +219,7 @@ async fn marks_are_kept_in_the_batchs_order(store: TestStore) {
     assert_eq!(marked(&store).await, None);
     assert!(track.slice(VEHICLE).await.expect("read").is_none());
     assert!(track.reread(&[VEHICLE], 1).await.expect("read").dirty.is_empty());
-    // An edit marks whatever becomes of the rows, and its word outlives later fixes.
+    // An edit marks the vehicle whatever happens to the rows, and its mark outlives later fixes.
     let edit = |from, until| Mark { origin: Origin::Recompute, ..mark(from, until) };
     let mut edited = write(Vec::new());
     edited.effects.late = Some(edit(40, 45));

@@ -1,4 +1,4 @@
-//! States lag behind the fix log: a start finds every one as it was committed, whatever was stored of it.
+//! States lag behind the fix log: a start finds every one as it was committed, whatever part of it was stored.
 
 use std::sync::Arc;
 
@@ -59,7 +59,7 @@ impl Driven {
     }
 }
 
-/// On its way north, with all that a tracker may tell.
+/// On its way north, with everything a tracker may report.
 fn driving(seconds: i64) -> Fix {
     let mut fix = fix(seconds);
     fix.place = Place::new(30.25 + seconds as f64 / 1e4, -97.75);
@@ -106,7 +106,7 @@ async fn a_start_finds_states_that_were_never_stored(store: TestStore) {
         assert_eq!(next.reread(&[VEHICLE], 1).await.expect("read").states, [(VEHICLE, bus.state.clone())]);
         track = next;
     }
-    // One that commits before it was asked for what is stored.
+    // A server that commits before it has asked for what is stored.
     let track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
     commit(&track, vec![bus.report(&[driving(9_000)])]).await;
     assert_eq!(start(&store).await.1[0].state, bus.state);

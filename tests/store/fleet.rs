@@ -96,7 +96,7 @@ pub(crate) fn entry(sequence: i64, seconds: i64) -> Record {
     }
 }
 
-/// The same record with another detail.
+/// The record with another detail.
 pub(crate) fn told_as(mut record: Record, change: impl FnOnce(&mut GeofenceDetail)) -> Record {
     match &mut record.detail {
         Detail::Geofence(detail) => change(detail),

@@ -88,14 +88,14 @@ fn corrected(
     correcting(Correction { fuel_rows: rows, ..correction(after, until, records) })
 }
 
-/// The log: when, and what it says.
+/// The log: instants and raw values.
 async fn log(store: &TestStore) -> Vec<(i64, f64)> {
     let sql = "select recorded_at, raw_value from fuel_log order by recorded_at";
     let rows: Vec<(Time, f64)> = store.db.read().sql(sql).all().await.expect("read");
     rows.into_iter().map(|(when, said)| (when.0.seconds_since(at(0)) as i64, said)).collect()
 }
 
-/// From now on nobody may write the log.
+/// From now on, every write to the log fails.
 async fn refuse_changes(store: &TestStore) {
     let statements: &[&str] = match store.engine() {
         Engine::Sqlite => &[
@@ -171,7 +171,7 @@ async fn a_record_that_holds_already_is_neither_numbered_nor_told(store: TestSto
     let committed = track.commit(&batch(twice)).await.expect("committed");
     let told = |write: usize| committed[write].records.iter().map(|r| r.sequence).collect::<Vec<_>>();
     assert_eq!((told(0), told(1)), (vec![1], vec![2]));
-    // Taken back, and found once more.
+    // Retracted, and found again.
     let none = corrected(None, None, vec![], vec![record(2, 50)]);
     let committed =
         track.commit(&batch(vec![none, fueled(vec![], vec![record(1, 0)])])).await.expect("committed");
@@ -189,7 +189,7 @@ async fn a_correction_leaves_the_log_it_found(store: TestStore) {
     let rows = (0..6).map(|number| reading(number * 10, 40.0 - number as f64)).collect();
     let fixes = (0..6).map(|number| row(fix(number * 10), Standing::Fresh)).collect();
     track.commit(&batch(vec![write(fixes), fueled(rows, vec![])])).await.expect("committed");
-    // Behind 10 and up to 40: one stays, one says something else, one is new, one is gone, one is undecided.
+    // After 10 and up to 40: one stays, one has another value, one is new, one is gone, one is undecided.
     let mut part = correction(Some(10), Some(40), vec![]);
     part.fuel_rows = vec![reading(20, 38.0), reading(25, 33.0), reading(30, 30.0)];
     part.undecided = Some(at(40));

@@ -76,7 +76,7 @@ async fn the_outcome_does_not_depend_on_the_order(store: TestStore) {
     }
 }
 
-/// From now on nobody may write a position.
+/// From now on, every update of a position fails.
 async fn refuse_updates(store: &TestStore) {
     let statements: &[&str] = match store.engine() {
         Engine::Sqlite => {

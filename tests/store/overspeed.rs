@@ -1,4 +1,4 @@
-//! What goes on and gets its end: a record under one id, revised on the live path and by corrections.
+//! Episodes that last and then end: a record under one id, revised on the live path and by corrections.
 
 use uuid::Uuid;
 use waypost_actors::model::{EventId, EventStatus};
@@ -77,7 +77,7 @@ async fn an_end_behind_a_corrected_part_stands(store: TestStore) {
     commit(&track, vec![recording(vec![overspeed(0, None)])]).await;
     commit(&track, vec![recording(vec![overspeed(0, Some(50))])]).await;
     let found = |until| correction(None, until, vec![overspeed(0, None)]);
-    // Up to 30 it goes on; what was told of later stands.
+    // Up to 30 it goes on; what was recorded later stands.
     assert_eq!(commit(&track, vec![correcting(found(Some(30)))]).await[0].records, []);
     // Up to the present it does.
     let told = commit(&track, vec![correcting(found(None))]).await.remove(0).records;

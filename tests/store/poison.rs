@@ -1,4 +1,4 @@
-//! Rows that the database never takes: told apart from a database that is away, and kept.
+//! Rows that the database never takes: distinguished from a database that is away, and kept.
 
 use waypost::store::refused_fix;
 use waypost::store::sql::is_never_taken;

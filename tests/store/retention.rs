@@ -1,4 +1,5 @@
-//! How the past goes: never before its state is kept, in steps and slices, and by whole weeks where that can be.
+//! How past data is deleted: never before its state is kept, in steps and slices, and by whole weeks where
+//! possible.
 
 use waypost::store::partitions::{drop_partitions, make_partitions};
 use waypost::store::retention::{Timeline, keep_from, prepared, vehicles_due};
@@ -27,7 +28,7 @@ async fn kept(store: &TestStore) -> Vec<Time> {
     rows.into_iter().map(|(at,)| at).collect()
 }
 
-/// Keeps the one vehicle's state as of a second, in steps; answers how many it took.
+/// Keeps the one vehicle's state as of a second, in steps; returns how many steps it took.
 async fn keep(store: &TestStore, second: i64) -> usize {
     let fences = prepared(&[]);
     let mut steps = 1;
@@ -37,7 +38,7 @@ async fn keep(store: &TestStore, second: i64) -> usize {
     steps
 }
 
-/// Of which vehicles positions may go, and up to when, where the horizon is a second.
+/// The vehicles whose positions may be deleted, and up to when, if the horizon is a second.
 async fn past(store: &TestStore, second: i64) -> Vec<(VehicleId, Timestamp)> {
     Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(second)).await.expect("read")
 }
@@ -91,7 +92,7 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     store.db.write().sql(calibration).bind(Time(at(15))).run().await.expect("calibration");
     keep(&store, 15).await;
     assert!(kept(&store).await.is_empty(), "a calibration dated back needs the readings until it is settled");
-    // What changes only later does not hold it up.
+    // Changes that only come later do not hold it up.
     let later = store.db.write().sql("update fuel_calibration set effective_from = $1").bind(Time(at(16)));
     later.run().await.expect("set");
     keep(&store, 15).await;

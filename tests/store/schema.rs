@@ -1,4 +1,4 @@
-//! The two folders of migrations make the same tables, as far as two engines can.
+//! The two folders of migrations make the same tables, as far as two engines allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -57,7 +57,7 @@ fn both_engines_have_the_same_tables_columns_and_names() {
     assert_eq!(postgres.exclusions, sqlite.exclusions);
 }
 
-/// Whoever adds a table says when its rows go.
+/// A new table has to say when its rows are deleted.
 #[test]
 fn retention_names_every_table() {
     run(Engine::Sqlite, async |store: TestStore| {
@@ -138,7 +138,7 @@ fn by_table(rows: Vec<(String, String)>) -> BTreeMap<String, BTreeSet<String>> {
     names
 }
 
-/// SQLite knows fewer types: each of PostgreSQL's stands for the one that holds it there.
+/// SQLite has fewer types: each of PostgreSQL's is mapped to the one that holds it there.
 fn class_of_postgres(ty: &str) -> &'static str {
     match ty {
         "uuid" | "bytea" => "bytes",

@@ -1,4 +1,4 @@
-//! What a step of a correction reads, and that a crash between two steps loses none.
+//! What a step of a correction reads, and that a crash between two steps loses none of it.
 
 use waypost::store::track::Track;
 use waypost_actors::model::{EventStatus, Fix, Place, Timestamp};
@@ -111,7 +111,7 @@ async fn a_slice_begins_with_fixes_as_they_are_stored_by_now(store: TestStore) {
     assert_eq!(read(&track).await.checkpoint, Some(kept));
 }
 
-/// What a real evaluation would do, without one: a record per fix, and the rest left to the next slice.
+/// What a real evaluation would produce, without one: a record per fix, and the rest left to the next slice.
 fn evaluated(slice: &Slice) -> Correction {
     let last = slice.fixes.last().map(|stored| stored.fix.recorded_at);
     let second = |at_: Timestamp| at_.seconds_since(at(0)) as i64;

@@ -1,4 +1,4 @@
-//! Every fixed text in the store is prepared on both engines, and they agree on what it takes and gives.
+//! Every fixed text in the store is prepared on both engines, and they agree on its parameters and columns.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -46,8 +46,8 @@ fn every_fixed_statement_prepares_on_both_engines_alike() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Whether two engines take and give the same. A column without a name of its own (`count(*)`) is called
-/// by its whole text on SQLite; what reads it goes by its place.
+/// Whether two engines agree on parameters and columns. SQLite calls a column without a name of its own
+/// (`count(*)`) by its whole text; the code that reads it goes by position.
 fn agree(sqlite: &Shape, other: &Shape) -> bool {
     let named = |column: &str| column.chars().all(|c| c.is_alphanumeric() || c == '_');
     let mut columns = sqlite.1.iter().zip(&other.1);

@@ -49,7 +49,7 @@ async fn what_a_server_of_an_earlier_epoch_changes_is_refused(store: TestStore) 
     add_key(tx.on(), "late").await.expect("written");
     let tx = match store.engine() {
         Engine::Postgres => Some(tx),
-        // Its one connection that writes is needed meanwhile.
+        // Meanwhile its one writing connection is needed.
         Engine::Sqlite => {
             drop(tx);
             None
@@ -70,10 +70,10 @@ async fn what_a_server_of_an_earlier_epoch_changes_is_refused(store: TestStore) 
     add_key(store.db.write(), "other").await.expect("the connection is free again");
 }
 
-/// A statement that answers a row and then cannot be made durable.
+/// A statement that returns a row and then cannot be made durable.
 async fn what_fails_at_its_end_is_an_error_and_not_its_first_row(store: TestStore) {
     let Pools::Sqlite { writer, .. } = &store.db.pools else { return };
-    // One connection: what is said here holds for the next statement.
+    // One connection: a setting made here holds for the next statement.
     sqlx::query("pragma defer_foreign_keys = on").execute(writer).await.expect("set");
     let orphan = store
         .db

@@ -1,4 +1,4 @@
-//! Moving an embedded store: every table there is, every value to the bit, and what is refused.
+//! Moving an embedded store: every table there is, every value bit for bit, and the refusals.
 
 use std::path::Path;
 
@@ -58,7 +58,7 @@ impl Sides {
         self.transfer().await.expect_err("it is refused").to_string()
     }
 
-    /// The target with the tables of today, and these statements run on it.
+    /// The target with the current tables, and these statements run on it.
     async fn target_with(&self, statements: &[&'static str]) -> Db {
         let target = open(&self.target).await.expect("opened");
         migrate(&target).await.expect("migrated");
@@ -205,7 +205,7 @@ fn a_difference_that_nobody_expected_moves_nothing() {
         execute(&target, &["create table zone (id uuid, made_at timestamptz, note inet)"]).await;
         assert!(sides.refused().await.contains("zone.note is of the type inet"));
         execute(&target, &["alter table zone alter note type text"]).await;
-        // PostgreSQL keeps something else than it was sent.
+        // PostgreSQL stores something other than it was sent.
         execute(
             &target,
             &[

@@ -1,4 +1,4 @@
-//! A store of before a migration is taken over with what it holds.
+//! A store from before a migration is taken over with its contents.
 
 use std::path::Path;
 
@@ -137,7 +137,7 @@ async fn rules_of_before_hold_while_standing(store: TestStore) {
     db.close().await;
 }
 
-/// A driver of before profiles: who made it, who holds it, and whether it was deleted.
+/// A driver from before profiles: who made it, who holds it, and whether it was deleted.
 async fn insert_driver(db: &Db, number: u128, creator: u128, holder: Option<u128>, deleted_at: Option<i64>) {
     let sql = "insert into driver (id, creator_organization_id, lock_organization_id, locked_at, first_name, last_name, \
         search_key, email, phone, employee_code, license, license_country, license_key, documents, status, created_at, \
@@ -219,7 +219,7 @@ async fn what_the_creator_wrote_of_a_driver_becomes_the_creators_profile(store: 
     };
     assert_eq!(documents(1).await, serde_json::json!([{ "note": "insulin" }]));
     assert_eq!(documents(2).await, serde_json::json!([]));
-    // Assignments hold on to their drivers as before.
+    // Assignments keep their drivers as before.
     let removed = db.write().sql("delete from driver_profile").run().await.expect("deleted");
     assert_eq!(removed, 7);
     let refused = db.write().sql("delete from driver where id = $1").bind(Uuid::from_u128(20)).run().await;

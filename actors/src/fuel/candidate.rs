@@ -1,5 +1,5 @@
-//! From a run of edges to a change with a beginning and an end, and whether it is a refuel, a drain or
-//! nothing (docs/fuel.md §4).
+//! Turns a run of edges into a change with a beginning and an end, and decides whether it is a refuel, a drain or
+//! neither (docs/fuel.md §4).
 
 use std::ops::Range;
 
@@ -12,16 +12,17 @@ use super::tank::Tank;
 use super::wander::Wander;
 use crate::model::{Place, Timestamp, VehicleId};
 
-/// The old level lasts until a cell is off it by this share of the whole change, or by
-/// [`EDGE_DEVIATIONS`] of its noise; likewise the new level.
+/// The old level lasts until a cell is off it by this share of the whole change, or by [`EDGE_DEVIATIONS`] of its
+/// noise; the new level is bounded in the same way.
 const EDGE_SHARE: f64 = 0.05;
-/// Noise up to so much of the change: a window that reaches into the slope scatters for another reason.
+/// The noise counts up to this share of the change: a window that reaches into the slope scatters for another
+/// reason.
 const MAX_EDGE_SHARE: f64 = 0.2;
 const EDGE_DEVIATIONS: f64 = 2.0;
 /// Each pass moves an edge out of the slope and looks again; from the middle of the longest slope a
 /// window reaches its end in a few.
 const EDGE_PASSES: usize = 8;
-/// Nobody opens a tank, fills it and closes it in less. Seconds.
+/// Opening a tank, filling it and closing it takes at least this long. Seconds.
 const MIN_STOP_SECONDS: f64 = 60.0;
 /// Litres a second while it stands: two high-flow nozzles for lorries, 100 l/min each, in two tanks.
 const MAX_REFUEL_LITERS_PER_SECOND: f64 = 200.0 / 60.0;
@@ -32,9 +33,9 @@ const MIN_DRAIN_LITERS_PER_HOUR: f64 = 120.0;
 const IDLE_LITERS_PER_HOUR: f64 = 3.0;
 /// Metres a parked receiver strays.
 const SAME_PLACE_METERS: f64 = 100.0;
-/// A fall that nobody watched is believed no more than this.
+/// The highest confidence in a fall during which nothing was reported.
 const MAX_SILENT_DRAIN_CONFIDENCE: f64 = 0.5;
-/// An event of a vehicle whose motion nobody knows is believed so much less.
+/// The factor on the confidence in an event of a vehicle whose motion is unknown.
 const UNKNOWN_MOTION_FACTOR: f64 = 0.8;
 
 /// A change of the level from one plateau to another.
@@ -48,7 +49,7 @@ pub(super) struct Candidate {
     pub(super) place: Option<Place>,
     pub(super) motion: FuelMotion,
     pub(super) confidence: f64,
-    /// Whether it is a refuel or a drain; if not, it can still be what a change returns by.
+    /// Whether it is a refuel or a drain; if not, it can still be the return of an earlier change.
     pub(super) counts: bool,
 }
 
@@ -57,7 +58,7 @@ impl Candidate {
         self.after_liters - self.before_liters
     }
 
-    /// Its record, if it counts.
+    /// Its record, if it counts as an event.
     pub(super) fn event(&self, vehicle: VehicleId) -> Option<FuelEvent> {
         let kind = if self.change() > 0.0 { FuelEventKind::Refuel } else { FuelEventKind::Drain };
         self.counts.then(|| FuelEvent {
@@ -134,7 +135,7 @@ fn split(cells: Range<usize>, is_new: impl Fn(usize) -> bool) -> usize {
     best
 }
 
-/// What lies between two plateaus.
+/// The stretch between two plateaus.
 struct Slope<'a, 'w> {
     windows: &'a Windows<'w>,
     /// The last cell of the old level and the first of the new one.
@@ -142,7 +143,7 @@ struct Slope<'a, 'w> {
     end: usize,
     old: Robust,
     new: Robust,
-    /// Litres that chance alone explains.
+    /// The change, in litres, that chance alone explains.
     noise: f64,
 }
 
@@ -155,7 +156,7 @@ impl<'a, 'w> Slope<'a, 'w> {
     ) -> Option<Self> {
         let mut before = standing_end(windows, windows.before(start + 1));
         let mut after = standing_start(windows, windows.after(end).0);
-        // A cell at an edge may be a little way down the slope; it counts only where it is needed.
+        // A cell at an edge may be a little way down the slope; it is used only if there are too few others.
         before.end -= usize::from(before.len() > MIN_CELLS);
         after.start += usize::from(after.len() > MIN_CELLS);
         let (old, new) = windows.middle(before.clone()).zip(windows.middle(after.clone()))?;
@@ -203,7 +204,7 @@ impl<'a, 'w> Slope<'a, 'w> {
         self.windows.cells[self.between()].iter().map(|cell| cell.way.meters).sum()
     }
 
-    /// The confidence of the refuel it is, if it is one: a rise that noise does not make, around a stop.
+    /// The confidence that this is a refuel, if it is one: a rise beyond noise, around a stop.
     fn refuel(&self, tank: &Tank) -> Option<f64> {
         let least = least_change(tank).max(self.noise);
         let rise = self.new.level - self.old.level;
@@ -214,8 +215,8 @@ impl<'a, 'w> Slope<'a, 'w> {
         counts.then(|| confidence(rise / least) * self.motion_factor())
     }
 
-    /// The confidence of the drain it is, if it is one: a fall of a standing vehicle beyond what it
-    /// may have burnt, faster than anything burns; or, where nobody watched, in a place it did not leave.
+    /// The confidence that this is a drain, if it is one: a fall of a standing vehicle beyond what it may have
+    /// burnt, faster than any engine burns; or, during a silence, in a place it did not leave.
     fn drain(&self, tank: &Tank) -> Option<f64> {
         let cells = self.windows.cells;
         let hours = (cells[self.end].from.seconds_since(cells[self.start].to) / 3600.0).max(1.0 / 3600.0);
@@ -231,7 +232,7 @@ impl<'a, 'w> Slope<'a, 'w> {
         Some(if self.is_silent() { believed.min(MAX_SILENT_DRAIN_CONFIDENCE) } else { believed })
     }
 
-    /// Seconds the vehicle may have stood in one piece, around and within the slope.
+    /// Seconds the vehicle may have stood without a break, around and within the slope.
     fn stop_seconds(&self) -> f64 {
         let cells = self.windows.cells;
         let earlier = (1..=self.start).rev().take_while(|cell| !cells[*cell].way.moved);
@@ -254,19 +255,19 @@ impl<'a, 'w> Slope<'a, 'w> {
     }
 }
 
-/// Half sure at the smallest change that counts, and surer the larger it is.
+/// One half at the smallest change that counts, and higher the larger the change is.
 fn confidence(times_least: f64) -> f64 {
     1.0 - 0.5 / times_least.max(1.0)
 }
 
-/// The cells of a stop at the end of these, if it has enough of them: standing, a tank does not slosh,
-/// and it leans as it leans after.
+/// The standing cells at the end of `cells`, if there are enough of them: in a standing vehicle the tank does not
+/// slosh, and leans as it does afterwards.
 fn standing_end(windows: &Windows<'_>, cells: Range<usize>) -> Range<usize> {
     let standing = cells.clone().rev().take_while(|cell| !windows.cells[*cell].way.moved).count();
     if standing >= MIN_CELLS { cells.end - standing..cells.end } else { cells }
 }
 
-/// Likewise at their start.
+/// The standing cells at the start of `cells`, if there are enough of them.
 fn standing_start(windows: &Windows<'_>, cells: Range<usize>) -> Range<usize> {
     let standing = cells.clone().take_while(|cell| !windows.cells[*cell].way.moved).count();
     if standing >= MIN_CELLS { cells.start..cells.start + standing } else { cells }

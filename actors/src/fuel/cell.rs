@@ -1,4 +1,4 @@
-//! Readings of twenty seconds as one: what bounds the memory of the detector whatever the rate.
+//! Twenty seconds of readings merged into one cell, which bounds the detector's memory whatever the reporting rate.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +12,8 @@ pub(super) const CELL_SECONDS: f64 = 20.0;
 const CELL_MICROS: i64 = 20_000_000;
 /// Levels of a cell that count; more than this many in twenty seconds add nothing.
 const MAX_LEVELS: usize = 64;
-/// Between two moving readings closer than this nobody braked, stood for a minute and came up to speed
-/// again. Seconds.
+/// Between two moving readings closer than this, a vehicle cannot have braked, stood for a minute and come up to
+/// speed again. Seconds.
 const MAY_HIDE_A_STOP_SECONDS: f64 = 120.0;
 
 /// What happened between two levels.
@@ -37,7 +37,7 @@ impl Default for Way {
 }
 
 impl Way {
-    /// The way on from a reading to the next.
+    /// Advances from a reading to the next one.
     pub(super) fn proceed(
         &mut self,
         from: Option<bool>,
@@ -54,7 +54,7 @@ impl Way {
         self.meters = self.meters.zip(meters).map(|(so_far, more)| so_far + more);
     }
 
-    /// Whether it moved, for all anybody knows.
+    /// Whether it moved, or its motion is unknown.
     pub(super) fn may_have_moved(&self) -> bool {
         self.moved || !self.known
     }
@@ -77,13 +77,13 @@ pub(super) struct Cell {
     pub(super) to: Timestamp,
     /// The median of its readings.
     pub(super) liters: f64,
-    /// From the last reading of the cell before to its own last.
+    /// From the last reading of the previous cell to its own last one.
     pub(super) way: Way,
     /// Where its last reading was.
     pub(super) place: Option<Place>,
 }
 
-/// A cell as it is kept: a list instead of names, for a hundred of them are in a vehicle's state.
+/// A cell as it is stored: a tuple instead of named members, since a vehicle's state has about a hundred of them.
 type Packed = (i64, i64, f64, f64, bool, bool, Option<f64>, Option<(f64, f64)>);
 
 impl From<Packed> for Cell {
@@ -106,7 +106,7 @@ impl From<Cell> for Packed {
     }
 }
 
-/// The cell that readings still go into.
+/// The cell that still takes readings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct OpenCell {
@@ -122,7 +122,7 @@ impl OpenCell {
         Self { from: reading.at, to: reading.at, levels: vec![liters], way, place: reading.place }
     }
 
-    /// Whether a reading of this instant belongs into it.
+    /// Whether a reading of this instant belongs to it.
     pub(super) fn holds(&self, at: Timestamp) -> bool {
         at.as_micros().div_euclid(CELL_MICROS) == self.from.as_micros().div_euclid(CELL_MICROS)
     }
@@ -136,7 +136,7 @@ impl OpenCell {
         self.place = reading.place.or(self.place);
     }
 
-    /// It as it is now.
+    /// The cell as it stands now, closed.
     pub(super) fn closed(&self) -> Option<Cell> {
         let liters = median(&mut self.levels.clone())?;
         Some(Cell { from: self.from, to: self.to, liters, way: self.way, place: self.place })

@@ -7,11 +7,11 @@ use super::tank::Tank;
 use super::track::Track;
 use crate::model::Timestamp;
 
-/// Below this a distance says nothing of consumption. Kilometres.
+/// A shorter distance says nothing about consumption. Kilometres.
 const MIN_DISTANCE_KM: f64 = 1.0;
-/// Below this share of the period nobody knows enough.
+/// If a smaller share of the period is covered, too little is known.
 const MIN_COVERAGE: f64 = 0.5;
-/// Metres a parked receiver strays: a silence in which no more was gone hides no drive.
+/// Metres a parked receiver strays: a silence with no more movement than this hides no drive.
 const SAME_PLACE_METERS: f64 = 100.0;
 /// A tank that gained less than this without a refuel is a sensor's error: a litre, or a share of the tank.
 const ERROR_LITERS: f64 = 1.0;
@@ -37,9 +37,9 @@ pub struct Measured {
     pub level_liters: Option<f64>,
     /// Litres burnt since the counter began.
     pub counter_liters: Option<f64>,
-    /// How far the vehicle moved since the reading before, in metres; `None` if nobody knows.
+    /// How far the vehicle moved since the previous reading, in metres; `None` if unknown.
     pub distance_meters: Option<f64>,
-    /// The version of the sensor's configuration its level is of.
+    /// The version of the sensor's configuration by which the level was read.
     pub version: Option<i64>,
 }
 
@@ -66,24 +66,24 @@ pub struct Consumption {
     pub inconsistent: bool,
 }
 
-/// Adds a period up from its readings, one at a time.
+/// Sums up a period from its readings, one at a time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Meter {
     from: Timestamp,
-    /// `None`: it goes on.
+    /// `None` while the period goes on.
     to: Option<Timestamp>,
     meters: f64,
     level: Track,
     counter: Track,
     burnt_liters: f64,
-    /// The version of the newest level, and what the level has changed by from version to version.
+    /// The version of the newest level, and by how much the level has changed through changes of version.
     version: Option<i64>,
     recalibrated_liters: f64,
 }
 
 impl Meter {
-    /// A period from an instant (included) to another (not included).
+    /// A period from one instant (included) to another (excluded).
     #[must_use]
     pub fn new(from: Timestamp, to: Timestamp) -> Self {
         let track = Track { meters: Some(0.0), ..Track::default() };
@@ -99,20 +99,20 @@ impl Meter {
         }
     }
 
-    /// A period from an instant on, whose end is not known yet.
+    /// A period whose end is not known yet.
     #[must_use]
     pub fn begin(from: Timestamp) -> Self {
         Self { to: None, ..Self::new(from, from) }
     }
 
-    /// The same period, ended.
+    /// A copy of this period that ends at `to`.
     #[must_use]
     pub fn up_to(&self, to: Timestamp) -> Self {
         Self { to: Some(to), ..self.clone() }
     }
 
-    /// Takes the next reading, in the order of time. Begin with the newest one before the period, if there is
-    /// one: what was burnt since then is this period's, and so no litre falls between two periods.
+    /// Takes the next reading, in order of time. Begin with the newest one before the period, if there is one: what
+    /// was burnt since then counts for this period, so that no litre falls between two periods.
     pub fn observe(&mut self, measured: &Measured) {
         if self.to.is_some_and(|to| measured.at >= to) {
             return;
@@ -136,7 +136,7 @@ impl Meter {
         }
     }
 
-    /// The sum, with the refuels and drains that touch the period, in order.
+    /// The totals, given the refuels and drains that touch the period, in order.
     #[must_use]
     pub fn finish(&self, events: &[FuelEvent], tank: &Tank) -> Consumption {
         let (opened, closed) = (self.level.opening, self.level.newest);
@@ -180,7 +180,8 @@ impl Meter {
         }
     }
 
-    /// The same fuel reads differently by another calibration: that is neither burnt nor refuelled.
+    /// One amount of fuel reads differently under another calibration: the difference is neither burnt nor
+    /// refuelled.
     fn note_version(&mut self, measured: &Measured, liters: f64) {
         if let Some((_, before)) = self.level.newest
             && measured.version != self.version
@@ -195,7 +196,7 @@ impl Meter {
         self.level.newest.is_some() || self.counter.newest.is_some()
     }
 
-    /// An event belongs to the period it ends in: to the one after, if its first reading there is its end.
+    /// An event belongs to the period it ends in; if the first reading of the next period is its end, to that one.
     fn is_mine(&self, event: &FuelEvent) -> bool {
         let opened = self.level.opening.map_or(self.from, |(at, _)| at);
         let closed = self.level.newest.map_or(self.from, |(at, _)| at);

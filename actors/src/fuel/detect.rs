@@ -1,7 +1,7 @@
 //! The detector: `(state, reading) → (state, events)` (docs/fuel.md §4).
 //!
-//! One reading at a time, in the order of time; the same readings give the same events wherever the
-//! state was kept and loaded in between, so a replay corrects what a late reading changed.
+//! Takes one reading at a time, in order of time. The same readings give the same events wherever the state was
+//! stored and loaded in between, so a replay corrects what a late reading changed.
 
 use super::candidate::{Candidate, candidate};
 use super::cell::{CELL_SECONDS, Cell};
@@ -15,18 +15,18 @@ use crate::model::VehicleId;
 
 /// Two changes of one kind closer than this are one: a pump that clicked off, a second canister. Seconds.
 const JOIN_SECONDS: f64 = 600.0;
-/// A change that returns within this was fuel that moved, not fuel that came or went. Seconds.
+/// A change that returns within this time was fuel moving in the tank, not fuel coming or going. Seconds.
 const RETURN_SECONDS: f64 = 900.0;
-/// It returned if the level is back to within this share of the change.
+/// A change has returned if the level is back to within this share of it.
 const RETURN_SHARE: f64 = 0.3;
-/// Of a change so much must be left after that: the rest may have been burnt (a lorry uphill, in a quarter
-/// of an hour: 7 l).
+/// The share of a change that must be left after that time: the rest may have been burnt (a lorry uphill, in a
+/// quarter of an hour: 7 l).
 const STAYING_SHARE: f64 = 0.5;
-/// A run that goes on for longer is no refuel but a sensor adrift; it is judged as it stands. Cells.
+/// A longer run is no refuel but a drifting sensor; it is judged as it stands. Cells.
 const MAX_RUN_CELLS: usize = 180;
 
-/// Takes a reading, newer than all before, and returns what became certain by it, in order. A reading
-/// that is not newer changes nothing: it is late, and a replay takes it in its place.
+/// Takes a reading newer than all before, and returns the events it made certain, in order. A reading that is not
+/// newer changes nothing: it is late, and a replay puts it in its place.
 pub fn step(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: VehicleId) -> Vec<FuelEvent> {
     let mut certain = Vec::new();
     if state.version != Some(tank.version) {
@@ -39,8 +39,8 @@ pub fn step(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: Vehi
     certain.iter().filter_map(|candidate| candidate.event(vehicle)).collect()
 }
 
-/// Takes the level of the newest reading, which [`step`] knew without one: another message told it. The
-/// outcome is that of one step with the level.
+/// Takes the level of the newest reading, which reached [`step`] without one, from a second message. The outcome is
+/// that of one step with the level.
 pub fn fill(state: &mut FuelState, reading: &Reading, tank: &Tank, vehicle: VehicleId) -> Vec<FuelEvent> {
     let mut certain = Vec::new();
     if state.version == Some(tank.version) && state.newest() == Some(reading.at) {
@@ -84,7 +84,7 @@ fn longer(run: Run, edge: usize, change: f64) -> Run {
     Run { last: edge, change: most, ..run }
 }
 
-/// A change after the one that is held: the rest of it, its return, or another.
+/// Handles a change after the one that is held: it may be the rest of it, its return, or another change.
 fn settle(held: &mut Option<Candidate>, found: Candidate, certain: &mut Vec<Candidate>) {
     let Some(before) = held.take() else {
         *held = Some(found);
@@ -118,7 +118,7 @@ fn joined(first: &Candidate, second: &Candidate) -> Candidate {
     }
 }
 
-/// What is held is certain once everything that could undo it is judged and the level has stayed.
+/// The held change is certain once everything that could undo it is judged and the level has stayed.
 fn release(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
     let Some(held) = state.held else { return };
     let judged_until = state.run.map_or(state.next, |run| run.first).saturating_sub(1);
@@ -129,8 +129,8 @@ fn release(state: &mut FuelState, tank: &Tank, certain: &mut Vec<Candidate>) {
     }
 }
 
-/// Whether the level was still the new one when the quarter of an hour was over; if nothing was read
-/// then, it is taken to have been.
+/// Whether the level was still the new one at the end of the quarter of an hour; taken for granted if there were
+/// too few readings then.
 fn has_stayed(held: &Candidate, cells: &[Cell], tank: &Tank) -> bool {
     let then = RETURN_SECONDS - tank.window_seconds.min(RETURN_SECONDS)..=RETURN_SECONDS;
     let levels: Vec<f64> = cells
@@ -145,7 +145,7 @@ fn has_stayed(held: &Candidate, cells: &[Cell], tank: &Tank) -> bool {
     left / held.change() >= STAYING_SHARE
 }
 
-/// Drops the cells no window can reach any more.
+/// Drops the cells that no window reaches any more.
 fn forget(state: &mut FuelState, tank: &Tank) {
     let window_cells = (tank.window_seconds / CELL_SECONDS).ceil() as usize;
     let needed = state.run.map_or(state.next, |run| run.first).saturating_sub(2 * window_cells + 3);

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use crate::model::Timestamp;
 
-/// A bucket has up to so many points: first, lowest, highest, last (M4; Jugel et al., VLDB 2014).
+/// The most points of a bucket: first, lowest, highest, last (M4; Jugel et al., VLDB 2014).
 const POINTS_IN_BUCKET: usize = 4;
 
-/// A point of a chart; without litres it breaks the line.
+/// A point of a chart; one without litres breaks the line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChartPoint {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
     /// Litres as read; `None` in the middle of a gap.
     pub liters: Option<f64>,
@@ -18,7 +18,7 @@ pub struct ChartPoint {
     pub smoothed_liters: Option<f64>,
 }
 
-/// A reading: what was read decides whether it stays, what was smoothed goes with it.
+/// A reading: the raw level decides whether it is kept, the smoothed one goes with it.
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     at: Timestamp,
@@ -26,7 +26,7 @@ struct Sample {
     smoothed_liters: Option<f64>,
 }
 
-/// Takes a series point by point, in the order of time, and keeps no more than it gives out.
+/// Takes a series point by point, in order of time, and keeps no more than it returns.
 #[derive(Clone, Debug)]
 pub struct Downsampler {
     from: Timestamp,
@@ -35,11 +35,11 @@ pub struct Downsampler {
     gap_seconds: f64,
     /// Instants that are kept whatever lies around them.
     edges: BTreeSet<Timestamp>,
-    /// Everything, while that is few.
+    /// All points, while there are few.
     all: Vec<Sample>,
     buckets: Vec<Option<Bucket>>,
     kept: Vec<Sample>,
-    /// The middle of each gap, and how many seconds it is long.
+    /// The middle of each gap, and its length in seconds.
     breaks: Vec<(Timestamp, f64)>,
     newest: Option<Timestamp>,
 }
@@ -53,9 +53,9 @@ struct Bucket {
 }
 
 impl Downsampler {
-    /// For a series within `from..to`, of which at most `limit` points (4 or more) are wanted. `edges`:
-    /// where events begin and end; points there are always kept, for up to half the limit at the cost of
-    /// the rest. A longer time than `gap_seconds` without a point is a gap.
+    /// A sampler for a series within `from..to` that keeps at most `limit` points (4 or more). `edges`: where
+    /// events begin and end; points there are always kept, using up to half the limit. A gap is a time longer than
+    /// `gap_seconds` without a point.
     #[must_use]
     pub fn new(
         from: Timestamp,
@@ -93,7 +93,7 @@ impl Downsampler {
         }
     }
 
-    /// The points of the chart, in the order of time.
+    /// The points of the chart, in order of time.
     #[must_use]
     pub fn finish(self) -> Vec<ChartPoint> {
         let corners = |bucket: Bucket| [bucket.first, bucket.lowest, bucket.highest, bucket.last];
@@ -119,7 +119,7 @@ impl Downsampler {
         for point in std::mem::take(&mut self.all) {
             self.fold(point);
         }
-        // A gap narrower than a bucket is narrower than the distance of two points.
+        // A gap narrower than a bucket is narrower than the distance between two points.
         self.gap_seconds = self.gap_seconds.max(self.bucket_seconds());
         self.breaks.retain(|(_, seconds)| *seconds > self.gap_seconds);
     }
@@ -218,7 +218,7 @@ mod tests {
         let few = sampled([(0, 1.0), (600, 2.0), (1_201, 3.0)].into_iter(), 50, &[]);
         let broken: Vec<bool> = few.iter().map(|point| point.liters.is_none()).collect();
         assert_eq!(broken, [false, false, true, false]);
-        // Many points; the gap of 1000 s is narrower than a bucket, that of 30 000 s is not.
+        // Many points; the gap of 1,000 s is narrower than a bucket, that of 30,000 s is not.
         let narrow = (0..6_000).map(|step| (if step < 3_000 { step * 10 } else { step * 10 + 1_000 }, 5.0));
         let narrow = sampled(narrow, 50, &[]);
         assert!(narrow.iter().all(|point| point.liters.is_some()));

@@ -1,5 +1,5 @@
-//! Across which edges between cells the level changed: the middle of what comes before against the
-//! middle of what comes after (docs/fuel.md §4).
+//! Finds the edges between cells across which the level changed: the middle of the cells before against the middle
+//! of those after (docs/fuel.md §4).
 
 use std::ops::Range;
 
@@ -11,20 +11,20 @@ use super::tank::Tank;
 
 /// Nothing reported for longer than this is a silence: a window does not reach over one. Seconds.
 pub(super) const SILENCE_SECONDS: f64 = 600.0;
-/// A window has at least so many cells, for one wild reading never to decide.
+/// The least number of cells in a window, so that one wild reading never decides.
 pub(super) const MIN_CELLS: usize = 3;
 /// While driving the level is off for as long as a hill or a row of bends lasts, so cells closer than
 /// this repeat each other. Seconds.
 const INDEPENDENT_SECONDS: f64 = 60.0;
-/// The standard error of a median is so many times that of a mean: √(π/2).
+/// The standard error of a median is this many times that of a mean: √(π/2).
 pub(super) const MEDIAN_ERROR: f64 = 1.2533;
-/// A change counts from so many standard errors on.
+/// The least change that counts, in standard errors.
 pub(super) const SIGNIFICANT_ERRORS: f64 = 4.0;
 /// The smallest change that counts, in litres, and as a share of the tank (docs/fuel.md §4).
 const MIN_CHANGE_LITERS: f64 = 5.0;
 const MIN_CHANGE_SHARE: f64 = 0.03;
 
-/// Litres below which a change of this tank is nothing, however quiet its sensor is.
+/// The smallest change in litres that counts for this tank, however quiet its sensor is.
 pub(super) fn least_change(tank: &Tank) -> f64 {
     MIN_CHANGE_LITERS.max(MIN_CHANGE_SHARE * tank.capacity_liters)
 }
@@ -39,7 +39,7 @@ pub(super) struct Run {
     pub(super) change: f64,
 }
 
-/// Cells seen through windows of so many seconds.
+/// Cells seen through windows of `seconds`.
 #[derive(Clone, Copy)]
 pub(super) struct Windows<'a> {
     pub(super) cells: &'a [Cell],
@@ -70,8 +70,8 @@ impl Windows<'_> {
         (edge..end, seconds >= self.seconds)
     }
 
-    /// By how much the level changed across an edge, if that is more than noise makes; 0 if not.
-    /// `None` while too little came after it.
+    /// By how much the level changed across an edge, if that is more than noise explains; 0 if not. `None` while
+    /// too little came after it.
     pub(super) fn change_at(&self, edge: usize, tank: &Tank) -> Option<f64> {
         let (after, full) = self.after(edge);
         if !full {
@@ -86,32 +86,32 @@ impl Windows<'_> {
         Some(if change.abs() >= least_change(tank).max(noise) { change } else { 0.0 })
     }
 
-    /// What the levels of these cells say together.
+    /// The robust middle of these cells' levels.
     pub(super) fn middle(&self, cells: Range<usize>) -> Option<Robust> {
         robust(self.cells[cells].iter().map(|cell| cell.liters))
     }
 
-    /// The variance of the middle of a window, by what its cells scatter.
+    /// The variance of a window's middle, estimated from the scatter of its cells.
     pub(super) fn variance(&self, cells: Range<usize>, found: Robust) -> f64 {
         (MEDIAN_ERROR * found.deviation).powi(2) / self.independent(cells)
     }
 
-    /// How many cells of a window say something of their own.
+    /// The number of independent cells in a window.
     pub(super) fn independent(&self, cells: Range<usize>) -> f64 {
         cells.map(|cell| (self.step(cell) / INDEPENDENT_SECONDS).min(1.0)).sum::<f64>().max(1.0)
     }
 
-    /// Whether nothing was reported for long before this cell.
+    /// Whether there was a silence before this cell.
     pub(super) fn silence_at(&self, cell: usize) -> bool {
         cell > 0 && self.cells[cell].from.seconds_since(self.cells[cell - 1].to) > SILENCE_SECONDS
     }
 
-    /// Seconds since the cell before.
+    /// Seconds since the previous cell.
     fn step(&self, cell: usize) -> f64 {
         if cell == 0 { CELL_SECONDS } else { self.cells[cell].from.seconds_since(self.cells[cell - 1].from) }
     }
 
-    /// What a cell adds to a window: a long way from the one before counts as a third of it.
+    /// The seconds a cell adds to a window; a cell long after the previous one counts as a third of the window.
     fn weight(&self, cell: usize) -> f64 {
         self.step(cell).min(self.seconds / MIN_CELLS as f64)
     }

@@ -1,5 +1,5 @@
-//! A vehicle's gauge: its readings, fix by fix, to rows of the log, events and the level now. Kept in the
-//! vehicle's state; a vehicle that never reported fuel has none.
+//! A vehicle's gauge: turns its readings, fix by fix, into rows of the log, events and the current level. Kept in
+//! the vehicle's state; a vehicle that never reported fuel has none.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ use super::state::FuelState;
 use super::tank::Tank;
 use crate::model::{Calibration, Fix, Sensor, Timestamp, VehicleId};
 
-/// An odometer that goes on faster than this (metres a second), a kilometre's step aside, was exchanged.
+/// An odometer that rises faster than this (metres a second), plus a step of one kilometre, was exchanged.
 const MAX_METERS_PER_SECOND: f64 = 70.0;
 const ODOMETER_STEP_METERS: f64 = 1_000.0;
 /// A full tank in percent.
@@ -39,12 +39,12 @@ pub struct FuelNow {
     pub counter_liters: Option<f64>,
 }
 
-/// What a fix left.
+/// The result of a fix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gauged {
-    /// The row of the log, if it said anything of fuel.
+    /// The row of the log, if the fix reported fuel.
     pub row: Option<FuelRow>,
-    /// What became certain by it, in order, and by which version of the calibration.
+    /// The events that became certain with it, in order, and the version of the calibration each belongs to.
     pub events: Vec<(FuelEvent, i64)>,
     /// The tank by which it was read.
     pub tank: Tank,
@@ -56,23 +56,23 @@ impl Default for Gauged {
     }
 }
 
-/// What a vehicle remembers of its fuel between fixes. A function of its fixes and calibrations.
+/// What a vehicle remembers about its fuel between fixes. A function of its fixes and calibrations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gauge {
     now: FuelNow,
     detector: FuelState,
-    /// The fix before, and its odometer.
+    /// The previous fix, and its odometer.
     fix_at: Timestamp,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     odometer_km: Option<f64>,
-    /// Since the newest row; `None` once any of it is unknown.
+    /// Metres since the newest row; `None` once any of them is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     meters_since_row: Option<f64>,
 }
 
 impl Gauge {
-    /// Begins with a fix; `None` if it says nothing of fuel.
+    /// Begins with a fix; `None` if it reports no fuel.
     #[must_use]
     pub fn begin(fix: &Fix, versions: &[Calibration], vehicle: VehicleId) -> Option<(Self, Gauged)> {
         let now = FuelNow {
@@ -93,8 +93,8 @@ impl Gauge {
         gauged.row.is_some().then_some((gauge, gauged))
     }
 
-    /// Goes on to a fix that is newer than all before. `track_meters`: how far it is from the one before, noise
-    /// left out; `None` if nobody knows.
+    /// Advances to a fix that is newer than all before. `track_meters`: how far it is from the previous one, noise
+    /// left out; `None` if unknown.
     pub fn take(
         &mut self,
         fix: &Fix,
@@ -103,7 +103,7 @@ impl Gauge {
         vehicle: VehicleId,
     ) -> Gauged {
         let odometer_meters = self.odometer_meters(fix);
-        // Whether it stayed must be true by both: an odometer may be coarse, and a track may be a loop.
+        // Both must agree that the vehicle stayed: an odometer may be coarse, and a track may be a loop.
         let gone = match (odometer_meters, track_meters) {
             (Some(odometer), Some(track)) => Some(odometer.max(track)),
             (odometer, track) => odometer.or(track),
@@ -114,20 +114,20 @@ impl Gauge {
         self.read(fix, gone, versions, vehicle, step)
     }
 
-    /// Takes what another message told of the newest fix, which had said nothing of fuel before, and is the
-    /// same in everything else; `None` if it had.
+    /// Adds what a second message reported about the newest fix, which had reported no fuel before and is otherwise
+    /// unchanged; `None` if it had.
     pub fn fill(&mut self, fix: &Fix, versions: &[Calibration], vehicle: VehicleId) -> Option<Gauged> {
         let is_open = self.fix_at == fix.recorded_at && self.now.recorded_at < fix.recorded_at;
         is_open.then(|| self.read(fix, None, versions, vehicle, fill))
     }
 
-    /// What is known now.
+    /// The current level and newest reading.
     #[must_use]
     pub const fn now(&self) -> FuelNow {
         self.now
     }
 
-    /// The newest reading, to begin a period with.
+    /// The newest reading, as the start of a period.
     #[must_use]
     pub fn newest(&self) -> Measured {
         let FuelNow { recorded_at, level_liters, counter_liters, .. } = self.now;
@@ -140,7 +140,7 @@ impl Gauge {
         }
     }
 
-    /// A refuel or drain that is found but not certain yet: for a warning, not for a record.
+    /// A refuel or drain that was found but is not certain yet: for a warning, not for a record.
     #[must_use]
     pub fn provisional(&self, vehicle: VehicleId) -> Option<FuelEvent> {
         self.detector.provisional(vehicle).map(rounded)
@@ -176,11 +176,11 @@ impl Gauge {
         let tank = calibration.and_then(|version| Some(Tank::of(version.sensor.as_ref()?, version.version)));
         let events = match &tank {
             Some(tank) => detect(&mut self.detector, &reading, tank, vehicle),
-            // Nothing can be compared with what comes: what was found stands.
+            // Later levels cannot be compared with earlier ones any more, so a pending event stands as found.
             None => std::mem::take(&mut self.detector).provisional(vehicle).into_iter().collect(),
         };
         let version = tank.map(|tank| tank.version);
-        // Of the step to a new version, what became certain is of the old one.
+        // At the step to a new version, the events that became certain belong to the old one.
         let of = before.or(version).unwrap_or_default();
         let row = said.map(|(unit, said)| {
             self.row(fix, unit, said, sensor, calibration.map(|version| version.version), tank.as_ref())
@@ -232,7 +232,7 @@ impl Gauge {
     }
 }
 
-/// An event as it is told.
+/// An event rounded for output.
 fn rounded(event: FuelEvent) -> FuelEvent {
     FuelEvent {
         level_before_liters: to_thousandths(event.level_before_liters),
@@ -243,7 +243,7 @@ fn rounded(event: FuelEvent) -> FuelEvent {
     }
 }
 
-/// Finer digits of litres, percent and metres would be noise, and cost room in every row.
+/// Finer digits of litres, percent and metres would be noise, and would take room in every row.
 fn to_thousandths(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }

@@ -1,10 +1,10 @@
-//! From what a sensor said to litres, or why not.
+//! Converts what a sensor reported to litres, or says why that is not possible.
 
 use super::sensor::OVERFILL_SHARE;
 use crate::model::{CalibrationPoint, FuelReading, Sensor, SensorKind};
 
-/// Beyond the ends of a calibration, so much of its span is still the end (a float at its stop
-/// wobbles); farther out is another number altogether.
+/// Beyond the ends of a calibration, this share of its span still counts as the end (a float at its stop wobbles);
+/// a value farther out is no level.
 const CALIBRATION_MARGIN_SHARE: f64 = 0.02;
 /// Percent: above the full tank by no more than what single precision loses. SAE J1939 says 100.4 to
 /// 102.0 for "error" and "not available" (0.4 % a bit, from 251 on), which must not read as full.
@@ -25,22 +25,22 @@ words!(
     }
 );
 
-/// What a reading means.
+/// The meaning of a reading.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interpreted {
-    /// The number as it came.
+    /// The number as reported.
     pub raw_value: f64,
-    /// Litres in the tank; only of quality `ok`, and never of a counter.
+    /// Litres in the tank; only with quality `ok`, and never from a counter.
     pub level_liters: Option<f64>,
-    /// Litres burnt since the counter began; only of quality `ok`.
+    /// Litres burnt since the counter began; only with quality `ok`.
     pub counter_liters: Option<f64>,
     /// Whether it can be believed.
     pub quality: Quality,
 }
 
-/// What a reading means by the vehicle's sensor. A unit the device names decides over the sensor's
-/// kind; the calibration is in the sensor's unit and counts for that alone. Without a configured sensor
-/// litres are litres, and nothing else has a level.
+/// Interprets a reading by the vehicle's sensor. A unit named by the device takes precedence over the sensor's
+/// kind; the calibration is in the sensor's unit and applies to that unit alone. Without a configured sensor, only
+/// litres give a level.
 #[must_use]
 pub fn interpret(sensor: Option<&Sensor>, reading: FuelReading) -> Interpreted {
     let (FuelReading::Percent(value) | FuelReading::Liters(value) | FuelReading::Raw(value)) = reading;

@@ -1,4 +1,4 @@
-//! The fuel log: what a reading said and meant, one row per vehicle and instant, and the row's id.
+//! The fuel log: what a reading reported and meant, one row per vehicle and instant, and the row's id.
 
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
@@ -28,7 +28,7 @@ pub struct FuelRow {
     pub recorded_at: Timestamp,
     /// The server's clock when it arrived.
     pub received_at: Timestamp,
-    /// Where.
+    /// Where the vehicle was.
     pub place: Place,
     /// Speed over ground in km/h.
     pub speed_kmh: Option<f64>,
@@ -36,17 +36,17 @@ pub struct FuelRow {
     pub odometer_km: Option<f64>,
     /// Whether the ignition was on.
     pub ignition: Option<bool>,
-    /// How far the vehicle went since the row before, in metres; `None` for the first, and if nobody knows.
+    /// How far the vehicle went since the previous row, in metres; `None` for the first row, and if unknown.
     pub distance_meters: Option<f64>,
     /// The unit of `raw_value`.
     pub unit: FuelUnit,
-    /// The number as it came; of a device that tells level and counter, the level's.
+    /// The number as reported; if a device reports both level and counter, the level's.
     pub raw_value: f64,
     /// Litres in the tank by this reading alone.
     pub level_raw_liters: Option<f64>,
     /// Litres in the tank, smoothed up to this reading.
     pub level_liters: Option<f64>,
-    /// The same as a share of the tank, in percent.
+    /// The smoothed level as a share of the tank, in percent.
     pub level_percent: Option<f64>,
     /// Litres burnt since the counter began.
     pub counter_liters: Option<f64>,
@@ -56,7 +56,7 @@ pub struct FuelRow {
     pub calibration_version: Option<i64>,
 }
 
-/// What a fix says of fuel; `None` if nothing. Beside a level it may tell a counter.
+/// What a fix reports about fuel; `None` if nothing. It may report a counter beside a level.
 pub(super) fn read(fix: &Fix, sensor: Option<&Sensor>) -> Option<(FuelUnit, Interpreted)> {
     let counter = fix.fuel_cumulative;
     let Some(reading) = fix.fuel else {
@@ -75,8 +75,8 @@ const fn counted(liters: f64) -> Interpreted {
     Interpreted { raw_value: liters, level_liters: None, counter_liters: Some(liters), quality: Quality::Ok }
 }
 
-/// The id of the row of a vehicle's instant: the instant in milliseconds, then a hash of the vehicle. So ids follow the
-/// order of time, and an id tells where to look ([`instant_of`]).
+/// The id of the row of a vehicle and instant: the instant in milliseconds, then a hash of the vehicle. So ids sort
+/// by time, and an id shows where to look ([`instant_of`]).
 #[must_use]
 pub fn log_id(vehicle: VehicleId, recorded_at: Timestamp) -> Uuid {
     let digest = Sha256::new().chain_update(b"fuel log").chain_update(vehicle.0.as_bytes()).finalize();
@@ -91,7 +91,7 @@ pub fn log_id(vehicle: VehicleId, recorded_at: Timestamp) -> Uuid {
 pub fn instant_of(id: Uuid) -> Option<Timestamp> {
     let mut millis = [0; 8];
     millis[2..].copy_from_slice(&id.as_bytes()[..6]);
-    // Of before 1970 it is negative.
+    // Negative before 1970.
     let millis = i64::from_be_bytes(millis) << 16 >> 16;
     Timestamp::from_millis(millis).ok()
 }

@@ -1,8 +1,8 @@
-//! Fuel: from what a sensor said to litres, refuels, drains and honest consumption.
+//! Fuel: from sensor readings to litres, refuels, drains and honest consumption.
 //!
-//! Owns the sensor's configuration, the smoothing, the detector, the arithmetic of consumption and the
-//! thinning of charts. Pure, and knows `model` only: no clock, no I/O, no actor, no geometry; whoever
-//! feeds it says how far the vehicle moved. The rules and the reason of each number: docs/fuel.md.
+//! Owns the sensor's configuration, the smoothing, the detector, the arithmetic of consumption and the thinning of
+//! charts. Pure, and knows `model` only: no clock, no I/O, no actor, no geometry; its callers say how far the
+//! vehicle moved. The rules and the reason for each number: docs/fuel.md.
 
 mod candidate;
 mod cell;

@@ -1,4 +1,4 @@
-//! What is wrong with the configuration of a fuel sensor.
+//! Validation of a fuel sensor's configuration.
 
 use crate::model::{CalibrationPoint, Sensor, SensorKind};
 
@@ -8,24 +8,24 @@ const MAX_CAPACITY_LITERS: f64 = 100_000.0;
 const MIN_CALIBRATION: usize = 2;
 /// A point each 5 litres of a 1000 l tank.
 const MAX_CALIBRATION: usize = 200;
-/// Codes of errors one sensor may have; the field's devices have one to four.
+/// Error codes one sensor may have; real devices have one to four.
 const MAX_ERROR_CODES: usize = 32;
 /// Seconds: shorter, and a median has nothing to choose from at usual rates of reporting.
 const MIN_WINDOW_SECONDS: f64 = 60.0;
 /// Seconds: longer, and the live level lags behind the tank by a quarter of an hour.
 const MAX_WINDOW_SECONDS: f64 = 1800.0;
 
-/// One thing that is wrong with a configuration.
+/// One problem of a configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {
     /// Where, as a path of members: `calibration[3].raw`.
     pub member: String,
-    /// What.
+    /// What is wrong.
     pub message: String,
 }
 
 impl Sensor {
-    /// Everything that is wrong with it; nothing if it can be used.
+    /// Everything that is wrong with it; empty if it can be used.
     #[must_use]
     pub fn problems(&self) -> Vec<Problem> {
         let mut problems = Problems::default();

@@ -1,20 +1,20 @@
-//! Hampel, then median: what readings of one level say together.
+//! Hampel, then median: the robust level of several readings.
 
 /// 1.4826 makes the median absolute deviation of a normal distribution its standard deviation.
 const MAD_TO_DEVIATION: f64 = 1.4826;
-/// Hampel's rule: farther than three standard deviations from the median is no reading of it.
+/// Hampel's rule: a reading farther than three standard deviations from the median is an outlier.
 const OUTLIER_DEVIATIONS: f64 = 3.0;
 
-/// The middle of some levels and how far they scatter, both blind to a minority of wild ones.
+/// The middle of some levels and how far they scatter, both insensitive to a minority of wild ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Robust {
-    /// The median of what is no outlier.
+    /// The median without the outliers.
     pub level: f64,
     /// 1.4826 times the median absolute deviation of all.
     pub deviation: f64,
 }
 
-/// What these levels say together; `None` of none. Finite numbers only.
+/// The robust middle of these levels; `None` if there are none. Finite numbers only.
 #[must_use]
 pub fn robust(levels: impl IntoIterator<Item = f64>) -> Option<Robust> {
     let mut levels: Vec<f64> = levels.into_iter().collect();
@@ -25,7 +25,7 @@ pub fn robust(levels: impl IntoIterator<Item = f64>) -> Option<Robust> {
     Some(Robust { level: median(&mut levels).unwrap_or(middle), deviation })
 }
 
-/// The median; of an even number the mean of the middle two. Sorts.
+/// The median; the mean of the middle two if their number is even. Sorts `values`.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let half = values.len() / 2;

@@ -1,4 +1,4 @@
-//! What the detector remembers of a vehicle between readings. Kept in the store as it is.
+//! What the detector remembers of a vehicle between readings. Stored as it is.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,38 +24,38 @@ struct Last {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FuelState {
-    /// The version of the configuration its levels are of.
+    /// The version of the configuration by which its levels were read.
     pub(super) version: Option<i64>,
     last: Option<Last>,
-    /// Since the newest level.
+    /// What happened since the newest level.
     way: Way,
     open: Option<OpenCell>,
     /// The newest closed cells, in order.
     pub(super) cells: Vec<Cell>,
-    /// The first edge that is not judged yet: the one before the cell of this index.
+    /// The first edge that is not judged yet, by the index of the cell after it.
     pub(super) next: usize,
-    /// The edges in a row across which the level has changed.
+    /// The consecutive edges across which the level has changed so far.
     pub(super) run: Option<Run>,
-    /// How far the level strays while driving.
+    /// How far the level strays while the vehicle drives.
     pub(super) wander: Wander,
-    /// A change that may still return, or go on.
+    /// A change that may still return, or continue.
     pub(super) held: Option<Candidate>,
 }
 
 impl FuelState {
-    /// The newest reading's instant; one that is not newer is late, and a replay's.
+    /// The newest reading's instant; a reading that is not newer is late, and left to a replay.
     #[must_use]
     pub fn newest(&self) -> Option<Timestamp> {
         self.last.map(|last| last.at)
     }
 
-    /// The version of the configuration its levels are of.
+    /// The version of the configuration by which its levels were read.
     #[must_use]
     pub const fn version(&self) -> Option<i64> {
         self.version
     }
 
-    /// The level now, smoothed over what was read within the window up to the newest reading, in litres.
+    /// The current level in litres, smoothed over the readings within the window up to the newest one.
     #[must_use]
     pub fn level_liters(&self, tank: &Tank) -> Option<f64> {
         let newest = self.last?.at;
@@ -65,14 +65,14 @@ impl FuelState {
         robust(cells.map(|cell| cell.liters)).map(|found| found.level)
     }
 
-    /// An event that is found but not final yet: what happens within the next quarter of an hour can
-    /// make it larger, or nothing. For a warning, not for a record.
+    /// An event that was found but is not final yet: what happens within the next quarter of an hour can make it
+    /// larger, or undo it. For a warning, not for a record.
     #[must_use]
     pub fn provisional(&self, vehicle: VehicleId) -> Option<FuelEvent> {
         self.held.as_ref().and_then(|held| held.event(vehicle))
     }
 
-    /// Forgets every level, keeps the newest reading.
+    /// Forgets every level; keeps the newest reading.
     pub(super) fn restart(&mut self, version: i64) {
         *self = Self { version: Some(version), last: self.last, ..Self::default() };
     }
@@ -85,7 +85,7 @@ impl FuelState {
         self.cells.push(cell);
     }
 
-    /// Goes on to a reading that is newer than all before; `false` if it is not.
+    /// Advances to a reading that is newer than all before; returns `false` if it is not.
     pub(super) fn proceed(&mut self, reading: &Reading) -> bool {
         let seconds = self.last.map_or(0.0, |last| reading.at.seconds_since(last.at));
         if self.last.is_some() && seconds <= 0.0 {
@@ -99,7 +99,7 @@ impl FuelState {
         true
     }
 
-    /// Takes the level of the newest reading in, if it has one. Returns the cell that it closes.
+    /// Takes in the level of the newest reading, if it has one. Returns the cell that it closes.
     pub(super) fn take(&mut self, reading: &Reading) -> Option<Cell> {
         let liters = reading.level_liters.filter(|liters| liters.is_finite())?;
         let way = std::mem::take(&mut self.way);

@@ -7,7 +7,7 @@ use super::event::FuelEvent;
 use super::tank::Tank;
 use crate::model::Timestamp;
 
-/// Below this share of the stay nobody knows enough.
+/// If a smaller share of the stay is covered, too little is known.
 const MIN_COVERAGE: f64 = 0.5;
 
 /// A stay's fuel so far.
@@ -17,12 +17,12 @@ pub struct StayFuel {
     meter: Meter,
     tank: Tank,
     events: Vec<FuelEvent>,
-    /// One that is found and not certain yet.
+    /// An event that was found but is not certain yet.
     provisional: Option<FuelEvent>,
 }
 
 impl StayFuel {
-    /// Begins when the stay did, with the newest reading before.
+    /// Begins with the stay, from the newest reading before it.
     #[must_use]
     pub fn begin(entered_at: Timestamp, before: Option<&Measured>, tank: Tank) -> Self {
         let mut meter = Meter::begin(entered_at);
@@ -32,7 +32,7 @@ impl StayFuel {
         Self { meter, tank, events: Vec::new(), provisional: None }
     }
 
-    /// Takes the next reading, and what it made certain.
+    /// Takes the next reading, and the events it made certain.
     pub fn observe(
         &mut self,
         measured: &Measured,
@@ -46,7 +46,7 @@ impl StayFuel {
         self.provisional = provisional;
     }
 
-    /// Litres burnt up to an instant, not before its newest reading; `None` if nobody knows.
+    /// Litres burnt up to an instant, which must not be before its newest reading; `None` if unknown.
     #[must_use]
     pub fn used_liters(&self, until: Timestamp) -> Option<f64> {
         let events: Vec<FuelEvent> = self.events.iter().chain(&self.provisional).copied().collect();

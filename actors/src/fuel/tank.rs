@@ -1,16 +1,16 @@
-//! The tank that readings are of.
+//! The tank that readings come from.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::Sensor;
 
-/// Of a vehicle, as one version of its sensor is configured.
+/// A vehicle's tank, as configured by one version of its sensor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tank {
-    /// What it holds, in litres.
+    /// Its capacity in litres.
     pub capacity_liters: f64,
-    /// Over how many seconds levels are smoothed.
+    /// The time over which levels are smoothed, in seconds.
     pub window_seconds: f64,
     /// The version of the sensor's configuration. Levels of two versions are never compared: a new
     /// calibration is no refuel.
@@ -18,7 +18,7 @@ pub struct Tank {
 }
 
 impl Tank {
-    /// One of which nothing is known: only a counter tells what was burnt.
+    /// An unknown tank: only a counter shows what was burnt.
     pub(super) const UNKNOWN: Self = Self { capacity_liters: 0.0, window_seconds: 0.0, version: 0 };
 
     /// The tank of a sensor in this version of its configuration.

@@ -6,12 +6,12 @@ use super::cell::Cell;
 use super::edges::SILENCE_SECONDS;
 use super::tank::Tank;
 
-/// The mean of so many steps is remembered: a quarter of an hour's driving and more.
+/// The number of steps whose mean is remembered: at least a quarter of an hour's driving.
 const MEMORY_STEPS: f64 = 50.0;
-/// Before anything is learnt: a share of the tank, with the weight of so many steps.
+/// The estimate before anything is learnt: a share of the tank, with the weight of this many steps.
 const GUESS_SHARE: f64 = 0.02;
 const GUESS_STEPS: f64 = 10.0;
-/// A step of so many times the mean is no wave: it counts as this.
+/// A step of more than this many times the mean is no wave: it counts as this much.
 const MAX_STEP_TIMES_MEAN: f64 = 4.0;
 /// The mean distance of two draws of a normal distribution is 2/√π of its standard deviation.
 const STEP_TO_DEVIATION: f64 = 1.0 / std::f64::consts::FRAC_2_SQRT_PI;
@@ -28,7 +28,7 @@ pub(super) struct Wander {
 }
 
 impl Wander {
-    /// The step from a cell to the next.
+    /// Learns from the step between a cell and the next.
     pub(super) fn learn(&mut self, before: &Cell, cell: &Cell, tank: &Tank) {
         if !(before.way.may_have_moved() && cell.way.may_have_moved())
             || cell.from.seconds_since(before.to) > SILENCE_SECONDS

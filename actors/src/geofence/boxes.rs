@@ -6,10 +6,10 @@ use crate::model::Place;
 /// The longest degree of a meridian, at the poles, in metres (111,693.98 rounded up). No degree
 /// of a parallel is longer than this times its cosine.
 pub(super) const MOST_METERS_PER_DEGREE: f64 = 111_694.0;
-/// No degree of a meridian, and none of the equator, is shorter.
+/// A lower bound on the length of a degree of a meridian, and of the equator, in metres.
 const METERS_PER_DEGREE: f64 = 110_500.0;
 
-/// A closed box in degrees, `west <= east` always. What crosses the antimeridian has two.
+/// A closed box in degrees, always `west <= east`. An area that crosses the antimeridian has two.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeoBox {
     /// The least longitude, -180 to 180.
@@ -39,14 +39,14 @@ impl GeoBox {
             && other.south <= self.north
     }
 
-    /// What of it lies in the world.
+    /// The part of it that lies in the world.
     pub(super) fn south_of_the_pole(self) -> Self {
         Self { south: self.south.min(90.0), north: self.north.min(90.0), ..self }
     }
 
-    /// Metres that no place in the box is farther from its middle.
+    /// An upper bound, in metres, on how far a place in the box is from its middle.
     pub(super) fn reach_meters(&self) -> f64 {
-        // The way there that is straight in longitude and latitude; and a millimetre for rounding.
+        // The length of the way there that is straight in longitude and latitude, plus a millimetre for rounding.
         let nearest_equator =
             if self.south * self.north <= 0.0 { 0.0 } else { self.south.abs().min(self.north.abs()) };
         let wide = (self.east - self.west) * nearest_equator.to_radians().cos();
@@ -57,7 +57,7 @@ impl GeoBox {
         Place::new(f64::midpoint(self.south, self.north), f64::midpoint(self.west, self.east))
     }
 
-    /// Whether the box may come as near to a place as this; never `false` where it does.
+    /// Whether the box may come within `meters` of a place; never `false` where it does.
     pub(super) fn is_within(&self, place: Place, meters: f64) -> bool {
         let high = meters / METERS_PER_DEGREE;
         let (south, north) = (place.latitude - high, place.latitude + high);
@@ -68,8 +68,8 @@ impl GeoBox {
         Self::spanning(west, 2.0f64.mul_add(wide, west), south, north).iter().any(|area| area.meets(self))
     }
 
-    /// The box or boxes of what lies between two longitudes, `west` in [-180, 180) and `east`
-    /// not less; a full belt from 360 degrees on.
+    /// The box or boxes between two longitudes, `west` in [-180, 180) and `east` not less; a full belt from 360
+    /// degrees on.
     pub(super) fn spanning(west: f64, east: f64, south: f64, north: f64) -> Vec<Self> {
         if east - west >= 360.0 {
             vec![Self { west: -180.0, south, east: 180.0, north }]
@@ -83,8 +83,8 @@ impl GeoBox {
         }
     }
 
-    /// What to search for a way: its box, and a second one where it meets the antimeridian, which
-    /// is 180 to some boxes and -180 to others.
+    /// The boxes to search for a way: its own, and a second one if it meets the antimeridian, which is 180 to some
+    /// boxes and -180 to others.
     pub(super) fn of_way(from: Place, to: Place) -> (Self, Option<Self>) {
         let end = from.longitude + eastward_degrees(from.longitude, to.longitude);
         let (west, east) = (from.longitude.min(end), from.longitude.max(end));
@@ -100,8 +100,8 @@ impl GeoBox {
     }
 }
 
-/// The shortest stretch of longitudes that holds all the given ones (`west` in [-180, 180),
-/// `east` not less): where it begins. Its rest is the widest gap between them.
+/// Where the shortest stretch of longitudes begins that holds all the given ones (`west` in [-180, 180), `east` not
+/// less). The rest of the circle is the widest gap between them.
 pub(super) fn stretch_west(stretches: &[(f64, f64)]) -> f64 {
     let mut sorted = stretches.to_vec();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,7 +1,7 @@
-//! What a fence is to the cells of a block: which are wholly inside, which its edge may meet.
+//! How a fence relates to the cells of a block: which are wholly inside, which its edge may meet.
 //!
-//! Exact where it says "inside": every place of such a cell is in every shape the fence has had. A place of
-//! a cell that it does not name is in none of them.
+//! "Inside" is exact: every place of such a cell is in every shape the fence has had. No place of a cell that is
+//! not named is in any of them.
 
 use std::sync::Arc;
 
@@ -24,25 +24,25 @@ impl Masks {
     const NOWHERE: Self = Self { inside: 0, maybe: 0 };
 }
 
-/// A fence, as far as it matters within one block.
+/// A fence, reduced to what matters within one block.
 pub(super) struct CellRasterizer<'a> {
     fence: &'a Arc<FenceTimeline>,
-    /// How wide its least cells are.
+    /// The width of its smallest cells, in bits.
     cell_bits: u32,
-    /// Its shapes that are somewhere in the block.
+    /// Its shapes that are partly or wholly in the block.
     pieces: Vec<Piece<'a>>,
-    /// Whether it has others.
+    /// Whether it has other shapes.
     has_more: bool,
 }
 
-/// A shape, as far as it matters within one block.
+/// A shape, reduced to what matters within one block.
 enum Piece<'a> {
-    /// The whole block is in it.
+    /// The whole block is in the shape.
     Whole,
     /// With the edges that come into the block.
     Polygon(&'a PolygonShape, Vec<Segment>),
     Circle(&'a CircleShape, &'a [GeoBox]),
-    /// All that is known is that it is in one of the boxes.
+    /// Only known to be within the boxes.
     Boxed(&'a [GeoBox]),
 }
 
@@ -50,24 +50,24 @@ enum Piece<'a> {
 pub(super) struct RasterizedCells<'s, 'a> {
     rasterizer: &'s CellRasterizer<'a>,
     pieces: Vec<RasterizedPiece>,
-    /// What the fence is to the cells that need no closer look.
+    /// How the fence relates to the cells that need no closer look.
     pub(super) masks: Masks,
-    /// Cells to look closer at.
+    /// Cells that need a closer look.
     pub(super) unsettled: Mask,
 }
 
 struct RasterizedPiece {
     masks: Masks,
-    /// What each edge of a polygon touches.
+    /// The cells that each edge of a polygon touches.
     edges: Vec<Mask>,
 }
 
 impl<'a> CellRasterizer<'a> {
-    /// A fence that was given more shapes than this is known by their boxes alone: each edit of a fence
-    /// would be dearer than the one before.
+    /// A fence that has had more shapes than this is known by their boxes alone: otherwise each edit of a fence
+    /// would cost more than the one before.
     const MOST_SHAPES: usize = 8;
 
-    /// A fence in the world.
+    /// A fence within the whole world.
     pub(super) fn of(fence: &'a Arc<FenceTimeline>) -> Self {
         let shapes = fence.shapes(Self::MOST_SHAPES + 1);
         let pieces = if shapes.len() > Self::MOST_SHAPES {
@@ -78,7 +78,7 @@ impl<'a> CellRasterizer<'a> {
         Self { fence, cell_bits: cell_bits(fence), pieces, has_more: false }
     }
 
-    /// Draws the fence into the cells of the block that this was made for.
+    /// Draws the fence into the cells of the block for which this was made.
     pub(super) fn rasterize(&self, block: &Block) -> RasterizedCells<'_, 'a> {
         let pieces: Vec<RasterizedPiece> = self.pieces.iter().map(|piece| piece.rasterize(block)).collect();
         let in_all = pieces.iter().fold(Mask::MAX, |all, piece| all & piece.masks.inside);
@@ -100,7 +100,7 @@ impl<'a> RasterizedCells<'_, 'a> {
         self.rasterizer.fence
     }
 
-    /// The same fence, as far as it matters within one cell.
+    /// The fence reduced to what matters within one cell.
     pub(super) fn within(&self, cell: u32) -> CellRasterizer<'a> {
         let pieces = self.rasterizer.pieces.iter().zip(&self.pieces);
         let pieces: Vec<Piece<'a>> = pieces.filter_map(|(piece, drawn)| piece.within(drawn, cell)).collect();
@@ -151,15 +151,15 @@ impl<'a> Piece<'a> {
     }
 }
 
-/// How wide the least cells of a fence are, in bits. More cells would leave fewer places whose fences must
-/// be looked at closer, and take more memory.
+/// The width of a fence's smallest cells, in bits. More cells would leave fewer places that need a closer look at
+/// the fence, but take more memory.
 pub(super) fn cell_bits(fence: &FenceTimeline) -> u32 {
-    /// Along the longer side of its largest box.
+    /// The most cells along the longer side of its largest box.
     const MOST_CELLS: f64 = 32.0;
     Block::bits_for(fence.boxes().iter(), MOST_CELLS)
 }
 
-/// Those inside of the cells that no edge touches: cells side by side are all inside or all outside.
+/// The inside cells among those that no edge touches: adjacent ones are all inside or all outside.
 fn filled(polygon: &PolygonShape, block: &Block, mut free: Mask) -> Mask {
     let mut inside = 0;
     while free != 0 {
@@ -173,7 +173,8 @@ fn filled(polygon: &PolygonShape, block: &Block, mut free: Mask) -> Mask {
     inside
 }
 
-/// A circle and some cells. No place of a cell is farther from its middle than the way there is long.
+/// How a circle relates to some cells, judged by each cell's middle and the farthest a place in it can be from
+/// there.
 fn around(circle: &CircleShape, block: &Block, near: Mask) -> Masks {
     let mut masks = Masks::NOWHERE;
     for cell in cells(near) {

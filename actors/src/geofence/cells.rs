@@ -1,15 +1,15 @@
-//! The world in square cells, each of which is eight by eight smaller ones: which of them a place, a way or
-//! a box touches.
+//! The world in square cells, each divided into eight by eight smaller ones, and which of them a place, a way or a
+//! box touches.
 //!
-//! A place is in exactly one cell of each size. Ways and boxes also touch the cells that they only come
-//! within rounding of, so what touches no cell of a place cannot be at the place.
+//! A place is in exactly one cell of each size. Ways and boxes also touch the cells that they come within rounding
+//! of, so a way or box that touches no cell of a place cannot be at the place.
 
 use super::boxes::GeoBox;
 use super::place::canonical_degrees;
 use super::plane::Point;
 use crate::model::Place;
 
-/// Bits of a coordinate in units. The least cells are one unit wide: 4 cm.
+/// Bits of a coordinate in units. The smallest cells are one unit wide: 4 cm.
 const BITS: u32 = 30;
 /// Units in a degree. The square of cells reaches from the south pole to far beyond the north pole.
 const UNITS_PER_DEGREE: f64 = (1_u32 << BITS) as f64 / 360.0;
@@ -75,7 +75,7 @@ impl Segment {
 pub(super) struct Block {
     west: u32,
     south: u32,
-    /// Its cells are so many bits wide.
+    /// The width of its cells, in bits.
     bits: u32,
 }
 
@@ -83,7 +83,7 @@ impl Block {
     /// The whole world.
     pub(super) const WORLD: Self = Self { west: 0, south: 0, bits: BITS - SIDE_BITS };
 
-    /// How many bits wide the least cells are of which boxes have no more than so many along a side.
+    /// The width, in bits, of the smallest cells of which no box has more than `most` along a side.
     pub(super) fn bits_for<'a>(boxes: impl Iterator<Item = &'a GeoBox>, most: f64) -> u32 {
         let side = |area: &GeoBox| (area.east - area.west).max(area.north - area.south);
         let cell = boxes.map(side).fold(0.0, f64::max) * UNITS_PER_DEGREE / most;
@@ -96,7 +96,7 @@ impl Block {
         self.bits
     }
 
-    /// The block that one of its cells is.
+    /// One of its cells as a block.
     pub(super) const fn within(&self, cell: u32) -> Self {
         Self {
             west: self.west + ((cell % SIDE) << self.bits),
@@ -111,7 +111,7 @@ impl Block {
         row * SIDE + column
     }
 
-    /// What a cell holds, in degrees. Beyond the north pole there is nothing, but there are cells.
+    /// The area of a cell, in degrees. Beyond the north pole there is nothing, but there are cells.
     pub(super) fn area(&self, cell: u32) -> GeoBox {
         let size = f64::from(1_u32 << self.bits);
         let degrees = |units: f64, from: f64| units / UNITS_PER_DEGREE - from;
@@ -158,7 +158,7 @@ impl Block {
         range(south.y - near, north.y + near).zip(range(west - near, east + near))
     }
 
-    /// In cells, from its corner.
+    /// Coordinates in cells, from the block's corner.
     fn local(&self, p: Point) -> Point {
         let per_unit = f64::from(1_u32 << self.bits).recip();
         Point { x: (p.x - f64::from(self.west)) * per_unit, y: (p.y - f64::from(self.south)) * per_unit }
@@ -178,7 +178,7 @@ pub(super) fn cells(mut mask: Mask) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Those of the free cells that are joined to one of them by free cells, side to side.
+/// The free cells connected to one of them through free cells, side to side.
 pub(super) fn joined(cell: u32, free: Mask) -> Mask {
     const WEST: Mask = 0x0101_0101_0101_0101;
     const EAST: Mask = WEST << (SIDE - 1);
@@ -199,7 +199,7 @@ fn in_units(degrees: Point) -> Point {
 /// The cells of a row or column between two coordinates.
 fn range(low: f64, high: f64) -> Option<(u32, u32)> {
     let (first, last) = (low.max(0.0), high.min(f64::from(SIDE) - 0.5));
-    // What is not below zero is rounded down.
+    // The cast rounds down, as the value is not negative.
     (first < f64::from(SIDE) && high >= 0.0).then_some((first as u32, last as u32))
 }
 

@@ -11,7 +11,7 @@ const BAND: std::ops::RangeInclusive<f64> = 0.993..=1.007;
 /// The shortest degree of a meridian, at the equator, in metres (110,574.27 rounded down).
 const LEAST_METERS_PER_DEGREE_NORTH: f64 = 110_574.0;
 
-/// A circle ready for questions.
+/// A circle prepared for queries.
 #[derive(PartialEq)]
 pub(super) struct CircleShape {
     circle: Circle,
@@ -24,7 +24,7 @@ struct Probe {
     excess: f64,
 }
 
-/// What is straight in longitude and latitude.
+/// A way that is straight in longitude and latitude.
 #[derive(Clone, Copy)]
 struct Segment {
     from: Place,
@@ -44,13 +44,13 @@ impl CircleShape {
         !self.is_within(place, self.circle.radius_meters + meters)
     }
 
-    /// Whether every place that is no farther than so many metres from this one is in the circle.
+    /// Whether every place no farther than `meters` from this one is in the circle.
     pub(super) fn holds_all_within(&self, place: Place, meters: f64) -> bool {
         let radius = self.circle.radius_meters;
         meters < radius && self.is_within(place, radius - meters)
     }
 
-    /// Whether the geodesic from the centre is at most so many metres long.
+    /// Whether the geodesic from the centre is at most `meters` long.
     fn is_within(&self, place: Place, meters: f64) -> bool {
         let center = self.circle.center;
         if (place.latitude - center.latitude).abs() * LEAST_METERS_PER_DEGREE_NORTH > meters {
@@ -123,8 +123,8 @@ impl CircleShape {
         self.search(way, middle, b, graze, cuts);
     }
 
-    /// The share between two probes on either side at which the way meets the circle, by the
-    /// Illinois form of regula falsi.
+    /// The share, between two probes on either side, at which the way meets the circle; by the Illinois form of
+    /// regula falsi.
     fn root(&self, way: &Segment, mut a: Probe, mut b: Probe, length: f64) -> f64 {
         const ENOUGH_METERS: f64 = 1e-4;
         let meters_per_share = length / (b.share - a.share);
@@ -155,7 +155,7 @@ impl Segment {
         eastward_degrees(self.from.longitude, self.to.longitude)
     }
 
-    /// Metres that the piece between two shares is not longer than.
+    /// An upper bound, in metres, on the length of the piece between two shares.
     fn length_bound(&self, start: f64, end: f64) -> f64 {
         let (latitude, north) = (self.from.latitude, self.to.latitude - self.from.latitude);
         let (here, there) = (latitude + start * north, latitude + end * north);
@@ -165,7 +165,7 @@ impl Segment {
         (north * share).hypot(east) * MOST_METERS_PER_DEGREE
     }
 
-    /// Whether the piece turns so few degrees of longitude that a circle looks round from it.
+    /// Whether the piece spans few enough degrees of longitude for a circle to look round from it.
     fn is_plain(&self, start: f64, end: f64) -> bool {
         (self.east() * (end - start)).abs() < 5.0
     }

@@ -1,9 +1,9 @@
-//! The fences of an organization on the cells of the world: whoever asks about a place learns at once which
-//! fences hold it for certain, and which few may.
+//! The fences of an organization on the cells of the world: a look-up of a place finds at once which fences hold it
+//! for certain, and which few may.
 //!
-//! A tree of blocks that never changes under its readers: an edit copies the blocks it comes through and
-//! shares the rest. So it costs what its fence has cells, however many other fences there are, and there
-//! is nothing to be built anew.
+//! A tree of blocks that never changes under its readers: an edit copies the blocks it passes through and shares
+//! the rest. So its cost depends on the cells of its fence, however many other fences there are, and nothing has to
+//! be rebuilt.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use super::timeline::FenceTimeline;
 /// The cells of a block, and what lies in them.
 #[derive(Clone, Default)]
 pub(super) struct Cover {
-    /// Cells that have smaller ones, which are in `blocks` in the order of these bits.
+    /// Cells that are divided into smaller ones, which are in `blocks` in the order of these bits.
     divided: Mask,
     blocks: Arc<[Self]>,
-    /// What these cells are to fences. No place is in two cells of one fence.
+    /// How these cells relate to fences. No place is in two cells of one fence.
     holdings: Arc<[Holding]>,
 }
 
@@ -28,7 +28,7 @@ struct Holding {
 }
 
 impl Cover {
-    /// Fences that are added side by side, so that a block they share is copied once for all of them.
+    /// Fences added together, so that a block they share is copied once for all of them.
     const TOGETHER: usize = 64;
 
     /// Adds fences that are not in it.
@@ -57,12 +57,12 @@ impl Cover {
                 let closer: Vec<CellRasterizer<'_>> = unsettled.map(|raster| raster.within(cell)).collect();
                 blocks[position(self.divided, cell)].insert_in(&block.within(cell), &closer);
             }
-            // A closer look may find nothing there.
+            // A closer look may find that nothing is there.
             self.drop_empty();
         }
     }
 
-    /// Takes a fence out that was inserted as it is here.
+    /// Removes a fence that was inserted in its present form.
     pub(super) fn remove(&mut self, fence: &FenceTimeline) {
         self.remove_in(&Block::WORLD, fence, cell_bits(fence));
     }
@@ -82,7 +82,7 @@ impl Cover {
         }
     }
 
-    /// Gives cells blocks of their own, those that have none.
+    /// Gives each of the wanted cells a block of its own if it has none.
     fn divide(&mut self, wanted: Mask) {
         if wanted & !self.divided == 0 {
             return;
@@ -107,8 +107,7 @@ impl Cover {
         }
     }
 
-    /// Calls `each` once with every fence that may hold a spot, and whether it does for certain: each of
-    /// its shapes.
+    /// Calls `each` once for every fence that may hold a spot, with whether all of its shapes certainly do.
     pub(super) fn for_each_at<'a>(&'a self, spot: Spot, mut each: impl FnMut(&'a Arc<FenceTimeline>, bool)) {
         let (mut here, mut block) = (self, Block::WORLD);
         loop {
@@ -141,7 +140,7 @@ impl Cover {
         }
     }
 
-    /// Bytes on the heap, the fences aside.
+    /// Bytes on the heap, excluding the fences.
     pub(super) fn heap_bytes(&self) -> usize {
         const COUNTS: usize = 2 * size_of::<usize>();
         let slices = [size_of_val(&*self.holdings), size_of_val(&*self.blocks)];
@@ -150,7 +149,7 @@ impl Cover {
     }
 }
 
-/// Where a cell's block is among those of a mask.
+/// The index of a cell's block among those of a mask.
 const fn position(mask: Mask, cell: u32) -> usize {
     (mask & ((1 << cell) - 1)).count_ones() as usize
 }

@@ -1,8 +1,8 @@
-//! A coarse picture of an outline, so that most questions touch no edge: its box in cells, each of which
-//! is inside, outside, or met by an edge.
+//! A coarse picture of an outline that saves most queries from looking at edges: its box in cells, each of which is
+//! inside, outside, or met by an edge.
 //!
-//! Owns nothing exact: a cell that is met says "look at the edges", and a cell an edge comes within
-//! rounding of counts as met. So an answer with the picture is always the answer without it.
+//! Nothing in it is exact: a cell that is met means "look at the edges", and a cell that an edge comes within
+//! rounding of counts as met. So the result with the picture is always the result without it.
 
 use super::edges::{EdgeIndex, Position};
 use super::plane::Point;
@@ -21,7 +21,7 @@ pub(super) enum Cell {
     Met,
 }
 
-/// Square in cells, however long its sides are in degrees.
+/// As many cells along one side as along the other, however long the sides are in degrees.
 pub(super) struct EdgeBitmap {
     low: Point,
     high: Point,
@@ -34,7 +34,8 @@ pub(super) struct EdgeBitmap {
 }
 
 impl EdgeBitmap {
-    /// A byte per vertex of outlines within these bounds; beyond, more cells would cost more than edges.
+    /// One byte per vertex, for outlines within these bounds; beyond them, more cells would cost more than the
+    /// edges.
     const SIDES: std::ops::RangeInclusive<f64> = 4.0..=128.0;
 
     /// Draws rings (the first point not repeated) whose edges are indexed already.
@@ -59,7 +60,7 @@ impl EdgeBitmap {
         bitmap
     }
 
-    /// What no edge meets is what its neighbour to the west is, or its middle.
+    /// A cell that no edge meets is like its neighbour to the west, or like its own middle.
     fn fill(&mut self, edges: &EdgeIndex) {
         for index in 0..self.cells.len() {
             if self.cells[index] == Cell::Met {
@@ -106,8 +107,8 @@ impl EdgeBitmap {
             .any(|start| self.cells[start + first..=start + last].contains(&Cell::Met))
     }
 
-    /// Calls `each` with the cells of each row that the way comes within rounding of, until it says
-    /// `false`. Whether it never did.
+    /// Calls `each` with the cells of each row that the way comes within rounding of, until it returns `false`.
+    /// Returns whether it never did.
     fn along(
         &self,
         a: Point,
@@ -145,9 +146,9 @@ impl EdgeBitmap {
     }
 }
 
-/// What lies beyond the box is in the outermost cells. Rounding keeps the order of coordinates.
+/// Anything beyond the box falls into the outermost cells. Rounding keeps the order of coordinates.
 fn cell(offset: f64, scale: f64, side: usize) -> usize {
-    // A float turns into the nearest number there is: below zero it is 0.
+    // The cast saturates: a value below zero becomes 0.
     ((offset * scale) as usize).min(side - 1)
 }
 

@@ -6,14 +6,14 @@
 use super::plane::{Orientation, Point, side};
 use super::runs::{Runs, Span};
 
-/// Where a point is.
+/// How a point lies relative to the rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Position {
     /// Between the rings, on none.
     Inside,
     /// On an edge or a vertex.
     Boundary,
-    /// Elsewhere.
+    /// Neither.
     Outside,
 }
 
@@ -53,7 +53,7 @@ impl EdgeIndex {
             seams.push(points.len() as u32 - 1);
         }
         let runs = Runs::pack(points.windows(2).zip(0..).map(|(pair, number)| {
-            // A seam has no way between its points, and none is sought in it.
+            // No edge joins the two points of a seam, so its box is that of the first one.
             let end = if seams.binary_search(&number).is_ok() { pair[0] } else { pair[1] };
             Span::of(pair[0], end)
         }));
@@ -101,7 +101,7 @@ impl EdgeIndex {
 
     /// Rounding keeps the order of `y`, so an edge is listed wherever one of its points is sought.
     fn stripe(&self, y: f64) -> usize {
-        // A float turns into the nearest number there is: below the south end it is 0.
+        // The cast saturates: a value below the south end becomes 0.
         (((y - self.low.y) * self.stripes_per_degree) as usize).min(self.starts.len() - 2)
     }
 
@@ -118,8 +118,7 @@ impl EdgeIndex {
             .map(|(pair, _)| (pair[0], pair[1]))
     }
 
-    /// Calls `each` with every edge that comes into an area, and with some that only come near it; each
-    /// of them once.
+    /// Calls `each` once for every edge that comes into an area, and for some that only come near it.
     pub(super) fn for_each_near(&self, area: &Span, mut each: impl FnMut(Point, Point)) {
         self.runs.for_each_run(area, &mut |numbers| {
             for number in numbers.start..numbers.end.min(self.points.len() - 1) {
@@ -135,7 +134,7 @@ impl EdgeIndex {
         });
     }
 
-    /// Where a point is: exact, without a tolerance.
+    /// How a point lies relative to the rings: exact, without a tolerance.
     pub(super) fn locate(&self, p: Point) -> Position {
         if p.y < self.low.y || p.y > self.high.y || p.x < self.low.x || p.x > self.high.x {
             return Position::Outside;
@@ -161,7 +160,7 @@ impl EdgeIndex {
     }
 }
 
-/// What the ray from a point to the east does at an edge.
+/// How the ray from a point to the east relates to an edge.
 enum Ray {
     Misses,
     Crosses,

@@ -1,4 +1,4 @@
-//! A shape without the points that say nothing.
+//! Removes from a shape the points that add nothing.
 
 use super::place::same_place;
 use crate::model::{Place, Polygon, Ring, ShapeSpec};
@@ -29,7 +29,7 @@ fn without_repeats(ring: Ring) -> Ring {
 pub(super) fn distinct_in_row(ring: &[Place]) -> impl Iterator<Item = (usize, Place)> {
     let repeats_first = |place: &&Place| same_place(**place, ring[0]);
     let tail = ring.iter().rev().take_while(repeats_first).count();
-    // A ring of one point all over keeps that point.
+    // A ring that consists of one repeated point keeps that point.
     let end = (ring.len() - tail).max(1).min(ring.len());
     let kept = ring[..end].iter().copied().enumerate();
     kept.filter(move |(i, place)| *i == 0 || !same_place(ring[i - 1], *place))

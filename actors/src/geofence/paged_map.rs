@@ -9,7 +9,7 @@ use crate::model::GeofenceId;
 /// Never changes under its readers: an edit copies the one page it touches.
 #[derive(Clone)]
 pub(super) struct PagedMap {
-    /// A power of two of them.
+    /// Their number is a power of two.
     pages: Arc<[Arc<Page>]>,
     len: usize,
 }
@@ -23,10 +23,10 @@ impl Default for PagedMap {
 }
 
 impl PagedMap {
-    /// Fences on a page, on average, when there come to be twice as many pages.
+    /// The average number of fences per page right after the number of pages was doubled.
     const PAGE_LENGTH: usize = 256;
 
-    /// An empty one in which so many fences have room.
+    /// An empty map with room for `len` fences.
     pub(super) fn for_len(len: usize) -> Self {
         Self::with_pages((len / Self::PAGE_LENGTH).next_power_of_two())
     }

@@ -21,8 +21,8 @@ pub(super) fn sweep_order(a: &Point, b: &Point) -> Ordering {
     a.x.total_cmp(&b.x).then(a.y.total_cmp(&b.y))
 }
 
-/// A place in the plane, so many turns to the east. One rounding at most, the same for every
-/// place on a meridian; never a negative zero.
+/// A place in the plane, moved `turns` turns to the east. One rounding at most, the same for every place on a
+/// meridian; never a negative zero.
 pub(super) fn point(place: Place, turns: i32) -> Point {
     Point { x: place.longitude + 360.0 * f64::from(turns), y: place.latitude + 0.0 }
 }
@@ -77,7 +77,7 @@ impl Loop {
         self.points_turned(0)
     }
 
-    /// The vertices, so many turns to the east.
+    /// The vertices, moved `turns` more turns to the east.
     pub(super) fn points_turned(&self, turns: i32) -> Vec<Point> {
         self.places.iter().zip(&self.turns).map(|(place, turn)| point(*place, turn + turns)).collect()
     }

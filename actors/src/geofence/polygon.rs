@@ -9,7 +9,7 @@ use super::plane::{LaidPolygon, Orientation, Point, frame, jump, point, side};
 use super::runs::Span;
 use crate::model::{Place, Polygon};
 
-/// Parts ready for questions, in one plane of 360 degrees.
+/// Parts prepared for queries, in one plane of 360 degrees.
 ///
 /// Parts of a valid shape do not overlap, so the even-odd rule over all of their rings is their
 /// union less their holes; what two parts share is boundary, and so inside.
@@ -72,15 +72,15 @@ impl PolygonShape {
         }
     }
 
-    /// Whether a place outside is farther than so many metres from every edge, in the plane that
-    /// touches WGS 84 at the place.
+    /// Whether a place outside is farther than `meters` from every edge, in the plane that touches WGS 84 at the
+    /// place.
     pub(super) fn is_farther_outside_than(&self, place: Place, meters: f64) -> bool {
         !self.is_near_edge(place, meters) && !self.covers(place)
     }
 
     fn is_near_edge(&self, place: Place, meters: f64) -> bool {
         let (east, north) = meters_per_degree(place.latitude);
-        // Nearer than so many degrees, rounding included.
+        // The distance in degrees, rounding included.
         let (reach_x, reach_y) = (meters / east * 1.000_001, meters / north * 1.000_001);
         let (low, high) = (self.edges.low, self.edges.high);
         (-1..=1).any(|turns| {
@@ -117,7 +117,7 @@ impl PolygonShape {
             self.edges.for_each_near(&Span::of(p, q), |a, b| plain &= cut(p, q, a, b, cuts));
             met += usize::from(cuts.len() > before);
         }
-        // A part that is listed a second time, a turn away, is met there too.
+        // A part that is listed a second time, one turn away, is met there too.
         plain && met <= 1
     }
 }

@@ -1,5 +1,5 @@
-//! Boxes around runs of consecutive edges, and around runs of those: what lies in a small box of a large
-//! outline is found without a look at most of it, and each edge once.
+//! Boxes around runs of consecutive edges, and around runs of those boxes: what lies in a small box of a large
+//! outline is found without looking at most of the outline, and each edge once.
 //!
 //! The idea is that of tidwall/tg (docs/POLYGON_INDEXING.md, "natural"): neighbours on an outline are
 //! neighbours on the map, so its own order is a packed tree. Two bytes per vertex.

@@ -1,4 +1,4 @@
-//! The fences of one organization, as a snapshot that answers "which are near".
+//! The fences of one organization, as a snapshot that finds those near a place.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -13,14 +13,14 @@ use crate::model::{GeofenceId, Place, Timestamp};
 
 /// An immutable snapshot of one organization's fences with its index.
 ///
-/// Snapshots share what an edit did not touch, so one costs a few kilobytes more than the one before it.
+/// Snapshots share what an edit did not touch, so each takes only a few kilobytes more than the previous one.
 #[derive(Clone, Default)]
 pub struct FenceSet {
     fences: PagedMap,
     cover: Cover,
-    /// How many fences infer passages.
+    /// The number of fences that infer passages.
     inferring: usize,
-    /// How many fences limit the speed.
+    /// The number of fences that limit the speed.
     limiting: usize,
     last_effective_from: Option<Timestamp>,
 }
@@ -36,8 +36,8 @@ pub struct Near<'a> {
 }
 
 impl Near<'_> {
-    /// Whether the place is in the shape of a version of this fence: what [`Shape::covers`] says,
-    /// without a look at its edges where the index knows.
+    /// Whether the place is in the shape of a version of this fence: the result of [`Shape::covers`], without
+    /// looking at its edges where the index knows.
     ///
     /// [`Shape::covers`]: super::Shape::covers
     #[must_use]
@@ -53,7 +53,7 @@ impl FenceSet {
         Self::default()
     }
 
-    /// Indexes fences. Of several with one id the last one counts.
+    /// Indexes fences. If several have one id, the last one counts.
     #[must_use]
     pub fn new(mut fences: Vec<Arc<FenceTimeline>>) -> Self {
         let mut by_id = PagedMap::for_len(fences.len());
@@ -75,8 +75,8 @@ impl FenceSet {
         }
     }
 
-    /// This set with a fence added, in place of one with the same id. Costs what the fence has cells and
-    /// versions, not what the set has fences.
+    /// This set with a fence added, replacing one with the same id. The cost depends on the cells and versions of
+    /// the fence, not on the number of fences in the set.
     #[must_use]
     pub fn with(&self, fence: Arc<FenceTimeline>) -> Self {
         let mut next = self.clone();
@@ -109,13 +109,13 @@ impl FenceSet {
         self.fences.iter()
     }
 
-    /// How many fences there are.
+    /// The number of fences.
     #[must_use]
     pub fn len(&self) -> usize {
         self.fences.len()
     }
 
-    /// Whether there are none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
@@ -134,21 +134,21 @@ impl FenceSet {
         self.limiting > 0
     }
 
-    /// The latest instant from which any version in the set is in force; `None` when all are in
-    /// force always. Two later fixes have no change of fences between them.
+    /// The latest instant from which any version in the set is in force; `None` if all have always been in force.
+    /// Between two later fixes no fence changes.
     #[must_use]
     pub fn last_effective_from(&self) -> Option<Timestamp> {
         self.last_effective_from
     }
 
-    /// Calls `each` once for every fence one of whose versions holds the place, and for some that
-    /// only come near it; in no order.
+    /// Calls `each` once for every fence of which a version holds the place, and for some that only come near it;
+    /// in no order.
     pub fn for_each_near<'a>(&'a self, place: Place, mut each: impl FnMut(Near<'a>)) {
         self.cover.for_each_at(Spot::of(place), |fence, is_inside| each(Near { fence, place, is_inside }));
     }
 
-    /// Calls `each` once for every fence of one of whose versions the way meets the boundary, the
-    /// shorter way round, and for some that it only comes near.
+    /// Calls `each` once for every fence of which a version's boundary meets the way, the shorter way round, and
+    /// for some that only come near.
     pub fn for_each_near_segment<'a>(
         &'a self,
         from: Place,
@@ -167,7 +167,7 @@ impl FenceSet {
         met.into_iter().for_each(each);
     }
 
-    /// Bytes the index takes on the heap, the fences aside.
+    /// Bytes the index takes on the heap, excluding the fences.
     #[must_use]
     pub fn index_bytes(&self) -> usize {
         self.cover.heap_bytes()

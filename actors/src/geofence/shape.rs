@@ -21,7 +21,7 @@ pub(super) enum Form {
 }
 
 impl Shape {
-    /// Two cuts of a way closer than this share of it are one.
+    /// Two cuts of a way that are closer than this share of it count as one.
     const SAME_SHARE: f64 = 1e-12;
 
     /// Prepares a shape, which must be one that [`validate()`](super::validate()) accepts.
@@ -93,7 +93,7 @@ impl Shape {
         self.changes(from, to, cuts)
     }
 
-    /// Sorts cuts. Whether all of them are distinct, and none at an end.
+    /// Sorts cuts. Returns whether all of them are distinct, and none at an end.
     fn are_apart(cuts: &mut [f64]) -> bool {
         cuts.sort_by(f64::total_cmp);
         let ends = [cuts[0], 1.0 - cuts[cuts.len() - 1]];
@@ -101,7 +101,7 @@ impl Shape {
         gaps.chain(ends).all(|gap| gap >= Self::SAME_SHARE)
     }
 
-    /// Keeps the cuts (0 first) at which membership changes, as the middles between them tell.
+    /// Keeps the cuts (0 first) at which membership changes, judged by the middles between them.
     fn changes(&self, from: Place, to: Place, mut cuts: Vec<f64>) -> Vec<f64> {
         let mut middles =
             cuts.windows(2).map(|pair| (pair[0] + pair[1]) / 2.0).collect::<Vec<_>>().into_iter();
@@ -116,9 +116,8 @@ impl Shape {
         cuts
     }
 
-    /// The box or boxes that hold the shape: one, or two across the antimeridian. A circle over
-    /// a pole, and parts all around the globe, have one full belt. Those of circles are up to
-    /// 1.5 % larger than need be.
+    /// The box or boxes that hold the shape: one, or two across the antimeridian. A circle over a pole, and parts
+    /// all around the globe, have one full belt. Those of circles are up to 1.5 % larger than necessary.
     pub fn boxes(&self) -> impl Iterator<Item = GeoBox> {
         self.boxes.iter().copied()
     }

@@ -44,7 +44,7 @@ impl PreparedVersion {
 pub struct FenceTimeline {
     /// The fence.
     pub id: GeofenceId,
-    /// Whose.
+    /// The organization it belongs to.
     pub organization_id: OrganizationId,
     /// Its name today.
     pub name: String,
@@ -140,7 +140,7 @@ impl FenceTimeline {
         self.boxes.iter().any(|area| area.is_within(place, meters))
     }
 
-    /// The first shapes that versions had, each once and no more than so many.
+    /// The first shapes that versions had, each once, at most `most`.
     pub(super) fn shapes(&self, most: usize) -> Vec<&Shape> {
         let mut shapes: Vec<&Arc<Shape>> = Vec::new();
         for PreparedVersion { shape, .. } in &self.versions {

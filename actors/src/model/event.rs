@@ -1,4 +1,4 @@
-//! A vehicle entering, leaving or dwelling in a geofence: what of it is told.
+//! A vehicle entering, leaving or dwelling in a geofence, as clients see it.
 
 use serde::{Deserialize, Serialize};
 

@@ -140,7 +140,7 @@ pub struct FenceVersion {
 pub struct Fence {
     /// The fence.
     pub id: GeofenceId,
-    /// Whose.
+    /// The organization it belongs to.
     pub organization_id: OrganizationId,
     /// Its name today.
     pub name: String,

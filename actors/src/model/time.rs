@@ -1,7 +1,7 @@
 //! Instants: milliseconds of UTC, RFC 3339 outside.
 //!
-//! Everything Waypost says of an instant has milliseconds, so nothing finer is kept: what is written
-//! out and read back (by a client, from a stored state) is the same instant.
+//! Everything Waypost says about an instant has milliseconds, so nothing finer is kept: an instant that is written
+//! and read back (by a client, from a stored state) stays equal.
 
 use std::fmt;
 
@@ -30,13 +30,13 @@ impl Timestamp {
     /// 0000-01-01T00:00:00Z.
     const FIRST_MICROS: i64 = -62_167_219_200_000_000;
 
-    /// The instant so many microseconds after 1970-01-01T00:00:00Z, as a store keeps it.
+    /// The instant `micros` microseconds after 1970-01-01T00:00:00Z, as a store keeps it.
     #[must_use]
     pub const fn from_micros(micros: i64) -> Self {
         Self(micros)
     }
 
-    /// The instant so many milliseconds after 1970-01-01T00:00:00Z, if RFC 3339 can write it.
+    /// The instant `millis` milliseconds after 1970-01-01T00:00:00Z, if RFC 3339 can write it.
     pub fn from_millis(millis: i64) -> Result<Self, InvalidTimestamp> {
         let micros = millis.checked_mul(1000).ok_or(InvalidTimestamp)?;
         Self::in_range(micros)
@@ -72,7 +72,7 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0) as f64 / 1e6
     }
 
-    /// This instant moved by so many seconds, to the nearest millisecond.
+    /// This instant moved by `seconds`, to the nearest millisecond.
     #[must_use]
     pub fn plus_seconds(self, seconds: f64) -> Self {
         Self(self.0.saturating_add(((seconds * 1e3).round() as i64).saturating_mul(1000)))

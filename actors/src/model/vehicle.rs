@@ -1,4 +1,4 @@
-//! What the engine must know of a vehicle.
+//! What the engine has to know about a vehicle.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,14 +11,14 @@ use super::time::Timestamp;
 pub struct Vehicle {
     /// The vehicle.
     pub id: VehicleId,
-    /// Whose.
+    /// The organization it belongs to.
     pub organization_id: OrganizationId,
     /// Its name today.
     pub name: String,
-    /// What makes one of its fixes implausible, and what is too fast.
+    /// Which of its fixes are implausible, and which speeds are too high.
     pub limits: VehicleLimits,
-    /// When it was out of service (deleted, inactive or decommissioned): from an instant on, and until
-    /// before another one, or still. By instant, without overlaps.
+    /// When it was out of service (deleted, inactive or decommissioned): from an instant on, until just before
+    /// another one or still. By instant, without overlaps.
     pub out_of_service: Vec<(Timestamp, Option<Timestamp>)>,
     /// Its tank and fuel sensor, through all versions.
     pub calibrations: Vec<Calibration>,
@@ -32,13 +32,13 @@ impl Vehicle {
         }
     }
 
-    /// Since when it is out of service, still.
+    /// Since when it has been out of service, if it still is.
     #[must_use]
     pub fn out_since(&self) -> Option<Timestamp> {
         self.out_of_service.iter().find(|(_, to)| to.is_none()).map(|(from, _)| *from)
     }
 
-    /// The earliest instant from which it is out of service here and not there, or there and not here.
+    /// The earliest instant from which only one of the two is out of service.
     #[must_use]
     pub fn service_differs_from(&self, other: &Self) -> Option<Timestamp> {
         let (own, others) = (&self.out_of_service, &other.out_of_service);
@@ -51,7 +51,7 @@ impl Vehicle {
         }
     }
 
-    /// The earliest instant from which a version of its calibration that is not known there may count.
+    /// The earliest instant from which a version of its calibration that `other` does not have may count.
     #[must_use]
     pub fn calibration_differs_from(&self, other: &Self) -> Option<Timestamp> {
         let is_new = |version: &&Calibration| !other.calibrations.contains(*version);

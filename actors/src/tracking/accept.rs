@@ -1,14 +1,14 @@
-//! Accepting a fix: what is refused, and which device sentinels are cleaned.
+//! Accepting a fix: which ones are refused, and which device sentinels are removed.
 
 use crate::model::{Fix, FuelReading, Place, Timestamp};
 
 /// A fix recorded farther ahead of the server's clock than this is kept but not evaluated. Seconds.
 pub const MAX_CLOCK_AHEAD_SECONDS: f64 = 120.0;
 
-/// From this speed on a device means "unknown" (255 mph is a common one). km/h.
+/// Devices use speeds from this one on for "unknown" (255 mph is a common one). km/h.
 const UNKNOWN_SPEED_KMH: f64 = 400.0;
 
-/// A position report before anything is believed of it.
+/// A position report before any of it is believed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Reported {
     /// Degrees north.
@@ -66,7 +66,7 @@ impl Refusal {
     }
 }
 
-/// Accepts a report, cleaned of sentinels, or says why not. `keep_from`: the organization's
+/// Accepts a report, with its sentinels removed, or returns why it is refused. `keep_from`: the organization's
 /// retention, as the instant before which nothing is kept.
 pub fn accept(
     reported: &Reported,
@@ -112,7 +112,7 @@ fn finite(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refus
     }
 }
 
-/// A finite number; a negative one is a device's way to say that it does not know.
+/// A finite number; devices send a negative one for "unknown".
 fn known(member: &'static str, value: Option<f64>) -> Result<Option<f64>, Refusal> {
     Ok(finite(member, value)?.filter(|number| *number >= 0.0))
 }

@@ -9,14 +9,14 @@ use super::motion::{Leg, plausible_speed};
 use crate::geofence::{interpolate, leg_meters};
 use crate::model::{Analytics, Fix, Place, Rules, Timestamp};
 
-/// At rest for so long is a stop. Microseconds.
+/// Being at rest for this long is a stop. Microseconds.
 const STOP_MICROS: i64 = 120_000_000;
-/// The speed over a shorter leg is mostly noise. Seconds.
+/// Over a shorter leg, the speed is mostly noise. Seconds.
 const LEAST_SPEED_SECONDS: f64 = 5.0;
 
-/// A stay so far. What is neither moving nor stopped is gap, so that the parts always add up.
+/// A stay so far. Time neither moving nor stopped counts as gap, so that the parts always add up.
 ///
-/// Written as a list: every stay of every vehicle carries one through every commit.
+/// Stored as a tuple, since every stay of every vehicle carries one through every commit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 pub struct Tally {
@@ -74,8 +74,8 @@ impl Piece {
         Self { from, to }
     }
 
-    /// From the fix before, or if the stay began later (an edit of the fence), from where the
-    /// vehicle was on its way then.
+    /// From the previous fix; if the stay began later (through an edit of the fence), from where the vehicle was on
+    /// its way at that time.
     pub(super) fn since(before: &Fix, entered_at: Timestamp, to: (Timestamp, Place)) -> Self {
         let gone = entered_at.seconds_since(before.recorded_at);
         if gone <= 0.0 {
@@ -87,7 +87,7 @@ impl Piece {
 }
 
 impl Tally {
-    /// Goes on over a piece of a leg, by the rules of the fence.
+    /// Advances over a piece of a leg, by the rules of the fence.
     pub(super) fn travel(&mut self, leg: &Leg, piece: Piece, rules: &Rules) {
         let micros = (piece.to.0.as_micros() - piece.from.0.as_micros()).max(0);
         if leg.counts {
@@ -118,7 +118,7 @@ impl Tally {
         }
     }
 
-    /// Counts a fix of the stay. `max_speed_kmh`: what the vehicle can do.
+    /// Counts a fix of the stay. `max_speed_kmh`: the highest speed the vehicle can reach.
     pub(super) fn count(&mut self, fix: &Fix, max_speed_kmh: Option<f64>) {
         self.fix_count += 1;
         if let Some(kmh) = plausible_speed(fix, max_speed_kmh) {
@@ -156,7 +156,7 @@ fn seconds(micros: i64) -> f64 {
     micros as f64 / 1e6
 }
 
-/// Finer digits of metres and km/h would be noise, and cost room in every event.
+/// Finer digits of metres and km/h would be noise, and would take room in every event.
 pub(super) fn to_millionths(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }

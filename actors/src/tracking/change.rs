@@ -1,5 +1,5 @@
-//! Changes on a vehicle's timeline that are no fixes: geofences created, changed, enabled, disabled
-//! or deleted around it, and its going out of service (docs/tracking.md, "Fence changes").
+//! Changes on a vehicle's timeline other than fixes: geofences created, changed, enabled, disabled or deleted
+//! around it, and its going out of service (docs/tracking.md, "Fence changes").
 
 use std::sync::Arc;
 
@@ -13,18 +13,19 @@ use super::step::{Step, holds};
 use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Cause, EventFix, Fix, Origin, Timestamp};
 
-/// A version of a fence that comes in force.
+/// A version of a fence that comes into force.
 type Change = (Timestamp, Arc<FenceTimeline>, usize);
 
-/// Brings a vehicle up to the present: every change since the newest entry of its timeline is settled
-/// against the last fix, each at its own instant. Nothing happens where nothing changes, so it may be
-/// repeated; how often it runs changes nothing.
+/// Brings a vehicle up to the present: every change since the newest entry of its timeline is settled against the
+/// last fix, each at its own instant. Without changes it does nothing, so it may be repeated; how often it runs
+/// makes no difference.
 pub fn catch_up(state: &mut VehicleState, context: &Context<'_>, effects: &mut Effects) {
     advance(state, context.detected_at, context, effects);
 }
 
-/// The timeline changed from an instant on: a version of a fence that takes effect then, or when the
-/// vehicle is out of service. If that is passed already, what was recorded since awaits a correction.
+/// Settles a change of the timeline from an instant on: a version of a fence that takes effect then, or a change of
+/// when the vehicle is out of service. If that instant has passed already, what was recorded since awaits a
+/// correction.
 pub fn settle_change(
     state: &mut VehicleState,
     from: Timestamp,
@@ -34,7 +35,7 @@ pub fn settle_change(
     let from = from.max(Timestamp::FIRST);
     let mut passed = state.passed();
     if !context.vehicle.out_of_service.is_empty() {
-        // What was stored and not judged, because it was out of service, may have to be judged now.
+        // Fixes stored without being judged, because it was out of service, may have to be judged now.
         passed = passed.max(state.newest_stored);
     }
     if from <= passed {
@@ -44,7 +45,7 @@ pub fn settle_change(
     catch_up(state, context, effects);
 }
 
-/// Settles every change behind the newest entry, up to an instant.
+/// Settles every change after the newest entry, up to an instant.
 pub(super) fn advance(
     state: &mut VehicleState,
     until: Timestamp,
@@ -56,7 +57,7 @@ pub(super) fn advance(
     let out_of_service = context.vehicle.out_of_service.iter().map(|(from, _)| *from);
     let out = out_of_service.filter(|from| *from > since && *from <= until).min();
     if context.fences.last_effective_from().is_some_and(|latest| latest > since) {
-        // At one instant going out of service comes first, and leaves nothing to change.
+        // At any one instant, going out of service comes first, and leaves nothing to change.
         let in_time = |at: Timestamp| at > since && at <= until && out.is_none_or(|out| at < out);
         for (at, fence, index) in changes(state, &last, in_time, context) {
             change(state, &fence, &fence.versions()[index], at, context, effects);
@@ -67,7 +68,7 @@ pub(super) fn advance(
     }
 }
 
-/// What comes in force at certain instants, of the fences that hold the last place or are held.
+/// The versions that come into force at certain instants, of the fences that hold the last place or are held.
 fn changes(
     state: &VehicleState,
     last: &Fix,
@@ -174,7 +175,7 @@ pub(super) fn settle(stay: &mut Stay, last: &Fix, at: Timestamp, step: &mut Step
     false
 }
 
-/// Why a stay that begins with a version begins: the fence was made or enabled, or it changed.
+/// The cause of a stay that begins with a version: the fence was created or enabled, or it changed.
 pub(super) fn began_by(step: &Step<'_>) -> Cause {
     let before = step.fence.versions().iter().rev().find(|v| v.version < step.version.version);
     if before.is_some_and(|before| before.active) { Cause::GeofenceChanged } else { Cause::GeofenceCreated }

@@ -6,7 +6,7 @@ use crate::model::{Timestamp, Vehicle};
 /// What a fix or a change is judged with.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
-    /// Whose fix it is.
+    /// The vehicle whose fix or change it is.
     pub vehicle: &'a Vehicle,
     /// The fences of the vehicle's organization.
     pub fences: &'a FenceSet,

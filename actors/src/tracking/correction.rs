@@ -1,5 +1,5 @@
-//! Corrections: a part of a vehicle's timeline evaluated anew, from a state before it, by the very
-//! steps that judge live fixes (docs/tracking.md, "Late data").
+//! Corrections: a part of a vehicle's timeline evaluated anew, from a state before it, by the very steps that judge
+//! live fixes (docs/tracking.md, "Late data").
 
 use std::collections::HashMap;
 
@@ -15,57 +15,56 @@ use crate::model::{EventId, Fix, Timestamp};
 /// A stored fix.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StoredFix {
-    /// The fix, made one of all reports of it.
+    /// The fix, merged from all reports of it.
     pub fix: Fix,
     /// Why it was not evaluated, if it was not.
     pub quarantine: Option<Quarantine>,
 }
 
-/// What a step of a correction is made from; read in one snapshot.
+/// The input of one step of a correction; read in one snapshot.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
     /// The vehicle's dirty mark.
     pub mark: Mark,
-    /// The newest checkpoint with `at < mark.from`, the fixes in it as they are stored by now; `None`: the
-    /// evaluation starts with the beginning. Where the beginning is gone by retention, the checkpoint of then,
-    /// though the mark may be earlier.
+    /// The newest checkpoint with `at < mark.from`, with its fixes as they are stored by now; `None` to evaluate
+    /// from the beginning. Where retention has deleted the beginning, the checkpoint from then, even if the mark is
+    /// earlier.
     pub checkpoint: Option<Checkpoint>,
-    /// The fixes behind the checkpoint, by instant, without those quarantined as `future`: about
-    /// [`Slice::MAX_FIXES`], and all of an instant or none.
+    /// The fixes after the checkpoint, by instant, without those quarantined as `future`: about
+    /// [`Slice::MAX_FIXES`], and either all of an instant or none.
     pub fixes: Vec<StoredFix>,
-    /// The stored checkpoints behind `checkpoint`, by instant; no farther than the last fix unless
-    /// `is_last`.
+    /// The stored checkpoints after `checkpoint`, by instant; none beyond the last fix unless `is_last`.
     pub checkpoints: Vec<Checkpoint>,
-    /// Whether no fix is stored behind the last one of `fixes`.
+    /// Whether no fix is stored after the last one of `fixes`.
     pub is_last: bool,
 }
 
 impl Slice {
-    /// So many fixes are read at once, and the rest of the last one's instant.
+    /// Fixes read at once; the rest of the last one's instant is read too.
     pub const MAX_FIXES: usize = 2_000;
 }
 
-/// What a vehicle did since its slice was asked for.
+/// What a vehicle did since its slice was requested.
 #[derive(Clone, Debug, Default)]
 pub struct Meanwhile {
-    /// The fixes it applied, in any order, those that are in the slice too.
+    /// The fixes it applied, in any order, including those in the slice.
     pub fixes: Vec<Fix>,
-    /// What may have marked it dirty since.
+    /// What may have marked it dirty since then.
     pub late: Option<Mark>,
 }
 
-/// A step of a correction.
+/// The result of one step of a correction.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Corrected {
-    /// What it found.
+    /// What the step found.
     pub correction: Correction,
     /// The vehicle's state at the end of the step, if it reached the present.
     present: Option<VehicleState>,
 }
 
 impl Corrected {
-    /// The vehicle's live state from now on. A step that did not reach the present leaves it as it is, but
-    /// for how far it came.
+    /// The vehicle's live state from now on. A step that did not reach the present changes only how far the
+    /// correction has come.
     #[must_use]
     pub fn live(&self, live: &VehicleState) -> VehicleState {
         match (&self.present, self.correction.until) {
@@ -78,7 +77,7 @@ impl Corrected {
     }
 }
 
-/// Evaluates a slice, up to where what is stored agrees, or to the end of the slice, or to the present.
+/// Evaluates a slice, up to the point where the stored state agrees, or to the end of the slice, or to the present.
 #[must_use]
 pub fn correct(slice: &Slice, meanwhile: &Meanwhile, context: &Context<'_>) -> Corrected {
     let mut evaluation = Evaluation::begin(slice, meanwhile, context);
@@ -108,8 +107,8 @@ pub fn correct(slice: &Slice, meanwhile: &Meanwhile, context: &Context<'_>) -> C
     evaluation.end(None, meanwhile.late, Some(present))
 }
 
-/// The state at an instant, evaluated from a checkpoint before it and the stored fixes in between: a
-/// checkpoint to begin at when what is before it is gone. What it records on the way is stored already.
+/// The state at an instant, evaluated from a checkpoint before it and the stored fixes in between: a checkpoint to
+/// begin with once everything before it is gone. The records found on the way are stored already.
 #[must_use]
 pub fn checkpoint_at(
     at: Timestamp,
@@ -128,7 +127,7 @@ pub fn checkpoint_at(
     Checkpoint { at, state }
 }
 
-/// Of several records of one id the last, in the place of the first.
+/// The last of several records with one id, in the place of the first.
 fn newest_of_each(records: impl Iterator<Item = Record>) -> Vec<Record> {
     let mut places: HashMap<EventId, usize> = HashMap::new();
     let mut newest: Vec<Record> = Vec::new();
@@ -144,7 +143,7 @@ fn newest_of_each(records: impl Iterator<Item = Record>) -> Vec<Record> {
     newest
 }
 
-/// Fixes in the order of the timeline; of several reports of one fix a single one.
+/// Fixes in the order of the timeline, with several reports of one fix merged.
 fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
     let place = |fix: &Fix| (fix.place.latitude, fix.place.longitude);
     fixes.sort_by(|a, b| {
@@ -165,7 +164,7 @@ fn one_of_each(mut fixes: Vec<Fix>) -> Vec<Fix> {
     ones
 }
 
-/// A fix as the store knows it again.
+/// The key by which the store recognizes a fix.
 type Key = (Timestamp, u64, u64);
 
 fn key(fix: &Fix) -> Key {
@@ -177,9 +176,9 @@ struct Evaluation<'a> {
     context: &'a Context<'a>,
     state: VehicleState,
     effects: Effects,
-    /// Stored checkpoints that were passed.
+    /// The number of stored checkpoints passed so far.
     passed: usize,
-    /// The fix that waited where what is stored agrees: what became of it is stored.
+    /// The fix that was waiting where the stored state agreed: what became of it is stored.
     decided: Option<Fix>,
     meanwhile: &'a [Fix],
 }
@@ -205,8 +204,8 @@ impl<'a> Evaluation<'a> {
         }
     }
 
-    /// The first of the next stored checkpoints, as long as they are reached, at which the state is the
-    /// stored one and behind which nothing was late: all that follows stands.
+    /// The first of the next stored checkpoints, as long as they are reached, at which the state equals the stored
+    /// one and after which nothing was late: everything that follows stands.
     fn agreement(&mut self, is_reached: impl Fn(Timestamp) -> bool) -> Option<Timestamp> {
         while let Some(stored) =
             self.slice.checkpoints.get(self.passed).filter(|stored| is_reached(stored.at))
@@ -217,7 +216,7 @@ impl<'a> Evaluation<'a> {
             }
             advance(&mut self.state, stored.at, self.context, &mut self.effects);
             if self.state.agrees_with(&stored.state) && self.is_decided_by_what_is_stored() {
-                // What comes next is told from here on by what is stored.
+                // From here on, the stored data is authoritative.
                 self.effects.checkpoints.retain(|checkpoint| checkpoint.at != stored.at);
                 self.effects.checkpoints.push(stored.clone());
                 self.decided = self.state.suspect.as_deref().copied();
@@ -227,16 +226,16 @@ impl<'a> Evaluation<'a> {
         None
     }
 
-    /// Whether a fix that waits is stored as one that waited, or was believed later; not as one that was
-    /// no candidate at all, which must be put right from here on.
+    /// Whether a fix that waits is stored as one that waited, or was believed later, rather than as one that was no
+    /// candidate at all and must be corrected from here on.
     fn is_decided_by_what_is_stored(&self) -> bool {
         let Some(waits) = self.state.suspect.as_deref() else { return true };
         let stored = self.slice.fixes.iter().find(|stored| key(&stored.fix) == key(waits));
         stored.is_none_or(|stored| matches!(stored.quarantine, None | Some(Quarantine::Speed)))
     }
 
-    /// The state at the end of everything. What is not behind the newest checkpoint is late for it too,
-    /// even if nothing up to there was judged.
+    /// The state at the end of everything. Fixes not after the newest checkpoint are late for it too, even if
+    /// nothing up to there was judged.
     fn present(&self) -> VehicleState {
         let kept = self.effects.checkpoints.iter().chain(&self.slice.checkpoint);
         let corrected_to = kept.map(|checkpoint| checkpoint.at).max().unwrap_or(Timestamp::MIN);
@@ -259,7 +258,8 @@ impl<'a> Evaluation<'a> {
         let undecided = self.state.suspect.as_ref().map(|suspect| suspect.recorded_at);
         let goes_on = open_record(&self.state, self.context);
         let Self { slice, context, effects, .. } = self;
-        // Made in the part or before it; it would be taken for gone where it was held to have ended in the part.
+        // It was recorded in the part or before it; without it, a record that was stored as ended in the part would
+        // count as gone.
         let records = newest_of_each(effects.records.into_iter().chain(goes_on));
         let correction = Correction {
             after: slice.checkpoint.as_ref().map(|checkpoint| checkpoint.at),
@@ -277,11 +277,11 @@ impl<'a> Evaluation<'a> {
         Corrected { correction, present }
     }
 
-    /// Which fixes are quarantined otherwise than they are stored.
+    /// The fixes whose quarantine differs from the stored one.
     fn quarantines(&self) -> Vec<(Fix, Option<Quarantine>)> {
         let mut found: HashMap<Key, Option<Quarantine>> =
             self.effects.rows.iter().map(|row| (key(&row.fix), row.quarantine)).collect();
-        // It waited when the evaluation began, so it is not among the fixes.
+        // It was already waiting when the evaluation began, so it is not among the fixes.
         let waited = self
             .slice
             .checkpoint
@@ -293,7 +293,7 @@ impl<'a> Evaluation<'a> {
             found.remove(&key(&fix));
         }
         let stored = self.slice.fixes.iter().map(|stored| (stored.fix, Some(stored.quarantine)));
-        // The live path may have believed the newest one that waits since the slice was read.
+        // Since the slice was read, the live path may have come to believe the newest waiting fix.
         let newest = self.slice.fixes.iter().rfind(|stored| stored.quarantine == Some(Quarantine::Speed));
         let unknown = waited.into_iter().chain(newest.map(|stored| stored.fix));
         let all = stored.chain(unknown.chain(self.meanwhile.iter().copied()).map(|fix| (fix, None)));

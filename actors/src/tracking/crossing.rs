@@ -33,12 +33,12 @@ pub(super) fn crossing(
     let crossing = between(before, fix, share);
     let Some(earliest) = not_before.filter(|earliest| crossing.at < *earliest) else { return Some(crossing) };
     Some(match which {
-        // On its way in then.
+        // It was already on its way in by then.
         Which::Last => {
             let at = earliest;
             Crossing { at, ..between(before, fix, at.seconds_since(before.recorded_at) / seconds) }
         }
-        // Then it still was where the fix before saw it, by what is recorded: it has been on its way out since.
+        // By what is recorded, it was then still where the previous fix saw it, and has been on its way out since.
         Which::First => {
             let left = fix.recorded_at.seconds_since(earliest);
             let at = earliest.plus_seconds(left * share);

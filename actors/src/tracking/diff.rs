@@ -7,27 +7,26 @@ use super::effects::Correction;
 use super::record::Record;
 use crate::model::{EventId, EventStatus, VisitId};
 
-/// What is to be done to stored records.
+/// What has to be done to stored records.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Difference {
-    /// Records to write in place of what is stored under their id, to number anew and to tell:
-    /// retractions first, then new ones and revisions in the order of the timeline. Their driver is
-    /// still to be resolved.
+    /// Records to write over those stored under their ids, to number anew and to announce: retractions first, then
+    /// new records and revisions in the order of the timeline. Their driver is not resolved yet.
     pub told: Vec<Record>,
-    /// Stored records that hold as they are, but were made at another point of the timeline: only
-    /// their `confirmed_at` is written, and nobody is told.
+    /// Stored records that are still true, but were made at another point of the timeline: only their
+    /// `confirmed_at` is written, and nothing is announced.
     pub moved: Vec<Record>,
-    /// Visits with a record that began or ended them and does so no more. Once `told` is written, such a
-    /// visit is what its active records say, entry and exit; it is deleted if its entry is not active.
-    /// It may have had another exit before, which a live path that knew less wrote over.
+    /// Visits with a record that used to begin or end them and no longer does. Once `told` is written, such a visit
+    /// gets the entry and exit of its active records; it is deleted if its entry is not active. It may have had
+    /// another exit before, which a live path that knew less overwrote.
     pub undone: Vec<VisitId>,
 }
 
 /// Compares a correction with what is stored. `stored`: the active records of its part, and every
 /// record with an id among its records; each once.
 ///
-/// The same id with the same values stays. Other values are one revision on, and so is a record that
-/// was retracted and holds again. What is not found any more is retracted.
+/// A record with the id and values of a stored one stays. One with other values gets the next revision, and so does
+/// a retracted record that holds again. A stored record that was not found again is retracted.
 #[must_use]
 pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
     let mut difference = Difference { told: retractions(stored, correction), ..Difference::default() };
@@ -35,7 +34,7 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
     for record in &correction.records {
         match known.get(&record.id) {
             None => difference.told.push(found_by(correction, record, 1, EventStatus::Active)),
-            // What follows the part stands, or is judged next: so does the end that is stored of it.
+            // What follows the part stands, or is judged next: so does a stored end that lies there.
             Some(stored) if record.is_open() && has_ended_behind(stored, correction) => {}
             Some(stored) if !stored.tells_the_same(record) => {
                 let revision = stored.revision + 1;
@@ -57,7 +56,7 @@ pub fn diff(stored: &[Record], correction: &Correction) -> Difference {
     difference
 }
 
-/// What holds by the store and was not found any more, in the order of the timeline.
+/// The stored active records that were not found again, in the order of the timeline.
 fn retractions(stored: &[Record], correction: &Correction) -> Vec<Record> {
     let holds: HashSet<EventId> = correction.records.iter().map(|record| record.id).collect();
     let is_gone = |record: &&Record| {
@@ -71,7 +70,7 @@ fn retractions(stored: &[Record], correction: &Correction) -> Vec<Record> {
     gone.into_iter().map(retracted).collect()
 }
 
-/// Whether what is stored holds, and ended after the part.
+/// Whether the stored record is active and ended after the part.
 fn has_ended_behind(stored: &Record, correction: &Correction) -> bool {
     let is_behind = correction.until.is_some_and(|until| stored.confirmed_at > until);
     stored.status == EventStatus::Active && stored.ended_at.is_some() && is_behind

@@ -1,4 +1,4 @@
-//! What a step of the engine leaves for the store: rows, visits and records.
+//! The result of an engine step that goes to the store: rows, visits and records.
 
 use super::record::Record;
 use super::state::VehicleState;
@@ -25,16 +25,16 @@ words!(
 pub enum Standing {
     /// In time, and newer than anything stored of this vehicle: it cannot be a duplicate.
     Fresh,
-    /// It may be stored already; then the two are made one ([`Fix::merge`]), and if that changes what
-    /// was judged, events from its instant on await a correction. So they do if the stored one is
-    /// quarantined as recorded in the future or as inaccurate and this one is not, or only for its
-    /// speed: made one they may not count, but this one may have been judged.
+    /// It may be stored already; then the two are merged ([`Fix::merge`]), and if that changes what was judged,
+    /// events from its instant on await a correction. The same holds if the stored one is quarantined as recorded
+    /// in the future or as inaccurate and this one is not, or only for its speed: the merged fix may not count, but
+    /// this one may have been judged.
     Recheck {
         /// If it was not stored before, events from its instant on await a correction.
         late: bool,
     },
-    /// The newest fix reported again: it is stored, and what this report adds judges nothing, or is judged
-    /// already. The two are made one, and nothing awaits a correction.
+    /// The newest fix reported again: it is stored, and what this report adds affects no judgement, or is judged
+    /// already. The two are merged, and nothing awaits a correction.
     Repeat,
 }
 
@@ -45,7 +45,7 @@ pub struct PositionRow {
     pub fix: Fix,
     /// Set when it was not evaluated.
     pub quarantine: Option<Quarantine>,
-    /// What is known of it.
+    /// What is known of it so far.
     pub standing: Standing,
 }
 
@@ -72,14 +72,14 @@ impl VisitRow {
     }
 }
 
-/// From when on a vehicle's records await a correction: its dirty mark.
+/// The span of a vehicle's timeline whose records await a correction: its dirty mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The earliest late entry of the timeline. At least [`Timestamp::FIRST`].
     pub from: Timestamp,
-    /// The latest one: until there, no agreement with what is stored ends a correction.
+    /// The latest late entry: up to there, agreement with the stored state does not end a correction.
     pub until: Timestamp,
-    /// What the corrected records say of how they came about: `backfill` or `recompute`.
+    /// The origin that the corrected records get: `backfill` or `recompute`.
     pub origin: Origin,
 }
 
@@ -90,7 +90,7 @@ impl Mark {
         Self { from: recorded_at, until: recorded_at, origin: Origin::Backfill }
     }
 
-    /// One mark for both; `recompute` if either is.
+    /// One mark that covers both; `recompute` if either is.
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         Self {
@@ -101,42 +101,43 @@ impl Mark {
     }
 }
 
-/// The engine's whole state at an instant, from which a later one can be found again.
+/// The engine's whole state at an instant, from which later states can be derived again.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    /// Everything on the timeline up to here, this instant included, is in the state.
+    /// Everything on the timeline up to here, including this instant, is in the state.
     pub at: Timestamp,
     /// The state.
     pub state: VehicleState,
 }
 
-/// What a new evaluation of a part of a vehicle's timeline found. The store compares it with what it
-/// holds ([`super::diff`]), in the transaction that writes it.
+/// The result of evaluating a part of a vehicle's timeline anew. The store compares it with what it holds
+/// ([`super::diff`]), in the transaction that writes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Correction {
-    /// The part begins behind this instant; `None`: with the beginning of time.
+    /// The part begins after this instant; `None`: with the beginning of time.
     pub after: Option<Timestamp>,
-    /// And ends with this one; `None`: it has no end.
+    /// The part ends with this instant; `None`: it has no end.
     pub until: Option<Timestamp>,
-    /// What its records say of how they came about.
+    /// The origin of its records.
     pub origin: Origin,
     /// The server's clock at the evaluation.
     pub detected_at: Timestamp,
-    /// Every record made in the part, in order, each id once, and what goes on since before it. What the store holds of
-    /// it (active records of the vehicle with `confirmed_at` in the part) and is not here is retracted.
+    /// Every record made in the part, in order, each id once, and the record of an episode that began before it and
+    /// has not ended. Stored records of the part (active ones of the vehicle with `confirmed_at` in it) that are
+    /// not here are retracted.
     pub records: Vec<Record>,
-    /// Stays begun or ended in it, in order.
+    /// Stays that began or ended in it, in order.
     pub visits: Vec<VisitRow>,
-    /// Every row of the fuel log of the part, and of a fix that waited when it began. What the store holds of the
-    /// part and is not here goes, and so does the row of a fix whose quarantine begins now.
+    /// Every row of the fuel log of the part, and that of a fix that was waiting when it began. Stored rows of the
+    /// part that are not here are deleted, and so is the row of a fix that is quarantined from now on.
     pub fuel_rows: Vec<FuelRow>,
     /// A fix that still waits for the next one at the end of the part: its row is left alone.
     pub undecided: Option<Timestamp>,
-    /// Stored fixes whose quarantine is another one now.
+    /// Stored fixes whose quarantine changes.
     pub quarantines: Vec<(Fix, Option<Quarantine>)>,
-    /// They replace all checkpoints of the part.
+    /// These replace all checkpoints of the part.
     pub checkpoints: Vec<Checkpoint>,
-    /// The vehicle's dirty mark from now on, in place of the stored one; `None`: it is clean.
+    /// The vehicle's dirty mark from now on, replacing the stored one; `None`: it is clean.
     pub dirty: Option<Mark>,
 }
 
@@ -155,25 +156,25 @@ pub struct Effects {
     pub rows: Vec<PositionRow>,
     /// Quarantined fixes that a later one confirmed: their quarantine is lifted.
     pub confirmed: Vec<Fix>,
-    /// Records, unnumbered: the store gives `sequence` in the transaction. The end of what goes on comes behind its
+    /// Records, unnumbered: the store assigns `sequence` in the transaction. The end of an episode follows its
     /// beginning, under the same id.
     pub records: Vec<Record>,
-    /// Stays begun or ended.
+    /// Stays that began or ended.
     pub visits: Vec<VisitRow>,
-    /// Rows of the fuel log, each in place of one of the same instant.
+    /// Rows of the fuel log, each replacing one of the same instant.
     pub fuel_rows: Vec<FuelRow>,
-    /// Fixes known to be stored already, with nothing new in them.
+    /// Fixes known to be stored already that add nothing new.
     pub duplicates: u64,
-    /// States to keep, each in place of one of the same instant.
+    /// States to keep, each replacing one of the same instant.
     pub checkpoints: Vec<Checkpoint>,
-    /// Marks the vehicle dirty, whatever becomes of the rows: merged with the stored mark.
+    /// Marks the vehicle dirty, whatever happens to the rows; merged with the stored mark.
     pub late: Option<Mark>,
-    /// A new evaluation of a part of the timeline. Then there is nothing else.
+    /// The new evaluation of a part of the timeline. If set, there is nothing else.
     pub correction: Option<Box<Correction>>,
 }
 
 impl Effects {
-    /// What it weighs in a transaction: its rows and its records, and one.
+    /// Its weight in a transaction: rows and records, plus one.
     #[must_use]
     pub fn weight(&self) -> usize {
         let rows = self.rows.len() + self.fuel_rows.len() + self.records.len();

@@ -8,10 +8,10 @@ use super::identity::overspeed_id;
 use super::record::{Detail, OverspeedDetail, Record};
 use crate::model::{Fix, GeofenceId, Place, Timestamp};
 
-/// One that counts goes on down to so much below its limit. km/h.
+/// An episode that counts goes on until the speed is this far below its limit. km/h.
 const HYSTERESIS_KMH: f64 = 3.0;
 
-/// A limit, and whose it is; `None`: the vehicle's own.
+/// A limit, and the fence that sets it; `None` for the vehicle's own limit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Limit {
@@ -20,7 +20,7 @@ pub(super) struct Limit {
     pub(super) geofence_id: Option<GeofenceId>,
 }
 
-/// How far an episode has come at one of its fixes.
+/// What an episode has reached at one of its fixes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Reached {
@@ -29,7 +29,7 @@ pub(super) struct Reached {
     pub(super) distance_meters: f64,
 }
 
-/// A vehicle over its limit, since the first fix that said so.
+/// A vehicle over its limit, since the first fix that showed it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Overspeed {
@@ -37,7 +37,7 @@ pub struct Overspeed {
     pub(super) since: Timestamp,
     place: Place,
     pub(super) newest: Reached,
-    /// As it was when it began to count, which is recorded until it ends; and what confirmed that.
+    /// The values when it began to count, which stay recorded until it ends; and the instant that confirmed that.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) counted: Option<(Reached, Timestamp)>,
 }
@@ -48,7 +48,7 @@ impl Overspeed {
         Self { limit, since: fix.recorded_at, place: fix.place, newest, counted: None }
     }
 
-    /// Faster than this it goes on.
+    /// It goes on while the vehicle is faster than this.
     pub(super) const fn least_kmh(&self) -> f64 {
         if self.counted.is_some() { self.limit.kmh - HYSTERESIS_KMH } else { self.limit.kmh }
     }

@@ -1,4 +1,4 @@
-//! The fences a vehicle is in are what its records say: a check of that, made in production too.
+//! Checks, in production too, that the fences a vehicle is in are those its records say.
 
 use smallvec::SmallVec;
 
@@ -9,19 +9,19 @@ use crate::model::{EventKind, VisitId};
 /// The stays that a vehicle's records leave open, folded record by record.
 #[derive(Clone, Debug)]
 pub struct Fold {
-    /// Without an allocation for a few, which is usual.
+    /// Takes no allocation for a few, which is usual.
     open: SmallVec<[VisitId; 4]>,
     folded: usize,
 }
 
 impl Fold {
-    /// From a state that is believed.
+    /// Starts from a state that is believed.
     #[must_use]
     pub fn of(state: &VehicleState) -> Self {
         Self { open: state.open_stays().map(|stay| stay.visit_id).collect(), folded: 0 }
     }
 
-    /// Folds in the live records of a step that are new since the last call; whether the state holds the
+    /// Folds in the live records of a step that are new since the last call; returns whether the state holds the
     /// same stays.
     pub fn agrees(&mut self, records: &[Record], state: &VehicleState) -> bool {
         for event in records.iter().skip(self.folded).filter_map(Record::geofence) {

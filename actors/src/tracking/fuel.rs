@@ -1,5 +1,5 @@
-//! A vehicle's fuel on its timeline: a reading counts where its fix does, so that what came late is put right by the
-//! same corrections (docs/fuel.md, "On the timeline").
+//! A vehicle's fuel on its timeline: a reading counts where its fix does, so that late readings are put right by
+//! the same corrections (docs/fuel.md, "On the timeline").
 
 use super::context::Context;
 use super::effects::Effects;
@@ -36,7 +36,7 @@ pub(super) fn take(
     leave(gauged, fix.recorded_at, context, effects);
 }
 
-/// What the vehicle burns where it stays. On its way out it does so outside, unless it comes back.
+/// What the vehicle burns where it stays. On its way out it burns it outside, unless it comes back.
 fn observe(state: &mut VehicleState, before: Option<&Measured>, gauged: &Gauged, context: &Context<'_>) {
     let (Some(row), Some(gauge)) = (gauged.row, &state.fuel) else { return };
     let provisional = gauge.provisional(context.vehicle.id);
@@ -55,8 +55,8 @@ fn observe(state: &mut VehicleState, before: Option<&Measured>, gauged: &Gauged,
     }
 }
 
-/// Another report of the newest fix added to what was known of it. Answers whether that is judged now, or judges
-/// nothing: if not, what was recorded from it on awaits a correction.
+/// Judges what another report added to the newest fix. Returns whether that is judged now, or affects no judgement:
+/// if not, what was recorded from the fix on awaits a correction.
 pub(super) fn repeat(
     state: &mut VehicleState,
     before: &Fix,

@@ -5,16 +5,16 @@ use uuid::Uuid;
 
 use crate::model::{EventId, EventKind, GeofenceId, Timestamp, VehicleId, VisitId};
 
-/// What a record hangs on.
+/// What identifies a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchor {
     /// The first fix on the new side.
     Fix(Timestamp),
-    /// Both neighbours of a passage, and which of its chords.
+    /// Both neighbours of a passage, and the number of the chord.
     Passage {
-        /// The fix before.
+        /// The fix before the passage.
         before: Timestamp,
-        /// The fix after.
+        /// The fix after the passage.
         after: Timestamp,
         /// 0 for the first chord of the segment.
         chord: u32,

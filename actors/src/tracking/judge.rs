@@ -21,7 +21,7 @@ use super::step::Step;
 use crate::geofence::Near;
 use crate::model::{Cause, EventFix, EventKind, Fix, GeofenceId, Timestamp};
 
-/// Fences around a fix, usually: so many take no allocation.
+/// The usual number of fences around a fix: up to this many take no allocation.
 const FEW: usize = 4;
 
 /// Judges a fix that is newer than everything on the timeline.
@@ -56,8 +56,8 @@ pub(super) fn judge(state: &mut VehicleState, fix: Fix, context: &Context<'_>, e
     state.newest_entry = fix.recorded_at;
 }
 
-/// By instant; at one instant exits before entries, then by fence. Only a visit that ends in the
-/// instant of its entry or dwell has its exit behind it.
+/// Sorted by instant; at one instant exits come before entries, then by fence. Only a visit that ends at the
+/// instant of its entry or dwell has its exit after it.
 pub(super) fn in_order(records: &mut [Record]) {
     if records.len() < 2 {
         return;
@@ -76,7 +76,7 @@ pub(super) fn in_order(records: &mut [Record]) {
     records.sort_by_key(|record| (record.occurred_at, rank(record), fence(record)));
 }
 
-/// Every fence held: still inside, on the way out, or out. `around`: the fences that may hold the fix.
+/// Judges every fence held: still inside, on the way out, or out. `around`: the fences that may hold the fix.
 fn leave_or_stay(
     state: &mut VehicleState,
     around: &[Near<'_>],
@@ -93,8 +93,8 @@ fn leave_or_stay(
         let Some(version) = fence.in_force_at(fix.recorded_at) else { return true };
         let is_inside = near.is_some_and(|near| near.is_in(version));
         let mut step = Step { fence, version, stance, context, effects };
-        // In force since before the newest entry, and made later: until the correction it brought about
-        // is done, it is in force from here on.
+        // The version is in force since before the newest entry, but was made later: until the correction it caused
+        // is done, it is taken to be in force from here on.
         let changed_at = state.newest_entry;
         if version.version != stay.version && !settle(stay, before, changed_at, &mut step) {
             return false;
@@ -104,7 +104,7 @@ fn leave_or_stay(
     state.stays = stays;
 }
 
-/// The fences around the fix that the vehicle was not in. `first_record`: where this step's records begin.
+/// Judges the fences around the fix that the vehicle was not in. `first_record`: where this step's records begin.
 fn enter(
     state: &mut VehicleState,
     around: &[Near<'_>],
@@ -131,7 +131,7 @@ fn enter(
 }
 
 impl Step<'_> {
-    /// `not_before`: when the fence changed last, or was left in this very step.
+    /// `not_before`: when the fence last changed, or was left in this very step.
     fn begin_stay(&mut self, way: Option<&(Fix, Leg)>, fix: &Fix, not_before: Option<Timestamp>) -> Stay {
         let (crossing, cause) = match way {
             None => (at_fix(fix, 0.0), Cause::Initial),
@@ -189,7 +189,7 @@ impl Step<'_> {
         } else if !self.stands() {
             let has_left = self.left_meanwhile(stay, before);
             if is_plausible(before, fix, self.context) {
-                // Both fixes are outside: a way back through the fence breaks an exit that still waits.
+                // Both fixes are outside: a way back through the fence breaks an exit that is still waiting.
                 let held = (!has_left).then(|| Followed::held(stay.clone(), at_exit, before));
                 let Some(goes_on) = self.pass_through(held, (before, leg), fix) else { return false };
                 *stay = goes_on;
@@ -215,7 +215,7 @@ impl Step<'_> {
         self.dwell(stay, fix);
     }
 
-    /// One dwell record per visit, confirmed by a fix inside.
+    /// Makes the one dwell record of a visit, confirmed by a fix inside.
     fn dwell(&mut self, stay: &mut Stay, fix: &Fix) {
         let Some(after) = self.version.rules.dwell_after_seconds.filter(|_| !stay.dwelt) else { return };
         if fix.recorded_at.seconds_since(stay.entered_at) >= after {
@@ -235,7 +235,7 @@ impl Step<'_> {
     fn entry_crossing(&self, before: &Fix, fix: &Fix, not_before: Option<Timestamp>) -> (Crossing, Cause) {
         match crossing(self.version, before, fix, Which::Last, not_before) {
             Some(crossing) => (crossing, Cause::Crossing),
-            // Inside before too, and not held: the fence came in force over the vehicle's past.
+            // Inside before too, and not held: the fence came into force over the vehicle's past.
             None if self.version.shape.covers(before.place) => (at_fix(fix, 0.0), change::began_by(self)),
             None => (at_fix(fix, fix.recorded_at.seconds_since(before.recorded_at)), Cause::Crossing),
         }

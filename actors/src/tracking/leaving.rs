@@ -33,8 +33,8 @@ impl Step<'_> {
         self.record_exit(stay, tally, anchor, candidate, Cause::Crossing, chord.is_some());
     }
 
-    /// Whether a fix that ends a stop shows that the vehicle had left before: it was out for long enough, and that
-    /// was held back only until it was known that the vehicle did not stand.
+    /// Whether a fix that ends a stop shows that the vehicle had left before: it was out for long enough, and
+    /// leaving was held back only until it was known that the vehicle did not stand.
     pub(super) fn left_meanwhile(&mut self, stay: &Stay, last_outside: &Fix) -> bool {
         let Phase::Leaving { since: Some(since), .. } = &stay.phase else { return false };
         let outside_seconds = last_outside.recorded_at.seconds_since(*since);
@@ -45,7 +45,7 @@ impl Step<'_> {
         was_out
     }
 
-    /// Whether a fix is not believed to have crossed the boundary, because the vehicle stands.
+    /// Whether crossings are not believed, because the vehicle stands.
     pub(super) const fn stands(&self) -> bool {
         self.version.rules.hold_while_standing && matches!(self.stance, Stance::Stands { .. })
     }
@@ -61,8 +61,8 @@ impl Step<'_> {
         self.version.rules.hold_while_standing && self.version.shape.covers(middle)
     }
 
-    /// Whether an entry that waited counts although the vehicle is out again: it was in for long enough, and
-    /// held back only until it was known that the vehicle did not stand.
+    /// Whether an entry that waited counts although the vehicle is out again: it was in for long enough, and the
+    /// entry was held back only until it was known that the vehicle did not stand.
     pub(super) fn entered_meanwhile(&self, candidate: &Candidate, last_inside: &Fix) -> bool {
         let inside_seconds = last_inside.recorded_at.seconds_since(candidate.fix.recorded_at);
         self.believes_held() && inside_seconds >= self.version.rules.min_inside_seconds
@@ -72,8 +72,8 @@ impl Step<'_> {
         self.version.rules.hold_while_standing && self.stance == (Stance::Moves { believes_held: true })
     }
 
-    /// Whether a stay that is on its way out stays so under a new version, judged at the last fix.
-    /// Waiting times are for a later fix to confirm.
+    /// Whether a stay that is on its way out remains so under a new version, judged at the last fix. Waiting times
+    /// are left for a later fix to confirm.
     pub(super) fn goes_on_leaving(&self, stay: &mut Stay, last: &Fix) -> bool {
         let Phase::Leaving { since, .. } = &mut stay.phase else { return false };
         let beyond = self.is_beyond_margin(last);
@@ -81,7 +81,7 @@ impl Step<'_> {
         !beyond || self.version.rules.min_outside_seconds > 0.0
     }
 
-    /// Farther outside than the margin: the rule's, or the fix's accuracy if that is more.
+    /// Whether a fix is farther outside than the margin: the rule's, or the fix's accuracy if that is more.
     pub(super) fn is_beyond_margin(&self, fix: &Fix) -> bool {
         let rule = self.version.rules.exit_margin_meters;
         if rule <= 0.0 {

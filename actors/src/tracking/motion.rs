@@ -7,18 +7,18 @@ use serde::{Deserialize, Serialize};
 use crate::geofence::{haversine_meters, leg_meters};
 use crate::model::{Fix, Motion, Place, Timestamp};
 
-/// From this speed on a vehicle moves. km/h.
+/// A vehicle moves from this speed on. km/h.
 pub(super) const MOVING_KMH: f64 = 3.0;
-/// A way no longer than this may be noise, however good the fixes say they are. Metres.
+/// A way no longer than this may be noise, however accurate the fixes claim to be. Metres.
 const LEAST_NOISE_METERS: f64 = 20.0;
-/// A longer way is no noise, however poor the fixes. Metres.
+/// A longer way is not noise, however inaccurate the fixes. Metres.
 const MOST_NOISE_METERS: f64 = 200.0;
-/// Fixes without a speed are compared with one so much older: trackers that report each second
-/// move less between two fixes than their noise. Seconds.
+/// Fixes without a speed are compared with one this much older: trackers that report each second move less between
+/// two fixes than their noise. Seconds.
 const LOOK_BACK_SECONDS: f64 = 30.0;
-/// The marks to compare with are the last fixes of stretches of the clock so long. Microseconds.
+/// The marks to compare with are the last fixes of stretches of the clock of this length. Microseconds.
 const STRETCH_MICROS: i64 = 30_000_000;
-/// Over a longer silence nobody knows whether a vehicle moved. Seconds.
+/// After a longer silence it is unknown whether the vehicle moved. Seconds.
 pub(super) const MAX_SILENCE_SECONDS: f64 = 600.0;
 
 /// A fix to compare later ones with.
@@ -43,7 +43,7 @@ impl Waymark {
     }
 }
 
-/// What the engine remembers to tell whether a vehicle moves.
+/// What the engine remembers to decide whether a vehicle moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Trail {
@@ -63,16 +63,17 @@ pub(super) struct Leg {
     pub(super) seconds: f64,
     /// Whether the vehicle moved.
     pub(super) is_moving: bool,
-    /// Whether its length is way, not noise.
+    /// Whether its length counts as movement, not as noise.
     pub(super) counts: bool,
-    /// Its speed: as the later fix reported it, or by length and time. km/h.
+    /// Its speed: as the later fix reported it, or from length and time. km/h.
     pub(super) speed_kmh: f64,
-    /// Its speed by length and time; 0 for noise. km/h.
+    /// Its speed from length and time; 0 for noise. km/h.
     pub(super) ground_kmh: f64,
 }
 
 impl Trail {
-    /// The way to the next fix. `max_speed_kmh`: what the vehicle can do; a higher speed is none.
+    /// The leg to the next fix. `max_speed_kmh`: the highest speed the vehicle can reach; a reported speed above it
+    /// is ignored.
     pub(super) fn leg(&self, before: &Fix, fix: &Fix, max_speed_kmh: Option<f64>) -> Leg {
         let seconds = fix.recorded_at.seconds_since(before.recorded_at);
         let way = Displacement::between(&Waymark::from(before), fix);
@@ -89,7 +90,7 @@ impl Trail {
         Leg { seconds, is_moving, counts, speed_kmh: reported.unwrap_or(ground_kmh), ground_kmh }
     }
 
-    /// Goes on to a fix; the fix before and the leg from it, if there was one.
+    /// Advances to a fix; returns the previous fix and the leg from it, if there was one.
     pub(super) fn follow(&mut self, way: Option<&(Fix, Leg)>, fix: &Fix, max_speed_kmh: Option<f64>) {
         let known = |is_moving| if is_moving { Motion::Moving } else { Motion::Stopped };
         let reported = plausible_speed(fix, max_speed_kmh).map(|kmh| known(kmh >= MOVING_KMH));
@@ -148,7 +149,7 @@ impl Displacement {
     }
 }
 
-/// What a fix says of its speed, if the vehicle can be so fast. km/h.
+/// The speed a fix reports, if the vehicle can go that fast. km/h.
 pub(super) fn plausible_speed(fix: &Fix, max_speed_kmh: Option<f64>) -> Option<f64> {
     fix.speed_kmh.filter(|kmh| max_speed_kmh.is_none_or(|most| *kmh <= most))
 }

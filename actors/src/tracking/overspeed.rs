@@ -1,7 +1,7 @@
 //! Overspeed: a vehicle that goes faster than it may, fix by fix (docs/tracking.md, "Overspeed").
 //!
-//! An episode is recorded once it has lasted long enough, and again with its end. A function of the timeline,
-//! as everything here: what comes late is put right by the same corrections.
+//! An episode is recorded once it has lasted long enough, and again when it ends. A function of the timeline, as
+//! everything here: late fixes are put right by the same corrections.
 
 use super::context::Context;
 use super::effects::Effects;
@@ -12,10 +12,10 @@ use super::state::{Phase, VehicleState};
 use crate::geofence::leg_meters;
 use crate::model::{Fix, Timestamp};
 
-/// An episode counts from the fix on that is so much behind its first one. Seconds.
+/// An episode counts from the fix on that is this long after its first one. Seconds.
 const LEAST_SECONDS: f64 = 10.0;
 
-/// Goes on to a fix that counts. Call when it is known which fences hold the fix.
+/// Advances to a fix that counts. Call when it is known which fences hold the fix.
 pub(super) fn follow(
     state: &mut VehicleState,
     way: Option<&(Fix, Leg)>,
@@ -52,7 +52,7 @@ pub(super) fn follow(
     state.overspeed = over.map(|(limit, kmh)| Box::new(Overspeed::begin(limit, fix, kmh)));
 }
 
-/// Ends an episode at its newest fix, after which nothing is known. `confirmed_at`: what tells so.
+/// Ends an episode at its newest fix, after which nothing is known. `confirmed_at`: the instant that shows this.
 pub(super) fn end(
     state: &mut VehicleState,
     confirmed_at: Timestamp,
@@ -64,7 +64,7 @@ pub(super) fn end(
     }
 }
 
-/// Notes what confirms the records of a step.
+/// Sets what confirms the records of a step.
 pub(super) fn confirm(state: &mut VehicleState, records: &mut [Record], at: Timestamp) {
     for record in &mut *records {
         record.confirmed_at = at;
@@ -77,14 +77,14 @@ pub(super) fn confirm(state: &mut VehicleState, records: &mut [Record], at: Time
     }
 }
 
-/// The record of an episode that counts and goes on, as it was made when it began to count.
+/// The record of an episode that counts and has not ended, with the values from when it began to count.
 pub(super) fn open_record(state: &VehicleState, context: &Context<'_>) -> Option<Record> {
     let episode = state.overspeed.as_deref()?;
     let (counted, confirmed_at) = episode.counted?;
     Some(episode.record(counted, None, confirmed_at, context))
 }
 
-/// The lowest limit that holds at a fix: the vehicle's own, and those of the fences that it is in.
+/// The lowest limit in force at a fix: the vehicle's own, and those of the fences it is in.
 fn limit_at(state: &VehicleState, fix: &Fix, context: &Context<'_>) -> Option<Limit> {
     let own = context.vehicle.limits.overspeed_kmh.map(|kmh| Limit { kmh, geofence_id: None });
     if !context.fences.limits_speed() {
@@ -101,7 +101,7 @@ fn limit_at(state: &VehicleState, fix: &Fix, context: &Context<'_>) -> Option<Li
 }
 
 impl Overspeed {
-    /// Records it once it is long enough.
+    /// Records the episode once it is long enough.
     fn count(&mut self, context: &Context<'_>, effects: &mut Effects) {
         let is_long_enough = self.newest.at.seconds_since(self.since) >= LEAST_SECONDS;
         if self.counted.is_none() && is_long_enough {
@@ -110,7 +110,7 @@ impl Overspeed {
         }
     }
 
-    /// Ends it at its newest fix; one that never counted leaves nothing behind.
+    /// Ends the episode at its newest fix; one that never counted leaves no record.
     fn end(&self, confirmed_at: Timestamp, context: &Context<'_>, effects: &mut Effects) {
         if self.counted.is_some() {
             effects.records.push(self.record(self.newest, Some(self.newest.at), confirmed_at, context));

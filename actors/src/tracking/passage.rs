@@ -1,8 +1,8 @@
 //! Passages: a fence crossed between two fixes that are both outside (docs/tracking.md §3).
 //!
-//! No fix saw the vehicle inside, but the way between them does. A chord of it counts as a stay inside
-//! would: it is an entry if it lasts long enough, it breaks an exit that was not confirmed yet, and what
-//! it begins ends by the same margin and waiting time as any other stay.
+//! No fix saw the vehicle inside, but the way between them passes through. A chord of it counts as a stay inside
+//! would: it is an entry if it lasts long enough, it breaks an exit that was not confirmed yet, and a stay it
+//! begins ends by the same margin and waiting time as any other.
 
 use super::analytics::{Piece, Tally};
 use super::context::Context;
@@ -50,13 +50,13 @@ pub(super) fn infer_passages(
     });
 }
 
-/// A confirmed jump says where the vehicle is, not which way it took.
+/// Whether the way is plausible: a confirmed jump says where the vehicle is, not which way it took.
 pub(super) fn is_plausible(before: &Fix, fix: &Fix, context: &Context<'_>) -> bool {
     let limit = context.vehicle.limits.max_speed_kmh;
     limit.is_none_or(|limit| implied_speed_kmh(before, fix) <= limit)
 }
 
-/// The parts of the segment inside the shape, as shares of its way, long enough to count.
+/// The parts of the segment inside the shape that are long enough to count, as shares of the way.
 fn chords(shape: &Shape, before: &Fix, fix: &Fix) -> Vec<(f64, f64)> {
     let place = |share| interpolate(before.place, fix.place, share);
     let shares = shape.crossings(before.place, fix.place);
@@ -73,7 +73,7 @@ impl Chord {
     }
 }
 
-/// A stay that is followed along a way, and what it counted before.
+/// A stay that is followed along a way, and its tally up to there.
 pub(super) struct Followed {
     stay: Stay,
     tally: Tally,
@@ -90,8 +90,8 @@ impl Followed {
 }
 
 impl Step<'_> {
-    /// Follows a plausible way between two fixes outside, with the stay that is on its way out, if there
-    /// is one. What is left at the end is on its way out.
+    /// Follows a plausible way between two fixes outside, with the stay that is on its way out, if there is one. A
+    /// stay returned at the end is on its way out.
     pub(super) fn pass_through(
         &mut self,
         held: Option<Followed>,
@@ -126,7 +126,7 @@ impl Step<'_> {
         followed.map(|followed| followed.stay)
     }
 
-    /// Whether the way between two fixes may say more than they do.
+    /// Whether the way between two fixes may show more than the fixes themselves.
     fn may_infer(&self, before: &Fix, fix: &Fix) -> bool {
         let rules = &self.version.rules;
         // The version must have been in force on the whole way.
@@ -139,7 +139,7 @@ impl Step<'_> {
             && settled
     }
 
-    /// Whether the vehicle was out between two chords: long enough, and beyond the margin halfway.
+    /// Whether the vehicle was out between two chords: for long enough, and beyond the margin halfway.
     fn was_out(&self, left: f64, enter: f64, before: &Fix, fix: &Fix) -> bool {
         let (from, to) = (between(before, fix, left).at, between(before, fix, enter).at);
         let halfway = interpolate(before.place, fix.place, f64::midpoint(left, enter));
@@ -151,7 +151,7 @@ impl Step<'_> {
     fn begin_at_chord(&mut self, chord: Chord, entry: Crossing, leg: &Leg, fix: &Fix) -> Followed {
         let mut stay = self.new_stay(chord.anchor(fix.recorded_at), entry.at, Cause::Crossing);
         self.record_entry_as(&stay, &Candidate { crossing: entry, fix: EventFix::from(fix) }, true);
-        // Should it go on, the fix is one of the stay.
+        // In case the stay goes on, the fix counts as one of it.
         stay.tally.travel(leg, entry.piece_to(fix), &self.version.rules);
         self.count(&mut stay, fix);
         Followed { stay, tally: Tally::default(), from: (entry.at, entry.place) }

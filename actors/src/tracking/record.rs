@@ -1,6 +1,6 @@
 //! The record: one thing that happened, numbered, revised and retracted the same way whatever it is.
 //!
-//! A kind of record is a variant of [`Detail`] and whatever detects it; the log, corrections, lists and the
+//! A kind of record is a variant of [`Detail`] and the code that detects it; the log, corrections, lists and the
 //! feed know the head only.
 
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ impl RecordKind {
     /// The kinds of fuel events.
     pub const FUEL: [Self; 2] = [Self::Refuel, Self::Drain];
 
-    /// Whether it tells of fuel, which has a right of its own.
+    /// Whether it is about fuel, which needs a permission of its own.
     #[must_use]
     pub const fn is_fuel(self) -> bool {
         matches!(self, Self::Refuel | Self::Drain)
@@ -68,25 +68,25 @@ impl From<FuelEventKind> for RecordKind {
 pub struct Record {
     /// A hash of what happened: a replay finds the same id again.
     pub id: EventId,
-    /// The place in the log: given at commit, without gaps, anew with each revision. 0: not given yet.
+    /// The place in the log: given at commit, without gaps, anew with each revision. 0 before that.
     pub sequence: i64,
     /// Whether the record still holds.
     pub status: EventStatus,
     /// 1 at first; one more with each correction.
     pub revision: i64,
-    /// Whose.
+    /// The organization the vehicle belongs to.
     pub organization_id: OrganizationId,
-    /// Which vehicle.
+    /// The vehicle.
     pub vehicle_id: VehicleId,
     /// The vehicle's name today.
     pub vehicle_name: String,
-    /// Who drove at `occurred_at`, where an assignment says so.
+    /// The driver at `occurred_at`, if an assignment names one.
     pub driver_id: Option<DriverId>,
     /// When it happened, or began.
     pub occurred_at: Timestamp,
-    /// When it ended; `None` for what has no duration, and for what goes on.
+    /// When it ended; `None` for what has no duration or has not ended.
     pub ended_at: Option<Timestamp>,
-    /// Where it happened or began; `None` where nobody knows.
+    /// Where it happened or began; `None` if unknown.
     pub location: Option<Place>,
     /// The server's clock when it was found.
     pub detected_at: Timestamp,
@@ -99,31 +99,31 @@ pub struct Record {
     pub detail: Detail,
 }
 
-/// What a record tells beside its head.
+/// The part of a record that depends on its kind.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Detail {
     /// An entry, exit or dwell.
     Geofence(Box<GeofenceDetail>),
     /// A refuel or a drain.
     Fuel(FuelEventKind, FuelDetail),
-    /// A time over a limit of speed.
+    /// A period over a speed limit.
     Overspeed(OverspeedDetail),
 }
 
 /// An entry, exit or dwell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeofenceDetail {
-    /// Which of them.
+    /// Entry, exit or dwell.
     pub kind: EventKind,
     /// The stay it begins, ends or belongs to.
     pub visit_id: VisitId,
-    /// Which fence.
+    /// The fence.
     pub geofence_id: GeofenceId,
     /// The fence's name today.
     pub geofence_name: String,
     /// The version of the fence that was in force.
     pub geofence_version: i64,
-    /// It happened within so many seconds of `occurred_at`.
+    /// How many seconds it may be off `occurred_at`.
     pub time_uncertainty_seconds: f64,
     /// Why the record exists.
     pub cause: Cause,
@@ -135,7 +135,7 @@ pub struct GeofenceDetail {
     pub analytics: Option<Analytics>,
 }
 
-/// A refuel or a drain. Kept in the store as it is.
+/// A refuel or a drain. Stored as it is.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FuelDetail {
@@ -151,16 +151,16 @@ pub struct FuelDetail {
     pub confidence: f64,
     /// The geofences that held the place when it began, by id.
     pub geofence_ids: Vec<GeofenceId>,
-    /// The version of the calibration its levels are of.
+    /// The version of the calibration by which its levels were read.
     pub calibration_version: i64,
 }
 
-/// A time over a limit of speed. What of it goes on is as it was when it began to count. Kept in the store as it is,
-/// without whose limit it is.
+/// A period over a speed limit. While it lasts, its values are those from when it began to count. Stored as it is,
+/// but without the fence.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OverspeedDetail {
-    /// The fence whose limit it is; `None`: the vehicle's own.
+    /// The fence that sets the limit; `None` for the vehicle's own limit.
     #[serde(skip)]
     pub geofence_id: Option<GeofenceId>,
     /// The fence's name today.
@@ -170,14 +170,14 @@ pub struct OverspeedDetail {
     pub limit_kmh: f64,
     /// The highest speed, km/h.
     pub max_speed_kmh: f64,
-    /// The way, parked jitter not counted. Metres.
+    /// The distance, parked jitter not counted. Metres.
     pub distance_meters: f64,
-    /// Up to its end, or up to where it began to count. Seconds.
+    /// Up to its end; while it lasts, up to when it began to count. Seconds.
     pub duration_seconds: f64,
 }
 
 impl Record {
-    /// A record just found, active and not numbered, confirmed when it happened.
+    /// A record just found: active, unnumbered, and confirmed when it happened.
     pub(super) fn found(id: EventId, occurred_at: Timestamp, detail: Detail, context: &Context<'_>) -> Self {
         let vehicle = context.vehicle;
         Self {
@@ -209,7 +209,7 @@ impl Record {
         }
     }
 
-    /// The entry, exit or dwell that it is.
+    /// The details of an entry, exit or dwell.
     #[must_use]
     pub fn geofence(&self) -> Option<&GeofenceDetail> {
         match &self.detail {
@@ -218,7 +218,7 @@ impl Record {
         }
     }
 
-    /// Whether it happened in a geofence.
+    /// Whether it happened in a geofence that `is_it` accepts.
     #[must_use]
     pub fn is_in(&self, is_it: impl Fn(GeofenceId) -> bool) -> bool {
         match &self.detail {
@@ -228,7 +228,7 @@ impl Record {
         }
     }
 
-    /// The fence that it names: the one crossed, or the one whose limit it is.
+    /// The fence that it names: the one crossed, or the one that sets the limit.
     #[must_use]
     pub fn geofence_id(&self) -> Option<GeofenceId> {
         match &self.detail {
@@ -238,27 +238,27 @@ impl Record {
         }
     }
 
-    /// Whether it goes on, by what it says.
+    /// Whether it records something that has not ended.
     #[must_use]
     pub const fn is_open(&self) -> bool {
         matches!(self.detail, Detail::Overspeed(_)) && self.ended_at.is_none()
     }
 
-    /// Whether it may be the end of what is recorded already.
+    /// Whether it may be the end of something already recorded.
     #[must_use]
     pub const fn is_end(&self) -> bool {
         matches!(self.detail, Detail::Overspeed(_)) && self.ended_at.is_some()
     }
 
-    /// Whether the live path writes it in place of what is stored under its id: that was taken back, or goes on and
-    /// this is its end. Otherwise what is stored stands, for a correction may know better.
+    /// Whether the live path writes it over the record stored under its id: that record was retracted, or has not
+    /// ended and this is its end. Otherwise the stored record stands, since a correction may know better.
     #[must_use]
     pub fn supersedes(&self, stored: &Self) -> bool {
         stored.status == EventStatus::Retracted || (self.is_end() && stored.is_open())
     }
 
-    /// Whether this one, which is stored, holds and says what another one says. When and how a record was
-    /// found, its number, its driver and the names of today are no values.
+    /// Whether this stored record is active and has the same values as `found`. When and how a record was found,
+    /// its number, its driver and the current names do not count as values.
     pub(super) fn tells_the_same(&self, found: &Self) -> bool {
         let mut as_stored = Self {
             sequence: self.sequence,

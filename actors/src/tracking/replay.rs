@@ -1,4 +1,4 @@
-//! Applying again what was applied before: a state is found from an earlier one and the fixes since.
+//! Applies again what was applied before, to derive a state from an earlier one and the fixes since.
 
 use super::change::catch_up;
 use super::context::Context;
@@ -7,7 +7,7 @@ use super::state::VehicleState;
 use super::timeline::apply;
 use crate::model::{Fix, Timestamp};
 
-/// What one step applied to a vehicle, and what came of it.
+/// What one step applied to a vehicle, and what it recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     /// The server's clock at the step.
@@ -27,9 +27,9 @@ impl Applied {
     }
 }
 
-/// Applies a step again, as of its own time. Whether the same came of it: if the vehicle's settings or a fence were
-/// changed and nobody judged by them before the server stopped, it may not, and what was recorded since then awaits a
-/// correction.
+/// Applies a step again, as of its own time. Returns whether the outcome is the same: it may differ if the
+/// vehicle's settings or a fence were changed and no fix was judged by them before the server stopped; what was
+/// recorded since then awaits a correction.
 pub fn replay(state: &mut VehicleState, applied: &Applied, context: &Context<'_>) -> bool {
     let context = Context { detected_at: applied.judged_at, ..*context };
     let mut effects = Effects::default();

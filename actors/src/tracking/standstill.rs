@@ -1,8 +1,8 @@
 //! Whether a vehicle stands, and where (docs/tracking.md, "Standing").
 //!
-//! Noise moves every fix of a parked vehicle, but hardly the middle of many. So a vehicle stands until its fixes
-//! are too far from that middle, or stay away from it. The middle is that of ten to twenty minutes by the clock:
-//! a late fix changes nothing far behind it.
+//! Noise moves every fix of a parked vehicle, but hardly the middle of many. So a vehicle stands until a fix is too
+//! far from that middle, or several stay away from it. The middle covers ten to twenty minutes of the clock, so
+//! that a late fix changes nothing far behind it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,34 +10,36 @@ use super::motion::{MOVING_KMH, plausible_speed};
 use crate::geofence::{canonical_degrees, eastward_degrees, leg_meters};
 use crate::model::{Fix, Place, Timestamp};
 
-/// A fix is taken for no better than this, whatever it says of its accuracy. Metres.
+/// A fix's accuracy counts as no better than this, whatever it reports. Metres.
 const LEAST_ACCURACY_METERS: f64 = 17.5;
-/// Nor for worse than this. Metres.
+/// A fix's accuracy counts as no worse than this. Metres.
 const MOST_ACCURACY_METERS: f64 = 200.0;
-/// A single fix so many times its accuracy from the middle is not noise: the vehicle moved.
+/// A single fix this many times its accuracy from the middle is not noise: the vehicle moved.
 const FAR: f64 = 4.0;
-/// So many times its accuracy from the middle, several fixes in a row are not noise.
+/// Several fixes in a row, each this many times its accuracy from the middle, are not noise.
 const AWAY: f64 = 2.3;
-/// So many in a row, over [`SETTLED_SECONDS`]; as many make a middle that can be trusted.
+/// The number of fixes in a row, over [`SETTLED_SECONDS`], that count as several; a middle of as many can be
+/// trusted.
 const SEVERAL: u32 = 3;
-/// GPS errors last for a minute or so; what has lasted longer is no error. Seconds.
+/// GPS errors last about a minute; what has lasted longer than this is no error. Seconds.
 const SETTLED_SECONDS: f64 = 120.0;
-/// The middle is that of the fixes of this stretch of the clock and the one with fixes before it. Microseconds.
+/// The length of a stretch of the clock. The middle is that of this stretch and the previous one with fixes.
+/// Microseconds.
 const STRETCH_MICROS: i64 = 600_000_000;
-/// A vehicle that reports no speed is looked at in stretches of the clock so long. Microseconds.
+/// A vehicle that reports no speed is checked once per stretch of the clock of this length. Microseconds.
 const GLANCE_MICROS: i64 = 30_000_000;
-/// Two fixes closer in time than this do not tell whether it moves. Seconds.
+/// Two fixes closer in time than this do not show whether it moves. Seconds.
 const LEAST_GLANCE_SECONDS: f64 = 15.0;
 
-/// Fixes of one stretch of the clock. Written as a list, for its length.
+/// Fixes of one stretch of the clock. Stored as a tuple, to be short.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "Written", into = "Written")]
 struct Cluster {
     /// When the first one was recorded.
     at: Timestamp,
-    /// Where.
+    /// Where the first one was.
     base: Place,
-    /// How far they are from it together, in degrees.
+    /// The sum of their offsets from `base`, in degrees.
     north: f64,
     east: f64,
     fixes: u32,
@@ -69,7 +71,7 @@ impl Cluster {
     }
 }
 
-/// Fixes in a row that are away from the middle.
+/// Consecutive fixes away from the middle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 struct Away {
     since: Timestamp,
@@ -80,7 +82,7 @@ struct Away {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Standstill {
-    /// It moved, and reports no speed that would tell whether it goes on.
+    /// It moved, and reports no speed that would show whether it still does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     may_move: bool,
     latest: Cluster,
@@ -88,7 +90,8 @@ pub struct Standstill {
     earlier: Option<Cluster>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     away: Option<Away>,
-    /// Whether the newest fix was held back for caution only: there were few before it, or it was away.
+    /// Whether the newest fix was held back only as a precaution: few fixes preceded it, or it was away from the
+    /// middle.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     is_open: bool,
 }
@@ -96,24 +99,25 @@ pub struct Standstill {
 /// How far a fix is believed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Stance {
-    /// By itself.
+    /// On its own.
     Moves {
-        /// So is what was held back while it stood: it may have been on its way then.
+        /// Whether the fixes held back while it stood are believed too: it may have been on its way then.
         believes_held: bool,
     },
-    /// Not against the stop.
+    /// Not if it contradicts the stop.
     Stands {
-        /// The middle of its fixes, once there are enough.
+        /// The middle of the stop's fixes, once there are enough.
         middle: Option<Place>,
     },
 }
 
 impl Stance {
-    /// Nothing was held back.
+    /// Believed on its own, with nothing held back before it.
     pub(super) const FREE: Self = Self::Moves { believes_held: false };
 }
 
-/// Goes on to a fix. `before`: the evaluated fix before it; `max_speed_kmh`: what the vehicle can do.
+/// Advances to a fix. `before`: the evaluated fix before it; `max_speed_kmh`: the highest speed the vehicle can
+/// reach.
 pub(super) fn follow(
     standstill: &mut Option<Standstill>,
     before: Option<&Fix>,
@@ -144,14 +148,15 @@ pub(super) fn follow(
     Stance::Moves { believes_held }
 }
 
-/// How far the newest fix is believed by itself where something else changed: not against a settled stop.
+/// How far the newest fix is believed where something other than a fix changed: not if it contradicts a settled
+/// stop.
 pub(super) fn stance(standstill: Option<&Standstill>, newest: &Fix) -> Stance {
     let settled = standstill.filter(|known| known.is_settled(newest.recorded_at));
     settled.map_or(Stance::FREE, |known| Stance::Stands { middle: Some(known.middle()) })
 }
 
 impl Standstill {
-    /// What is known from a fix that is believed. `came`: there was one before it.
+    /// The state after a fix that is believed. `came`: whether there was a fix before it.
     fn begin(fix: &Fix, reported: Option<f64>, came: bool) -> Option<Self> {
         if reported.is_some_and(|kmh| kmh >= MOVING_KMH) {
             return None;
@@ -172,7 +177,7 @@ impl Standstill {
         fixes >= SEVERAL && newest.seconds_since(first.at) >= SETTLED_SECONDS
     }
 
-    /// Whether a vehicle that reports no speed came no farther since the last half minute with fixes.
+    /// Whether a vehicle that reports no speed has not moved since the last half minute with fixes.
     fn settles(&mut self, fix: &Fix) -> bool {
         let seconds = fix.recorded_at.seconds_since(self.latest.at);
         let stands = glance(self.latest.at) < glance(fix.recorded_at)
@@ -185,7 +190,7 @@ impl Standstill {
         stands
     }
 
-    /// Whether a vehicle that stood stands on.
+    /// Whether a standing vehicle still stands.
     fn holds(&mut self, fix: &Fix, is_settled: bool) -> bool {
         let (meters, accuracy) = (leg_meters(self.middle(), fix.place), accuracy_meters(fix));
         if meters > FAR * accuracy {
@@ -225,7 +230,7 @@ impl Standstill {
     }
 }
 
-/// Which half minute of the clock.
+/// The half minute of the clock that an instant is in.
 fn glance(at: Timestamp) -> i64 {
     at.as_micros().div_euclid(GLANCE_MICROS)
 }
@@ -247,7 +252,8 @@ mod tests {
         Fix { speed_kmh, ..Fix::new(at, at, Place::new(degrees, degrees)) }
     }
 
-    /// A letter per fix: `m`oves, `M` and what was held back is believed, `s`tands, `S` at a settled middle.
+    /// A letter per fix: `m`oves, `M`oves and the fixes held back are believed, `s`tands, `S`tands at a settled
+    /// middle.
     fn stances(fixes: &[Fix]) -> (String, Option<Place>) {
         let (mut standstill, mut before, mut settled_at) = (None, None, None);
         let letter = |fix: &Fix| {
@@ -280,7 +286,7 @@ mod tests {
         let (none, slow, drives) = (Some(0.0), Some(2.9), Some(3.0));
         assert_eq!(told(&[(0, 0.0, none), (10, 0.0, slow), (20, 0.0, drives)]), "msM");
         assert_eq!(told(&[(0, 0.0, drives), (10, 0.0, none), (20, 0.0, none)]), "mms");
-        // It moved, and says that it stands: a stop begins, and with no word before it.
+        // It moved, and then reports that it stands: a stop begins, even if no speed was reported before.
         let moved = [(0, 0.0, None), (10, 100.0, None), (20, 100.0, none), (25, 100.0, none)];
         assert_eq!(told(&moved), "mmms");
     }
@@ -296,9 +302,9 @@ mod tests {
             (&[(16, 100.0), (30, 100.0)], "mmm"),
             (&[(10, 100.0), (31, 149.0)], "mms"),
             (&[(10, 100.0), (31, 150.0)], "mmm"),
-            // The look begins anew where it went on.
+            // The check starts over where the vehicle moved on.
             (&[(10, 100.0), (31, 300.0), (62, 310.0)], "mmms"),
-            // What was held back since was for caution only.
+            // The fix held back in between was held back only as a precaution.
             (&[(10, 100.0), (31, 100.0), (40, 300.0)], "mmsM"),
         ] {
             let all: Vec<Told> =
@@ -316,10 +322,10 @@ mod tests {
     #[test]
     fn a_stop_settles_and_ends_by_a_far_fix_or_by_several_away() {
         assert_eq!(stood(&[(130, 0.0)]), "mssS");
-        // Three fixes are no two minutes yet, and two minutes no three fixes.
+        // Three fixes in less than two minutes are not enough, nor are two minutes with less than three fixes.
         assert_eq!(told(&[0, 1, 2, 119, 300, 310].map(|at| (at, 0.0, Some(0.0)))), "mssssS");
         assert_eq!(told(&[0, 200, 210].map(|at| (at, 0.0, Some(0.0)))), "mss");
-        // Few fixes make no middle to be away from.
+        // Too few fixes give no middle to be away from.
         assert_eq!(
             told(&[(0, 0.0), (60, 32.0), (120, 32.0), (180, 32.0)].map(|(at, m)| (at, m, Some(0.0)))),
             "mssS"
@@ -350,7 +356,7 @@ mod tests {
         let two = [&first[..], &second].concat();
         assert_eq!(middle(&two).0, "mssss");
         assert_eq!(middle(&[&two[..], &[(700, 20.0)]].concat()), ("mssssS".to_owned(), [15.0, 15.0]));
-        // The first stretch is forgotten with the third, and the one before it counts however long ago.
+        // The first stretch is forgotten with the third; the one before that counts however long ago it was.
         let third = [(1_805, 20.0), (1_810, 20.0)];
         assert_eq!(middle(&[&two[..], &third].concat()).1, [20.0, 20.0]);
     }

@@ -1,5 +1,5 @@
-//! What the engine remembers of a vehicle between fixes. Kept in the store as it is, without what says nothing: it is
-//! written with each commit.
+//! What the engine remembers of a vehicle between fixes. Stored as it is, except that empty members are left out:
+//! it is written with each commit.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,16 +15,16 @@ use crate::model::{Analytics, Cause, EventFix, EventId, Fix, GeofenceId, Place, 
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Crossing {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Where.
+    /// The place.
     pub place: Place,
-    /// It happened within so many seconds of `at`.
+    /// How many seconds it may be off `at`.
     pub uncertainty_seconds: f64,
 }
 
 impl Crossing {
-    /// The piece of the way from here to a fix.
+    /// The stretch of the way from here to a fix.
     pub(super) const fn piece_to(&self, fix: &Fix) -> Piece {
         Piece::new((self.at, self.place), (fix.recorded_at, fix.place))
     }
@@ -35,7 +35,7 @@ impl Crossing {
 pub struct Candidate {
     /// The crossing.
     pub crossing: Crossing,
-    /// The first fix on the new side: what a record shows of it.
+    /// The first fix on the new side, which its record shows.
     pub fix: EventFix,
 }
 
@@ -57,14 +57,14 @@ pub enum Phase {
     Entering(Box<Candidate>),
     /// The entry is recorded.
     Inside,
-    /// The entry is recorded; outside since the candidate's fix, but not yet believed: within the
+    /// The entry is recorded; outside since the candidate's fix, but the exit is not believed yet: within the
     /// margin (`since` is `None`), or beyond it for less than `minOutsideSeconds`.
     Leaving {
         /// Where and when the boundary was crossed.
         candidate: Box<Candidate>,
         /// The first fix beyond the margin in an unbroken run.
         since: Option<Timestamp>,
-        /// Where the vehicle left at the end of a chord, which one: no fix saw it inside.
+        /// If the vehicle left at the end of a chord, that chord: no fix saw it inside.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         chord: Option<Chord>,
         /// Whether the vehicle stood when its fix crossed: then no fix confirms the exit while it stands.
@@ -97,10 +97,10 @@ pub struct Stay {
     /// Whether its dwell record was made.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub dwelt: bool,
-    /// What the vehicle did, up to its newest fix; time on its way out included.
+    /// What the vehicle did up to its newest fix, including time on its way out.
     #[serde(default)]
     pub tally: Tally,
-    /// What it burnt, once it reported any fuel; up to the newest fix inside.
+    /// What it burnt up to the newest fix inside, once it has reported any fuel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<Box<StayFuel>>,
 }
@@ -112,7 +112,7 @@ impl Stay {
         !matches!(self.phase, Phase::Entering(_))
     }
 
-    /// The stay up to the vehicle's newest fix, and when that was (or when the stay began, if later).
+    /// The stay up to the vehicle's newest fix, and the instant of that fix (or of the entry, if later).
     #[must_use]
     pub fn running(&self, newest: Timestamp) -> (Timestamp, Analytics) {
         let until = newest.max(self.entered_at);
@@ -130,9 +130,9 @@ impl Stay {
 /// Where a vehicle was, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Waypoint {
-    /// When.
+    /// The instant.
     pub at: Timestamp,
-    /// Where.
+    /// The place.
     pub place: Place,
 }
 
@@ -142,7 +142,7 @@ pub struct Waypoint {
 pub struct VehicleState {
     /// The newest evaluated fix.
     pub last: Option<Fix>,
-    /// A newer fix that implies an impossible speed; the next one decides.
+    /// A newer fix that implies an impossible speed; the next one decides about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<Box<Fix>>,
     /// The newest entry of the timeline: a fix or a fence change that touched the vehicle. Microseconds.
@@ -159,27 +159,27 @@ pub struct VehicleState {
     /// Where it stands, or may have come to stand; `None` while it reports that it moves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standstill: Option<Standstill>,
-    /// Since when it is out of service: `last` is where it was then, and its next fix is a first one.
+    /// Since when it has been out of service: `last` is where it was then, and its next fix counts as a first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub out_since: Option<Timestamp>,
     /// The evaluated fix before `last`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub came_from: Option<Waypoint>,
-    /// The newest evaluated fix that is no plain way from the one before: a first one, or faster than
+    /// The newest evaluated fix that is no plain way from the previous one: a first one, or faster than
     /// [`Self::MAX_METERS_PER_SECOND`], or farther than [`Self::MAX_LEG_METERS`]. Microseconds.
     #[serde(default = "beginning", with = "micros", skip_serializing_if = "is_beginning")]
     pub jumped_at: Timestamp,
-    /// How far a correction that is under way has come: what is not newer is late for it, even if this
-    /// state has not seen anything as new. Microseconds.
+    /// How far a correction under way has come: fixes that are not newer are late for it, even if this state has
+    /// seen nothing as new. Microseconds.
     #[serde(default = "beginning", with = "micros", skip_serializing_if = "is_beginning")]
     pub corrected_to: Timestamp,
-    /// Fixes evaluated since the state was kept last.
+    /// Fixes evaluated since the state was last kept.
     #[serde(default)]
     pub unsaved: u32,
-    /// Its fuel, once it reported any.
+    /// Its fuel, once it has reported any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fuel: Option<Box<Gauge>>,
-    /// While it goes faster than it may.
+    /// The speeding episode under way, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overspeed: Option<Box<Overspeed>>,
 }
@@ -214,51 +214,52 @@ fn is_beginning(instant: &Timestamp) -> bool {
 }
 
 impl VehicleState {
-    /// No plain way is faster.
+    /// The highest speed of a plain way.
     pub const MAX_METERS_PER_SECOND: f64 = 70.0;
-    /// No plain way is longer.
+    /// The longest plain way.
     pub const MAX_LEG_METERS: f64 = 2_000.0;
-    /// Over a longer time nobody asks how far a vehicle can have come.
+    /// After a longer time, the vehicle may have been anywhere.
     const MAX_TRACED_SECONDS: f64 = 3_600.0;
 
-    /// The newest entry of the timeline; a fix that waits for the next one is on it too.
+    /// The newest entry of the timeline, including a fix that waits for the next one.
     #[must_use]
     pub fn newest(&self) -> Timestamp {
         self.suspect.as_ref().map_or(self.newest_entry, |suspect| suspect.recorded_at.max(self.newest_entry))
     }
 
-    /// The fixes in it of which another report may still say more.
+    /// The fixes in it to which another report may still add something.
     pub fn fixes_mut(&mut self) -> impl Iterator<Item = &mut Fix> {
         self.last.iter_mut().chain(self.suspect.as_deref_mut())
     }
 
-    /// Whether the vehicle may have been near a fence since an instant, as far as this tells.
+    /// Whether the vehicle may have been near a fence since an instant, as far as this state shows.
     #[must_use]
     pub fn may_have_met(&self, fence: &FenceTimeline, from: Timestamp) -> bool {
         let Some(last) = self.last.filter(|_| from <= self.passed()) else { return false };
         if let Some(before) = self.came_from.filter(|before| before.at < from) {
-            // Only its last way counts, and that is known.
+            // Only its last way counts, and that one is known.
             return fence.is_near_way(before.place, last.place);
         }
         let seconds = last.recorded_at.seconds_since(from).max(0.0);
         if seconds > Self::MAX_TRACED_SECONDS || self.jumped_at >= from {
             return true;
         }
-        // It was on its way for so long, and the way on which it was at the instant has a longest length.
+        // The speed bounds how far it can have come since then, and the way it was on at that instant has a bounded
+        // length.
         let meters = Self::MAX_METERS_PER_SECOND.mul_add(seconds, Self::MAX_LEG_METERS);
         fence.is_within(last.place, meters)
     }
 
-    /// What is older than this is late.
+    /// Fixes older than this are late.
     #[must_use]
     pub fn passed(&self) -> Timestamp {
         self.newest().max(self.corrected_to)
     }
 
-    /// Whether everything that comes next is judged alike from here and from another state.
+    /// Whether everything that follows is judged alike from this state and from the other.
     #[must_use]
     pub fn agrees_with(&self, other: &Self) -> bool {
-        // What was handed to the store or kept, and corrections, judge nothing.
+        // What was handed to the store or kept, and how far corrections have come, influences no judgement.
         let Self { newest_stored, corrected_to, unsaved, .. } = *self;
         *self == Self { newest_stored, corrected_to, unsaved, ..other.clone() }
     }

@@ -41,7 +41,7 @@ impl Step<'_> {
         self.record_entry_as(stay, candidate, false);
     }
 
-    /// `inferred`: seen by neither fix.
+    /// `inferred`: neither fix saw it.
     pub(super) fn record_entry_as(&mut self, stay: &Stay, candidate: &Candidate, inferred: bool) {
         let entry = self.detail(EventKind::Entry, stay, candidate, stay.cause, inferred);
         self.record(stay.entry_event_id, candidate, entry);
@@ -80,7 +80,7 @@ impl Step<'_> {
     pub(super) fn record(&mut self, id: EventId, candidate: &Candidate, detail: GeofenceDetail) {
         let Candidate { crossing, fix } = candidate;
         let found = Record::found(id, crossing.at, Detail::Geofence(Box::new(detail)), self.context);
-        // Whoever knows the step says better when it is confirmed.
+        // The callers, which know the step, may set a better `confirmed_at`.
         let (location, confirmed_at) = (Some(crossing.place), fix.recorded_at);
         self.effects.records.push(Record { location, confirmed_at, ..found });
     }
@@ -117,7 +117,7 @@ impl Step<'_> {
     }
 }
 
-/// Whether a place is in a version that is in force.
+/// Whether a place is inside an active version.
 pub(super) fn holds(version: &PreparedVersion, place: Place) -> bool {
     version.active && version.shape.covers(place)
 }

@@ -1,5 +1,5 @@
-//! Where a fix stands on its vehicle's timeline: new, a duplicate, late, or too doubtful to judge
-//! (docs/tracking.md, "Accepting a fix").
+//! How a fix relates to its vehicle's timeline: new, a duplicate, late, or too doubtful to judge (docs/tracking.md,
+//! "Accepting a fix").
 
 use std::cmp::Ordering;
 
@@ -16,18 +16,18 @@ use super::state::Waypoint;
 use crate::geofence::haversine_meters;
 use crate::model::{Fix, Merged};
 
-/// A state is kept for corrections after so many evaluated fixes.
+/// Evaluated fixes after which a state is kept for corrections.
 const CHECKPOINT_EVERY: u32 = 500;
 
 /// Applies one accepted fix: judges it, or stores it unjudged when it is late or doubtful.
 pub fn apply(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
-    // Another report of a fix that counts cannot make one of both that does not.
+    // Merging another report into a fix that counts cannot give one that does not count.
     if at_same_instant(state, &fix).is_some_and(|known| known.place == fix.place) {
         repeat(state, fix, context, effects);
     } else if let Some(quarantine) = doubtful(&fix, context) {
         store(state, fix, Some(quarantine), false, effects);
     } else if let Some(known) = at_same_instant(state, &fix) {
-        // Which of two places counts never depends on which came first: a better one that comes second is late.
+        // Which of two places counts must not depend on arrival: a better one that comes second is late.
         let late = by_rank(&fix, known).is_lt();
         store(state, fix, None, late, effects);
     } else if fix.recorded_at < state.newest() || fix.recorded_at <= state.corrected_to {
@@ -51,7 +51,7 @@ pub fn by_rank(a: &Fix, b: &Fix) -> Ordering {
         .then(left.2.total_cmp(&right.2))
 }
 
-/// Kept but never evaluated, whatever comes next.
+/// Why a fix is kept but never evaluated, whatever comes next.
 fn doubtful(fix: &Fix, context: &Context<'_>) -> Option<Quarantine> {
     let inaccurate = |limit: f64| {
         fix.accuracy_meters.is_some_and(|accuracy| accuracy > limit).then_some(Quarantine::Accuracy)
@@ -80,17 +80,17 @@ fn repeat(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &m
         Merged::Unjudged if fuel::repeat(state, &before, &whole, context, effects) => {
             effects.rows.push(PositionRow { fix, quarantine: None, standing: Standing::Repeat });
         }
-        // The store makes the same one of both, and marks the vehicle if that changes a record.
+        // The store merges both in the same way, and marks the vehicle if that changes a record.
         Merged::Unjudged | Merged::Judged => store(state, fix, None, false, effects),
     }
 }
 
-/// A fix newer than everything judged so far. One that implies an impossible speed waits for the
-/// next: if that agrees with it, both count; if not, the waiting one never does.
+/// Handles a fix newer than everything judged so far. One that implies an impossible speed waits for the next: if
+/// that agrees with it, both count; if not, the waiting one never does.
 fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mut Effects) {
     let first = effects.records.len();
-    // Changes come first, and against the last fix that counts: as if each had been settled when it
-    // was made, whether or not a waiting fix is believed afterwards.
+    // Changes come first, and are settled against the last fix that counts: as if each had been settled when it was
+    // made, whether or not a waiting fix is believed later.
     advance(state, fix.recorded_at, context, effects);
     let own = effects.records.len();
     if state.out_since.take().is_some() {
@@ -108,7 +108,7 @@ fn proceed(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &
         count(state, fix, context, effects);
     } else if let Some(suspect) = suspect.filter(|suspect| plausible(Some(*suspect))) {
         store(state, fix, None, false, effects);
-        // A fence change may have come between them; what is recorded up to it stands.
+        // A fence change may have come between them; what was recorded up to it stands.
         if suspect.recorded_at >= state.newest_entry {
             effects.confirmed.push(suspect);
             count(state, suspect, context, effects);
@@ -132,7 +132,7 @@ fn count(state: &mut VehicleState, fix: Fix, context: &Context<'_>, effects: &mu
     judge(state, fix, context, effects);
 }
 
-/// Keeps the state when it is time.
+/// Keeps the state as a checkpoint when it is time.
 fn keep(state: &mut VehicleState, effects: &mut Effects) {
     if state.unsaved >= CHECKPOINT_EVERY {
         state.unsaved = 0;
@@ -140,7 +140,7 @@ fn keep(state: &mut VehicleState, effects: &mut Effects) {
     }
 }
 
-/// A way longer or faster than [`VehicleState::jumped_at`] allows.
+/// Whether a way is longer or faster than a plain one, as [`VehicleState::jumped_at`] defines it.
 fn is_jump(from: &Fix, to: &Fix) -> bool {
     let meters = haversine_meters(from.place, to.place);
     let seconds = to.recorded_at.seconds_since(from.recorded_at);
@@ -154,7 +154,7 @@ fn store(
     late: bool,
     effects: &mut Effects,
 ) {
-    // What is newer than all stored fixes can be late all the same: a fence change may be newer.
+    // A fix newer than all stored ones can still be late: a fence change may be newer.
     let fresh = fix.recorded_at > state.newest_stored && !late;
     state.newest_stored = state.newest_stored.max(fix.recorded_at);
     let standing = if fresh { Standing::Fresh } else { Standing::Recheck { late } };

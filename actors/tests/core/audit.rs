@@ -11,7 +11,7 @@ fn of(record: &Record) -> (Option<VisitId>, RecordKind) {
     (record.geofence().map(|detail| detail.visit_id), record.kind())
 }
 
-/// That the active records of a vehicle pair, and say the same as its visits and its state.
+/// Checks that the active records of a vehicle pair up, and agree with its visits and its state.
 pub(crate) fn audit(vehicle: VehicleId, ledger: &Ledger) {
     let mut active = ledger.active();
     let mut spans: BTreeMap<GeofenceId, Vec<(Timestamp, Option<Timestamp>)>> = BTreeMap::new();

@@ -1,4 +1,5 @@
-//! What is on its way to a commit is bounded, however many report and however long the store takes.
+//! The fixes on their way to a commit are bounded, however many connections report and however long the store
+//! takes.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,7 +16,7 @@ const REPORTERS: u128 = 40;
 const REPORTS: usize = 10;
 const FIXES: usize = 5;
 
-/// Reports as fast as it is let, acknowledged or not.
+/// Reports as fast as it is allowed to, acknowledged or not.
 async fn flood(world: &World, id: VehicleId, taken: &Cell<usize>) {
     let mut reporter = world.live.reporter();
     let fixes = crossings(REPORTS * FIXES);
@@ -38,7 +39,7 @@ async fn no_more_fixes_wait_than_there_is_room_and_all_drain() {
     let floods = join_all((1..=REPORTERS).map(|number| flood(&world, vehicle(number), &taken)));
     let watching = async {
         eventually("all room is taken", || taken.get() == ROOM as usize).await;
-        // Whoever could still slip in has every chance to.
+        // Gives any report that could still slip in every chance to do so.
         for _ in 0..200 {
             world.live.vehicle(vehicle(1)).await.unwrap();
             assert_eq!(taken.get(), ROOM as usize, "taken while the store stands still");
@@ -71,11 +72,11 @@ async fn given_up_reports_give_their_room_back() {
     let world = World::with(1, LiveConfig { max_waiting_fixes: 10, ..quick() }).await;
     world.store.hold();
     let mut reporter = world.live.reporter();
-    // The connection goes away with ten fixes on their way.
+    // The connection is dropped with ten fixes on their way.
     drop(reporter.report(vehicle(1), crossings(10)).await.unwrap());
     eventually("the commit began", || world.store.commits() == 1).await;
     for _ in 0..20 {
-        // And others while they wait for room.
+        // And others are dropped while they wait for room.
         let mut given_up = world.live.reporter();
         let waiting = Box::pin(given_up.report(vehicle(1), crossings(10)));
         assert!(futures_util::FutureExt::now_or_never(waiting).is_none());

@@ -1,4 +1,4 @@
-//! What the cache for readers elsewhere is told.
+//! What the cache for readers elsewhere receives.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -97,7 +97,7 @@ async fn it_is_filled_when_it_was_emptied_and_forgets_who_is_deleted() {
     shelf.empty();
     eventually("they are there again, with no word from them", || shelf.holds() == both).await;
 
-    // Away, one moves on and one is deleted: told when it is back.
+    // While the cache is away, one vehicle moves on and one is deleted: it gets both once it is back.
     shelf.is_away.store(true, Ordering::SeqCst);
     report(1, 1.0, OUTSIDE).await;
     within(live.remove_vehicle(vehicle(2), clock::now())).await.unwrap();

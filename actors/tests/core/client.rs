@@ -9,14 +9,14 @@ use waypost_actors::report::{Pending, Reporter};
 use crate::store::Store;
 use crate::world::{eventually, within};
 
-/// Frames on their way at once.
+/// Frames under way at once.
 const CREDIT: usize = 4;
 
-/// One frame: its first fix and the first after it.
+/// One frame: the index of its first fix, and of the first one after it.
 type Frame = (usize, usize);
 
-/// Sends all fixes in frames, several on their way at once, again from the first unacknowledged one
-/// whenever something fails. Checks at each acknowledgement that the store holds what it is for.
+/// Sends all fixes in frames, several under way at once, again from the first unacknowledged one whenever something
+/// fails. At each acknowledgement, checks that the store holds what was acknowledged.
 pub(crate) async fn deliver(live: &Live, store: &Store, vehicle: VehicleId, fixes: &[Fix], frame: usize) {
     let mut reporter = live.reporter();
     let mut acked = 0;
@@ -26,7 +26,7 @@ pub(crate) async fn deliver(live: &Live, store: &Store, vehicle: VehicleId, fixe
     }
 }
 
-/// Sends until the end or the first failure. Answers how far it is acknowledged.
+/// Sends until the end or the first failure. Returns how far it is acknowledged.
 async fn send_on(
     reporter: &mut Reporter,
     store: &Store,

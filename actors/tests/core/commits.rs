@@ -1,4 +1,4 @@
-//! Report, commit, acknowledgement: in this order, together where they can be, numbered without a gap.
+//! Report, commit, acknowledgement: in this order, together where possible, numbered without a gap.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ async fn nothing_is_acknowledged_or_shown_before_its_commit() {
 
     world.store.release();
     assert_eq!(within(pending).await, Ok(STORED));
-    // Whoever has the acknowledgement finds it everywhere.
+    // Once the acknowledgement is there, every query shows the fix.
     let view = world.live.vehicle(vehicle(1)).await.unwrap().unwrap();
     assert_eq!(view.fix, Some(fix(0.0, INSIDE)));
     assert_eq!(view.geofences.len(), 1);
@@ -64,7 +64,7 @@ async fn what_comes_during_a_commit_shares_the_next_one() {
 
 #[actix_rt::test]
 async fn a_lone_fix_is_committed_at_once_and_those_right_after_share_the_next_commit() {
-    // Longer than a test waits: only what makes a full batch goes sooner.
+    // Longer than a test waits: only a full batch is committed sooner.
     let window = Duration::from_secs(600);
     let world = World::with(3, LiveConfig { batch_window: window, max_batch_rows: 4, ..quick() }).await;
     let report = async |number| {
@@ -99,7 +99,7 @@ async fn a_batch_keeps_to_its_size_and_a_report_is_never_cut() {
         assert!(batch.weight <= 10 || batch.writes == 1, "{batch:?}");
     }
     assert!(came.iter().any(|batch| batch.rows == 30), "the long report is in one batch: {came:?}");
-    // 40 reports weigh 80; five go into a batch, but where the long one stood between.
+    // 40 reports weigh 80; five fit into a batch, except around the long one.
     assert!(came.len() <= 11, "{came:?}");
     world.end().await;
 }

@@ -19,7 +19,7 @@ use crate::world::{
 const VEHICLES: u128 = 8;
 const EDITS: i64 = 30;
 
-/// More than the fixes of a storm take while an edit is made.
+/// More seconds than the fixes of a storm advance while an edit is made.
 const AHEAD_SECONDS: f64 = 1e6;
 
 /// What goes on besides the core: one time for fixes and edits, and every version that was made.
@@ -52,7 +52,7 @@ impl Storm {
         self.seconds.get()
     }
 
-    /// One fix after the other, each on the other side, until told to stop.
+    /// One fix after the other, on alternating sides, until stopped.
     async fn drive(&self, number: u128) {
         let mut reporter = self.world.live.reporter();
         let mut place = INSIDE;
@@ -88,12 +88,12 @@ impl Storm {
         self.is_over.set(true);
     }
 
-    /// Takes effect after every fix recorded so far, and before all others.
+    /// Makes the version take effect after every fix recorded so far, and before all others.
     async fn put(&self, number: i64) -> Result<(), LiveError> {
         let from = self.seconds.get() + AHEAD_SECONDS;
         let edit = edit(number, Some(at(from)));
         self.versions.borrow_mut().insert(number, edit.clone());
-        // It is made when it takes effect; what is recorded later may be judged before it is known.
+        // It is put only when it takes effect; fixes recorded later may be judged before it is known.
         self.seconds.set(from);
         self.world.clock.set(at(from));
         within(self.world.live.put_fence(edit)).await
@@ -113,7 +113,7 @@ impl Storm {
         assert!(version.effective_from.is_none_or(|from| from <= found_at), "{event:?}");
     }
 
-    /// That everyone is where the newest version says.
+    /// Checks that every vehicle is where the newest version says.
     async fn check_places(&self, newest: i64) {
         let timeline = FenceTimeline::prepare(&self.versions.borrow()[&newest]);
         let newest = timeline.newest();
@@ -162,7 +162,7 @@ async fn and_so_when_commits_fail_in_between() {
     storm_of_edits(quick(), &[Refuse, None, Doubt, None, None, Doubt, Refuse, None, Doubt]).await;
 }
 
-/// Something always waits for the next commit; an edit must not wait until nothing does.
+/// There is always something waiting for the next commit; an edit must not wait until there is nothing.
 #[actix_rt::test]
 async fn an_edit_ends_while_reports_keep_coming() {
     let storm = Storm::begin(LiveConfig { max_batch_rows: 2, ..quick() }).await;

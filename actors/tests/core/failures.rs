@@ -15,7 +15,7 @@ use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fence, fix, qu
 
 const VEHICLES: u128 = 3;
 
-/// Hanging commits are given up soon.
+/// Commits that hang are given up soon.
 fn impatient() -> LiveConfig {
     LiveConfig { commit_timeout: Duration::from_millis(50), ..quick() }
 }
@@ -47,7 +47,7 @@ async fn whatever_fails_every_event_comes_once_and_every_acknowledged_fix_is_sto
             assert!(events.iter().map(|event| event.fix.recorded_at).eq(fixes.iter().map(|f| f.recorded_at)));
             assert_eq!(world.store.state(vehicle(number)).last, fixes.last().copied());
         }
-        // The watcher was told every one of them once, in order, what a doubtful commit stored too.
+        // The watcher got every one of them once, in order, including those that a doubtful commit stored.
         let mut told = Vec::new();
         let mut next = watch.next_sequence;
         while let Ok(update) = watch.updates.try_recv() {
@@ -112,8 +112,8 @@ async fn while_the_store_is_away_nothing_is_taken_and_it_drains_by_itself() {
     world.end().await;
 }
 
-/// The vehicle has seen the fix, the store has not: between the failure and the new term a repeat
-/// must not be taken for a duplicate.
+/// The vehicle has seen the fix, the store has not: between the failure and the new generation, a repeat must not
+/// be taken for a duplicate.
 #[actix_rt::test]
 async fn a_repeat_of_a_refused_fix_is_not_acknowledged() {
     let world = World::with(1, quick()).await;
@@ -137,8 +137,8 @@ async fn a_repeat_of_a_refused_fix_is_not_acknowledged() {
     world.end().await;
 }
 
-/// A connection that has not looked yet what became of its frames cannot get a later one in before
-/// they come again: the engine would find them late.
+/// A connection that does not know yet what became of its frames cannot report a later one before they are sent
+/// again: the engine would find them late.
 #[actix_rt::test]
 async fn nothing_overtakes_what_has_to_come_again() {
     let world = World::with(1, quick()).await;

@@ -1,15 +1,15 @@
-//! What becomes of commits, as a test plans it, and what is noted of them.
+//! What happens to commits, as planned by a test, and what is recorded of them.
 
-/// What becomes of a commit.
+/// What happens to a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// It is stored and says so.
+    /// It is stored, and is reported as stored.
     None,
-    /// It is not stored and says that it failed.
+    /// It is not stored, and is reported as failed.
     Refuse,
-    /// It is stored and says that it failed.
+    /// It is stored but reported as failed.
     Doubt,
-    /// It is stored and says that it failed, and from then on the store is away.
+    /// It is stored but reported as failed, and from then on the store is away.
     Vanish,
     /// It is stored and never answers.
     HangStored,
@@ -21,15 +21,15 @@ pub(crate) enum Fault {
     TakenOver,
     /// It is stored, and a fix is missing from its accounts.
     Miscount,
-    /// It is stored, and its records are told with numbers one too high.
+    /// It is stored, and its records are answered with numbers one too high.
     Misnumber,
 }
 
-/// One commit as it came.
+/// One commit as the store got it.
 #[derive(Clone, Debug)]
 pub(crate) struct Came {
     pub(crate) writes: usize,
     pub(crate) rows: usize,
-    /// Rows, events and one for each write: what the core's bound counts.
+    /// Rows, events and one per write: what the core's bound counts.
     pub(crate) weight: usize,
 }

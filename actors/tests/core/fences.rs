@@ -160,7 +160,7 @@ async fn a_resting_vehicle_holds_up_its_own_settlement_and_no_other() {
     for number in 1..=3 {
         park(&world, number, INSIDE).await;
     }
-    // The first one to be asked panics, and again until it rests.
+    // The first one to be asked panics, and does so again until it rests.
     world.clock.set(at(100.0));
     world.clock.panic_next(4);
     for _ in 0..2 {
@@ -176,7 +176,7 @@ async fn a_resting_vehicle_holds_up_its_own_settlement_and_no_other() {
     world.end().await;
 }
 
-/// A request that is given up has committed its version: it must not stay half done.
+/// A request that is dropped has committed its version: the edit must not remain half done.
 #[actix_rt::test]
 async fn an_edit_is_seen_through_when_its_caller_goes_away() {
     let world = World::with(1, quick()).await;

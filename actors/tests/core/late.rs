@@ -39,7 +39,7 @@ pub(crate) async fn clean(store: &Store, vehicles: u128) {
     eventually("all is corrected", || (1..=vehicles).all(|number| !store.is_dirty(vehicle(number)))).await;
 }
 
-/// That a vehicle's records are what in-order input makes.
+/// Checks that a vehicle's records are what in-order input makes.
 pub(crate) fn keeps_the_law(world: &World, vehicle: &Vehicle, fences: &[Fence]) {
     let set = FenceSet::new(fences.iter().map(|fence| FenceTimeline::prepare(fence).into()).collect());
     let context = Context { vehicle, fences: &set, detected_at: world.live.now() };
@@ -58,7 +58,7 @@ async fn live_fixes_are_answered_while_a_correction_waits_for_its_slice() {
     world.store.hold_slices();
     report(&mut reporter, 1, vec![fix(5.0, INSIDE)]).await.unwrap();
     eventually("its slice is asked for", || world.store.slices() == 1).await;
-    // Live goes on, in and out; and another late one comes.
+    // Live fixes continue, in and out; and another late one arrives.
     for live in [fix(20.0, INSIDE), fix(30.0, OUTSIDE), fix(40.0, INSIDE), fix(7.0, INSIDE)] {
         assert_eq!(report(&mut reporter, 1, vec![live]).await.unwrap().stored, 1);
     }
@@ -100,7 +100,7 @@ async fn watchers_hear_of_corrections_and_occupancy_follows() {
     let mut reporter = world.live.reporter();
     report(&mut reporter, 1, vec![fix(0.0, OUTSIDE), fix(10.0, INSIDE)]).await.unwrap();
     let mut watch = world.live.watch(Audience::Everyone).await.unwrap();
-    // It was in earlier: another visit, and it goes on.
+    // It was in earlier: another visit, which has not ended.
     report(&mut reporter, 1, vec![fix(5.0, INSIDE)]).await.unwrap();
     clean(&world.store, 1).await;
     let mut told = Vec::new();
@@ -131,7 +131,7 @@ async fn an_edit_of_the_past_answers_when_the_past_is_corrected() {
     }
     let before = world.store.events().len();
     world.clock.set(at(100.0));
-    // Around OUTSIDE, since always: the first fence was never there, but here.
+    // Around OUTSIDE, since always: the first fence was here all along, and never there.
     within(world.live.put_fence(fence_with(1, 1, version(2, None, square(OUTSIDE))))).await.unwrap();
     let told = world.store.events()[before..].to_vec();
     assert!(told.iter().all(|event| event.origin == Origin::Recompute), "{told:#?}");
@@ -153,7 +153,7 @@ async fn a_fix_from_before_a_deletion_leaves_nothing_open() {
     let mut end = version(2, Some(at(100.0)), square(INSIDE));
     (end.active, end.deleted) = (false, true);
     within(world.live.put_fence(fence_with(1, 1, end))).await.unwrap();
-    // Recorded before the deletion, and here after it.
+    // Recorded before the deletion, and received after it.
     insist(&world, 1, vec![fix(90.0, INSIDE)]).await;
     let told: Vec<_> = world.store.events().iter().map(|event| (event.kind, event.cause)).collect();
     assert_eq!(told, [(EventKind::Entry, Cause::Crossing), (EventKind::Exit, Cause::GeofenceDeleted)]);
@@ -196,7 +196,7 @@ async fn a_vehicle_out_of_service_leaves_and_comes_back_anew() {
     insist(&world, 1, vec![fix(60.0, INSIDE)]).await;
     assert!(world.live.inside(fence(1)).await.unwrap().is_empty());
     assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap().unwrap().fix, Some(fix(0.0, INSIDE)));
-    // A late fix from before is judged, one from the time out of service is not.
+    // A late fix from before is judged; one from the time out of service is not.
     insist(&world, 1, vec![fix(40.0, OUTSIDE), fix(45.0, INSIDE), fix(55.0, OUTSIDE)]).await;
     clean(&world.store, 1).await;
     out.out_of_service = vec![(at(50.0), Some(at(100.0)))];
@@ -235,7 +235,7 @@ async fn a_backlog_in_small_slices_ends_like_one_in_order() {
     clean(&world.store, 1).await;
     keeps_the_law(&world, &known_vehicle(1, 1), &[fence_with(1, 1, version(1, None, square(INSIDE)))]);
     assert!(!world.store.ledger(vehicle(1)).checkpoints.is_empty());
-    // One late fix in all that is a matter of its window.
+    // One late fix in all of that costs only the slices of its window.
     let (slices, told) = (world.store.slices(), world.store.events().len());
     insist(&world, 1, vec![fix(100.5, INSIDE)]).await;
     clean(&world.store, 1).await;
@@ -251,7 +251,7 @@ async fn a_store_that_gives_no_slice_is_asked_again() {
     world.store.hold_slices();
     insist(&world, 1, vec![fix(5.0, INSIDE)]).await;
     eventually("its slice is asked for", || world.store.slices() == 1).await;
-    // The commit under it fails: what was remembered for it is no good.
+    // The commit under it fails: the fixes remembered for it are void.
     world.store.plan(&[Fault::Refuse]);
     assert_eq!(
         report(&mut world.live.reporter(), 1, vec![fix(20.0, INSIDE)]).await,
@@ -265,7 +265,7 @@ async fn a_store_that_gives_no_slice_is_asked_again() {
     world.end().await;
 }
 
-/// A vehicle that is taken out while it awaits a correction is known until that is done.
+/// A vehicle that is taken out of use while it awaits a correction stays known until that is done.
 #[actix_rt::test]
 async fn a_removed_vehicle_is_corrected_first() {
     let world = World::with(1, quick()).await;

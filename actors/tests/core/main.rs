@@ -1,5 +1,5 @@
-//! The live core against its public handle: a store that fails on demand, a clock that is set, and
-//! what must hold whatever happens.
+//! The live core through its public handle: a store that fails on demand, a clock that tests set, and the
+//! invariants that must hold whatever happens.
 
 mod audit;
 mod backpressure;

@@ -1,4 +1,4 @@
-//! A vehicle that panics: the clock is read in its step, and panics as told.
+//! A vehicle that panics: its step reads the clock, which panics on demand.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use waypost_actors::report::{Reporter, Settled};
 use crate::client::deliver;
 use crate::world::{INSIDE, OUTSIDE, World, crossings, eventually, fix, quick, vehicle, within};
 
-/// A panicking vehicle is given so many actors before it rests: the first and three more.
+/// How many actors a panicking vehicle is given before it rests: the first and three more.
 const ACTORS: u64 = 4;
 
 #[actix_rt::test]
@@ -32,7 +32,7 @@ async fn it_comes_back_with_what_was_on_its_way_and_takes_the_same_report() {
         world.store.release();
         assert_eq!(within(more.committed()).await, Ok(Counts { stored: 1, duplicates: 0 }));
     };
-    // The report goes first, so that it is the one that meets the panic.
+    // The report is sent first, so that it is the one that runs into the panic.
     let mut second = Box::pin(second);
     assert!(futures_util::FutureExt::now_or_never(second.as_mut()).is_none());
     eventually("it panicked", || world.clock.panics_left() == 0).await;
@@ -59,7 +59,7 @@ async fn over_its_budget_it_rests_and_others_do_not() {
         assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
     }
     assert_eq!(world.clock.panics_left(), 0, "all its actors were tried");
-    // It would be well again, but it rests.
+    // It would work again, but it rests.
     let refused = within(world.live.reporter().report(vehicle(1), vec![fix(0.0, INSIDE)])).await;
     assert_eq!(refused.unwrap_err(), LiveError::Unavailable);
     assert_eq!(world.actors(), 0);
@@ -77,7 +77,7 @@ async fn after_its_rest_it_comes_back() {
     let mut reporter = world.live.reporter();
     let fixes = crossings(2);
     for fix in &fixes {
-        // Twice on each: no fix is to blame, but the second one meets the end of the budget.
+        // Twice on each: no fix is to blame, but the second one exhausts the budget.
         world.clock.panic_next(2);
         while !matches!(report(&mut reporter, vec![*fix]).await, Ok(settled) if settled.counts.stored == 1) {}
     }
@@ -103,7 +103,7 @@ async fn a_fix_on_which_it_panics_three_times_is_quarantined_and_the_vehicle_goe
     assert_eq!(settled.counts, Counts { stored: 1, duplicates: 0 });
     let places: Vec<usize> = settled.refused.iter().map(|(place, _)| *place).collect();
     assert_eq!((places, world.store.quarantined()), (vec![0], vec![(vehicle(1), fixes[0])]));
-    // It is known from now on, whoever sends it.
+    // It is known from now on, whichever connection reports it.
     let settled = report(&mut world.live.reporter(), fixes[..1].to_vec()).await.unwrap();
     assert_eq!((settled.counts.stored, settled.refused.len()), (0, 1));
     let settled = report(&mut reporter, fixes[2..].to_vec()).await.unwrap();

@@ -1,4 +1,4 @@
-//! An idle vehicle gives its actor back, and nothing of it is lost.
+//! An idle vehicle gives up its actor, and nothing of it is lost.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Rows that the store never takes, and answers of it that cannot be.
+//! Rows that the store never takes, and answers of the store that cannot be true.
 
 use futures_util::future::join_all;
 use waypost_actors::live::{Health, LiveConfig, LiveError};
@@ -17,7 +17,7 @@ fn stored(many: u64) -> Counts {
     Counts { stored: many, duplicates: 0 }
 }
 
-/// What everybody else hears of it: nothing.
+/// Other vehicles and connections notice nothing.
 #[actix_rt::test]
 async fn a_poison_row_costs_its_fix_alone() {
     let world = World::with(VEHICLES + 1, quick()).await;
@@ -50,12 +50,12 @@ async fn a_poison_row_costs_its_fix_alone() {
     let meters = world.live.meters();
     assert_eq!((meters.failed_commits.get(), meters.refused_by_store.get()), (0, 2));
     assert!(world.live.is_available());
-    // The one batch of all came in halves, the other half of each whole.
+    // The one batch of all came in halves, of which those without a poison row were committed whole.
     assert!(world.store.came().iter().any(|came| came.writes == VEHICLES as usize / 2));
     world.end().await;
 }
 
-/// What the vehicle judged by a state that never was is judged again, by the one that is stored.
+/// What the vehicle judged by a state that never came to be is judged again, by the one that is stored.
 #[actix_rt::test]
 async fn what_stands_behind_a_refused_write_comes_again() {
     let world = World::with(1, quick()).await;

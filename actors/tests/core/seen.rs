@@ -1,5 +1,5 @@
-//! Where vehicles are before that is committed: told at once, taken back when it turns out otherwise, and nothing
-//! beside positions.
+//! Positions ahead of their commit: shown at once, taken back when they turn out not to be stored, and nothing but
+//! positions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::store::Fault;
 use crate::watching::news;
 use crate::world::{INSIDE, OUTSIDE, World, eventually, fence, fix, org, quick, vehicle, within};
 
-/// What a watcher is told next, the commits and the provisional apart.
+/// What a watcher gets next: the commit and the provisional positions.
 async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<ProvisionalPosition>>) {
     let mut next = None;
     eventually("something is told", || {
@@ -30,7 +30,7 @@ async fn told(watch: &mut Watch) -> (Option<Arc<Update>>, Vec<Arc<ProvisionalPos
     (update, seen.iter().flat_map(|batch| batch.provisional.clone()).collect())
 }
 
-/// The next commit; what was seen by then is told with it or before.
+/// The next commit; positions seen by then come with it or before it.
 async fn commit(watch: &mut Watch) -> Arc<Update> {
     loop {
         if let Some(update) = told(watch).await.0 {
@@ -39,7 +39,7 @@ async fn commit(watch: &mut Watch) -> Arc<Update> {
     }
 }
 
-/// What is seen next, while no commit can come.
+/// The next provisional position, while no commit can arrive.
 async fn provisional(watch: &mut Watch) -> Arc<ProvisionalPosition> {
     let (update, mut seen) = told(watch).await;
     assert!(update.is_none() && seen.len() == 1, "{update:?} {seen:?}");
@@ -66,11 +66,11 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     let seen = provisional(&mut watch).await;
     assert_eq!((seen.vehicle_id, seen.fix(), seen.is_stored()), (vehicle(1), Some(&fix(0.0, INSIDE)), false));
     eventually("the commit began", || world.store.commits() == 1).await;
-    // Whoever asks is told what is committed.
+    // A query answers what is committed.
     assert!(news(&mut watch).is_none(), "no event before the commit");
     assert_eq!(world.live.vehicle(vehicle(1)).await.unwrap().unwrap().fix, None);
     assert!(world.live.inside(fence(1)).await.unwrap().is_empty());
-    // And whoever begins to watch sees both.
+    // And a watcher that begins now gets both.
     let late = world.live.watch(Audience::Everyone).await.unwrap();
     assert_eq!((late.vehicles[0].2.last, late.provisional[0].fix()), (None, Some(&fix(0.0, INSIDE))));
 
@@ -81,11 +81,11 @@ async fn a_position_is_told_before_its_commit_and_what_follows_from_it_after() {
     assert_eq!(update.records[0].record.kind(), RecordKind::Entry);
     assert_eq!(update.vehicles[0].entered[0].geofence_id, fence(1));
     assert!(update.vehicles[0].provisional.is_none() && update.vehicles[0].order > seen.order);
-    // Of a commit that changes no more than the place, nothing is left to tell.
+    // A commit that changes only the place leaves nothing to send.
     within(report(&world, 1, fix(1.0, INSIDE)).await.committed()).await.unwrap();
     assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(1.0, INSIDE)));
     assert!(news(&mut watch).is_none());
-    // Nor of one that changes nothing that is seen: a late fix.
+    // Nor does one that changes nothing visible: a late fix.
     within(report(&world, 1, fix(0.5, INSIDE)).await.committed()).await.unwrap();
     assert!(news(&mut watch).is_none());
     assert!(world.live.watch(Audience::Everyone).await.unwrap().provisional.is_empty());
@@ -180,7 +180,7 @@ async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
     for pending in all {
         within(pending.committed()).await.unwrap();
     }
-    // The crossing changes what is said of the vehicle.
+    // The crossing changes what is shown of the vehicle.
     assert!(commit(&mut of_one).await.vehicles.iter().any(|told| told.vehicle_id == vehicle(1)));
     assert!(news(&mut of_one).is_none() && news(&mut stranger).is_none());
     assert_eq!(of_one.known_up_to(), Some(3));
@@ -193,7 +193,8 @@ async fn nobody_is_told_of_what_is_not_theirs_or_not_asked_for() {
     world.end().await;
 }
 
-/// After many were woken the next telling waits a while; what came meanwhile is told then, the newest of each.
+/// After many were woken, the next delivery waits a while; what came meanwhile is delivered then, the newest of
+/// each vehicle.
 #[actix_rt::test]
 async fn for_many_it_is_gathered_and_nobody_who_waits_is_forgotten() {
     let world = World::with(2, quick()).await;
@@ -241,7 +242,7 @@ async fn while_the_store_is_away_the_live_view_goes_on_and_then_tells_the_truth(
         let seen = provisional(&mut watch).await;
         assert_eq!((seen.fix(), seen.is_stored()), (Some(&next), false));
     }
-    // What is old is not shown.
+    // Outdated positions are not shown.
     within(world.live.reporter().report(vehicle(1), vec![fix(3.0, INSIDE)])).await.unwrap_err();
     within(world.live.reporter().report(vehicle(1), vec![fix(5.0, INSIDE)])).await.unwrap_err();
     assert_eq!(provisional(&mut watch).await.fix(), Some(&fix(5.0, INSIDE)));

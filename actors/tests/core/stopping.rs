@@ -19,7 +19,7 @@ async fn a_server_that_is_taken_over_says_so_and_writes_nothing_more() {
     assert!(!world.live.is_available());
     let refused = within(reporter.report(vehicle(2), vec![fix(0.0, INSIDE)])).await;
     assert_eq!(refused.unwrap_err(), LiveError::Stopped);
-    // Nothing waits for a store that never comes back.
+    // Nothing waits for a store that never returns.
     let edit = fence_with(2, 1, version(1, None, square(INSIDE)));
     assert_eq!(within(world.live.put_fence(edit)).await, Err(LiveError::Stopped));
     assert_eq!(within(world.live.remove_vehicle(vehicle(1), at(50.0))).await, Err(LiveError::Stopped));

@@ -26,7 +26,7 @@ struct Books {
     unsettled: Vec<(OrganizationId, GeofenceId, i64)>,
     removed: BTreeSet<VehicleId>,
     ledgers: BTreeMap<VehicleId, Ledger>,
-    /// Every record as it was told, superseded ones too.
+    /// Every record as it was announced, superseded ones included.
     log: Vec<Record>,
     settled: Vec<(GeofenceId, i64)>,
     came: Vec<Came>,
@@ -37,7 +37,7 @@ struct Books {
     taken_over: bool,
     takes: Duration,
     wrong: Vec<String>,
-    /// What is never taken; `None`: nothing at all.
+    /// The fixes that are refused for good; `None`: all of them.
     poison: Option<Vec<Fix>>,
     quarantined: Vec<RefusedFix>,
 }
@@ -90,7 +90,7 @@ impl Store {
         self.books().slices
     }
 
-    /// Slices are no larger.
+    /// The most fixes of a slice.
     pub(crate) fn cut_slices(&self, fixes: usize) {
         self.books().slice_fixes = fixes;
     }
@@ -103,12 +103,12 @@ impl Store {
         self.books().ledgers.get(&vehicle).cloned().unwrap_or_default()
     }
 
-    /// What becomes of the next commits, one each; those after them succeed.
+    /// What happens to the next commits, one each; those after them succeed.
     pub(crate) fn plan(&self, faults: &[Fault]) {
         self.books().plan.extend(faults);
     }
 
-    /// Whatever holds one of these fixes is refused for good; without any, everything is.
+    /// A batch that holds one of these fixes is refused for good; with `None`, one that holds any fix.
     pub(crate) fn poison(&self, fixes: Option<Vec<Fix>>) {
         self.books().poison = fixes;
     }
@@ -117,12 +117,12 @@ impl Store {
         self.books().quarantined.iter().map(|refused| (refused.vehicle_id, refused.fix)).collect()
     }
 
-    /// From now on nothing is answered but errors, until `away` is `false` again.
+    /// From now on only errors are answered, until `away` is `false` again.
     pub(crate) fn set_away(&self, away: bool) {
         self.books().away = away;
     }
 
-    /// A commit takes so long: longer than others take to report again.
+    /// Makes commits take this long: longer than others take to report again.
     pub(crate) fn set_slow(&self, takes: Duration) {
         self.books().takes = takes;
     }
@@ -139,7 +139,7 @@ impl Store {
         books.vehicles.iter_mut().filter(|known| known.id == vehicle).for_each(|known| known.retire(at));
     }
 
-    /// A version as the next server finds it.
+    /// Adds a version as the next server finds it.
     pub(crate) fn add_version(&self, fence: Fence) {
         let mut books = self.books();
         match books.fences.iter_mut().find(|known| known.id == fence.id) {
@@ -164,7 +164,7 @@ impl Store {
         self.books().came.len()
     }
 
-    /// Everything that was told, in order.
+    /// Every geofence event that was announced, in order.
     pub(crate) fn events(&self) -> Vec<Event> {
         geofence_events(&self.books().log)
     }
@@ -190,7 +190,7 @@ impl Store {
         self.books().settled.contains(&(fence, version))
     }
 
-    /// Everything that must hold of the books, whatever happened.
+    /// Checks everything that must hold of the books, whatever happened.
     pub(crate) fn audit(&self) {
         let books = self.books();
         assert!(books.wrong.is_empty(), "{:#?}", books.wrong);
@@ -360,7 +360,7 @@ impl TrackStore for Store {
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, Result<Option<Slice>, StoreError>> {
         Box::pin(async move {
             self.books().slices += 1;
-            // What is read is read now; the answer comes late.
+            // The slice is read now; the answer comes late.
             let slice = {
                 let books = self.books();
                 books.answers()?;

@@ -1,4 +1,4 @@
-//! A storm: fixes in any order, again and again, while fences change, commits fail and servers start anew.
+//! A storm: fixes in any order, over and over, while fences change, commits fail and servers restart.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::world::{
     within,
 };
 
-/// Numbers that look drawn by lot, the same ones each time.
+/// Numbers that look random and are the same each time.
 struct Lots(u64);
 
 impl Lots {
@@ -30,7 +30,7 @@ impl Lots {
     }
 }
 
-/// What a report says beside place and instant; another one of the same fix may say something else.
+/// What a report says besides place and instant; another report of the same fix may differ.
 fn say(lots: &mut Lots, fix: &mut Fix) {
     fix.accuracy_meters = [None, Some(8.0), Some(50.0), Some(300.0)][lots.draw(4) as usize];
     fix.speed_kmh = [None, Some(0.0), Some(40.0), Some(130.0)][lots.draw(4) as usize];
@@ -90,8 +90,8 @@ fn edits(lots: &mut Lots) -> Vec<Fence> {
     edits
 }
 
-/// Fixes in any order, again and again, in frames of any size, while fences change, commits fail, and
-/// in the middle of the corrections the server is started anew.
+/// Fixes in any order, over and over, in frames of any size, while fences change, commits fail, and the server is
+/// restarted in the middle of the corrections.
 async fn storm(seed: u64, plan: &[Fault], restart: bool) {
     let mut lots = Lots(seed);
     let mut fences = vec![fence_with(1, 1, version(1, None, square(INSIDE)))];

@@ -66,7 +66,7 @@ async fn removing_one_ends_its_stays_and_its_connections() {
     let inside = world.live.inside(fence(1)).await.unwrap();
     assert_eq!(inside.iter().map(|view| view.vehicle_id).collect::<Vec<_>>(), [vehicle(2)]);
 
-    // A connection that has its address finds no way in any more.
+    // A connection that has its address can no longer use it.
     let refused = match within(reporter.report(vehicle(1), vec![fix(60.0, INSIDE)])).await {
         Ok(pending) => within(pending.committed()).await.unwrap_err(),
         Err(error) => error,
@@ -140,8 +140,8 @@ async fn a_connection_that_keeps_sending_leaves_no_stay_behind() {
     }
 }
 
-/// Stored by a commit of which memory does not know yet, its actor gone, removed meanwhile: the
-/// stay ends all the same.
+/// Its last fix is stored by a commit that memory does not know of yet, its actor is gone, and it was removed
+/// meanwhile: the stay ends all the same.
 #[actix_rt::test]
 async fn removing_one_while_the_store_is_away_is_seen_through() {
     for fault in [Fault::Vanish, Fault::None] {

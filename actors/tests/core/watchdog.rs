@@ -12,7 +12,7 @@ fn watched() -> LiveConfig {
     LiveConfig { watchdog_every: every, stalled_after: every, ..quick() }
 }
 
-/// A thread that is only slow may be told as stalled for a moment: other tests share the machine.
+/// A thread that is only slow may be reported as stalled for a moment: other tests share the machine.
 #[actix_rt::test]
 async fn a_thread_that_hangs_is_told_and_told_to_be_well_again() {
     let world = World::with(1, watched()).await;

@@ -20,7 +20,7 @@ use crate::world::{
 /// What a watcher knows after reading everything.
 struct Known {
     audience: Audience,
-    /// The number of the first event it was told of, and of the next.
+    /// The number of the first event it gets, and of the next.
     first: i64,
     next: i64,
     events: Vec<Event>,
@@ -29,7 +29,7 @@ struct Known {
     inside: BTreeSet<(VehicleId, GeofenceId)>,
 }
 
-/// The next news, if there are any.
+/// The next news, if there is any.
 pub(crate) fn news(watch: &mut Watch) -> Option<News> {
     match watch.poll_news(true, &mut Context::from_waker(Waker::noop())) {
         Poll::Ready(news) => Some(news),
@@ -54,7 +54,7 @@ impl Known {
         known
     }
 
-    /// Reads what is there of news, checking that one follows on the other.
+    /// Reads the news there is, checking that each follows on the one before.
     fn read(&mut self, watch: &mut Watch) {
         while let Some(news) = news(watch) {
             match news {
@@ -68,7 +68,7 @@ impl Known {
         }
     }
 
-    /// Whether each vehicle is where it is stored.
+    /// Whether each vehicle is where the store has it.
     fn is_there(&self, store: &Store) -> bool {
         self.places.iter().all(|(id, (_, place))| *place == store.state(*id).last)
     }
@@ -105,7 +105,7 @@ impl Known {
         self.next = update.next_sequence;
     }
 
-    /// That it is what the store holds of the audience, each event since the snapshot once.
+    /// Checks that it matches what the store holds for the audience, each event since the snapshot once.
     fn is_complete(&self, store: &Store) {
         let mine = |event: &Event| self.audience.sees(event.organization_id);
         let events: Vec<Event> =
@@ -147,7 +147,7 @@ async fn whoever_begins_in_the_middle_misses_nothing_and_gets_nothing_twice() {
     assert!(watches.iter().any(|(_, watch)| watch.next_sequence > 1), "some began in the middle");
     for (audience, mut watch) in watches {
         let mut known = Known::begin(&watch, audience);
-        // What many are told is gathered for a moment.
+        // What goes to many watchers is gathered for a moment.
         eventually("the last is told", || {
             known.read(&mut watch);
             known.is_there(&world.store)
@@ -177,12 +177,12 @@ async fn one_who_does_not_read_is_let_go_and_nobody_else() {
         asleep.updates.try_recv().expect("what there was room for");
     }
     assert_eq!(asleep.updates.try_recv().unwrap_err(), TryRecvError::Disconnected);
-    // The other tenant's commits take no room here.
+    // The other tenant's commits take no room in this channel.
     assert_eq!(stranger.updates.try_recv().unwrap_err(), TryRecvError::Empty);
     let own = within(reporter.report(vehicle(6), vec![fix(0.0, INSIDE)])).await.unwrap();
     within(own.committed()).await.unwrap();
     assert_eq!(stranger.updates.try_recv().unwrap().records.len(), 1);
-    // And it may begin anew.
+    // And it may start over.
     let anew = world.live.watch(Audience::Everyone).await.unwrap();
     assert_eq!(anew.next_sequence, 52);
     world.end().await;

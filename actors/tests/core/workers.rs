@@ -1,4 +1,5 @@
-//! Where vehicles live: near who reports them. The clock is read in a vehicle's step, and knows on which thread.
+//! Where vehicles live: on the thread that reports them. The clock is read in a vehicle's step, and knows on which
+//! thread.
 
 use std::thread;
 
@@ -24,7 +25,7 @@ async fn a_vehicle_lives_on_the_thread_of_the_connection_that_reports_it_first()
     let mut near = world.live.reporter().for_long();
     report(&mut near, 0.0).await;
     assert_eq!(world.clock.read_on(), here);
-    // Who has no lane of its own finds it where it is.
+    // A connection without a thread of its own finds it where it is.
     report(&mut before, 1.0).await;
     assert_eq!((world.clock.read_on(), world.actors()), (here, 1));
     world.end().await;
@@ -40,7 +41,7 @@ async fn it_moves_to_a_connection_that_goes_on_for_long_and_to_no_request() {
     report(&mut world.live.reporter(), 1.0).await;
     assert_ne!(world.clock.read_on(), here, "a request does not move it");
 
-    // It goes when nothing is on its way; until then it is reported to where it is.
+    // It moves when nothing is under way; until then it is reported to where it is.
     let mut long = world.live.reporter().for_long();
     let mut seconds = 2.0;
     while world.clock.read_on() != here {

@@ -23,7 +23,7 @@ use crate::store::Store;
 pub(crate) const INSIDE: Place = Place::new(0.005, 0.005);
 pub(crate) const OUTSIDE: Place = Place::new(0.005, 0.025);
 
-/// No test waits longer; none says how long it waited.
+/// No test waits longer than this.
 const DEADLINE: Duration = Duration::from_secs(60);
 
 pub(crate) fn org(number: u128) -> OrganizationId {
@@ -38,7 +38,7 @@ pub(crate) fn fence(number: u128) -> GeofenceId {
     GeofenceId(Uuid::from_u128(3_000 + number))
 }
 
-/// So many seconds after the clock's beginning.
+/// `seconds` after the clock's beginning.
 pub(crate) fn at(seconds: f64) -> Timestamp {
     Timestamp::from_micros(1_700_000_000_000_000).plus_seconds(seconds)
 }
@@ -93,7 +93,7 @@ pub(crate) fn fence_with(number: u128, organization: u128, version: FenceVersion
     }
 }
 
-/// A clock that is set, panics and stands still as told.
+/// A clock that tests set, make panic and make stand still.
 pub(crate) struct TestClock {
     micros: AtomicI64,
     panics: AtomicU64,
@@ -127,7 +127,7 @@ impl TestClock {
         self.micros.store(now.as_micros(), Ordering::SeqCst);
     }
 
-    /// So many of the next readings panic: each in a step of the vehicle that reads.
+    /// Makes the next `times` readings panic: each in a step of the vehicle that reads.
     pub(crate) fn panic_next(&self, times: u64) {
         self.panics.store(times, Ordering::SeqCst);
     }
@@ -136,7 +136,7 @@ impl TestClock {
         self.panics.load(Ordering::SeqCst)
     }
 
-    /// Whoever reads the clock waits, with its whole thread, until [`Self::go_on`].
+    /// Makes every thread that reads the clock wait until [`Self::go_on`].
     pub(crate) fn stand_still(&self) {
         self.stands().wanted = true;
     }
@@ -146,12 +146,12 @@ impl TestClock {
         self.changed.notify_all();
     }
 
-    /// How many wait.
+    /// The number of threads that wait.
     pub(crate) fn waiting(&self) -> usize {
         self.stands().waiting
     }
 
-    /// The thread that read it last: of the vehicle that made the last step.
+    /// The thread that read it last: that of the vehicle that made the last step.
     pub(crate) fn read_on(&self) -> Option<ThreadId> {
         *self.read_on.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -192,7 +192,7 @@ pub(crate) fn quick() -> LiveConfig {
 }
 
 impl World {
-    /// So many vehicles of organization 1 and the square fence 1 around [`INSIDE`].
+    /// `vehicles` vehicles of organization 1 and the square fence 1 around [`INSIDE`].
     pub(crate) async fn with(vehicles: u128, config: LiveConfig) -> Self {
         let fences = vec![fence_with(1, 1, version(1, None, square(INSIDE)))];
         Self::of((1..=vehicles).map(|n| known_vehicle(n, 1)).collect(), fences, config).await
@@ -202,12 +202,12 @@ impl World {
         Self::on(Arc::new(Store::new(vehicles, fences)), config).await
     }
 
-    /// A server that starts on what a store holds.
+    /// A server that starts with what a store holds.
     pub(crate) async fn on(store: Arc<Store>, config: LiveConfig) -> Self {
         Self::at(store, config, at(100.0)).await
     }
 
-    /// The same, at a time of its clock.
+    /// A server that starts with what a store holds, at a given time of its clock.
     pub(crate) async fn at(store: Arc<Store>, config: LiveConfig, now: Timestamp) -> Self {
         let clock = TestClock::new();
         clock.set(now);
@@ -225,7 +225,7 @@ impl World {
         Arc::strong_count(&self.reading) - self.readers
     }
 
-    /// Ends the server and checks the books, and that it found nothing in itself that cannot be.
+    /// Ends the server and checks the books, and that it found no broken invariant in itself.
     pub(crate) async fn end(self) {
         let meters = self.live.meters().clone();
         within(self.live.stop()).await;
@@ -241,7 +241,7 @@ pub(crate) async fn within<T>(answer: impl Future<Output = T>) -> T {
     timeout(DEADLINE, answer).await.expect("an answer before the deadline")
 }
 
-/// Looks until it is so, or the deadline is over.
+/// Checks until the condition holds, or the deadline has passed.
 pub(crate) async fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {
     let begun = Instant::now();
     while !is_so() {

@@ -1,4 +1,4 @@
-//! Fences that change while fixes are on their way: what was recorded still adds up.
+//! Fences that change while fixes are on their way: the records still add up.
 
 use std::collections::{HashMap, HashSet};
 
@@ -51,7 +51,7 @@ fn a_suspect_that_a_fence_change_overtook_is_not_judged_behind_it() {
     let mut script = Script::new(Rules::EXACT);
     script.vehicle.limits =
         VehicleLimits { max_speed_kmh: Some(25.0), max_accuracy_meters: None, overspeed_kmh: None };
-    // The suspect of 10 s agrees with the fix of 55 s, but the fence both are in went in between.
+    // The suspect of 10 s agrees with the fix of 55 s, but the fence that both are in was created in between.
     script.drive(&[(9.0, 1.0), (10.0, 9.0)]).change(deleted(2, 50.0)).drive(&[(55.0, 9.1)]);
     assert_eq!(script.effects.confirmed, [], "what is not judged stays quarantined");
     assert_eq!(script.events(), ["entry@9", "exit@50"]);
@@ -73,7 +73,7 @@ fn a_version_that_a_later_one_overruled_never_takes_effect() {
     let mut script = Script::new(Rules::EXACT);
     script.now = at(60.0);
     script.drive(&[(0.0, 5.0)]);
-    // Planned for 100 s, then thought better of at 50 s.
+    // Planned for 100 s, and withdrawn at 50 s.
     let planned = FenceVersion { changed_at: at(20.0), shape: square(1.0, 1.0, 0.01), ..made(2, 100.0) };
     script.change(planned).change(made(3, 50.0));
     script.drive(&[(90.0, 6.0), (110.0, 7.0)]);
@@ -130,7 +130,7 @@ fn a_change_of_a_rule_does_not_push_out_who_jitters_within_the_margin() {
     script.change(FenceVersion { rules: named, ..made(2, 20.0) });
     script.drive(&[(30.0, 9.9)]);
     assert_eq!(script.events(), ["entry@0"]);
-    // A smaller margin, though, is one it is beyond.
+    // A smaller margin, though, it is beyond.
     script.drive(&[(40.0, 10.1)]).change(FenceVersion { rules: Rules::EXACT, ..made(3, 50.0) });
     assert_eq!(script.events(), ["entry@0", "exit@50"]);
 }
@@ -233,7 +233,7 @@ fn who_goes_out_of_service_enters_nothing_at_that_instant() {
     script.vehicle.out_of_service = vec![(at(20.0), None)];
     script.run(|state, context, effects| settle_change(state, at(20.0), context, effects));
     assert!(script.events().is_empty() && script.state.suspect.is_none());
-    // What was stored while it was out is judged once it was not.
+    // A fix stored while it was out of service is judged once it turns out that it was not.
     script.drive(&[(30.0, 5.0)]);
     script.vehicle.out_of_service = vec![(at(20.0), Some(at(25.0)))];
     script.run(|state, context, effects| settle_change(state, at(25.0), context, effects));

@@ -1,4 +1,4 @@
-//! Fuel on the timeline: whatever order a day's fixes come in, and however its calibration changes, the log, the
+//! Fuel on the timeline: in whatever order a day's fixes arrive, and however its calibration changes, the log, the
 //! refuels and the drains are those of the day in order.
 
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ fn told(life: &Life) -> Vec<FuelRecord> {
     told
 }
 
-/// What the one visit that ended burnt.
+/// What was burnt in the one visit that ended.
 fn used(life: &Life) -> f64 {
     let exits =
         geofence_events(life.ledger.active().values()).into_iter().filter_map(|event| event.analytics);
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(told(&life).len(), 3);
     }
 
-    /// What a device tells in a second message is the same as if it had been in the first.
+    /// What a device reports in a second message counts as if it had been in the first.
     #[test]
     fn a_level_that_comes_in_a_second_message_is_taken_as_if_in_the_first(keeps in 1_usize..80) {
         let whole = fixes(&day());
@@ -162,7 +162,7 @@ fn newest_first_is_the_same_day() {
     assert_eq!(told(&life).len(), 3);
 }
 
-/// The tank was a tenth larger all along: what was recorded is recomputed, under the same ids.
+/// The tank was a tenth larger all along: the records are recomputed, under the same ids.
 #[test]
 fn a_calibration_dated_back_recomputes_what_was_recorded() {
     let all = fixes(&day());
@@ -206,7 +206,7 @@ fn a_calibration_from_now_on_leaves_the_past_alone() {
     assert_eq!(kinds, [refuel, drain, refuel], "the other sensor reads upside down");
 }
 
-/// A fix that never counts has no row, and the row of one that ceases to count goes.
+/// A fix that never counts has no row, and the row of one that no longer counts is deleted.
 #[test]
 fn a_reading_counts_where_its_fix_does() {
     let mut life = life(1);

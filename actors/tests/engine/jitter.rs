@@ -65,7 +65,7 @@ fn shifted(place: Place, [north, east]: [f64; 2]) -> Place {
     Place::new(place.latitude + north / METERS_PER_DEGREE, place.longitude + east / parallel)
 }
 
-/// What a vehicle is parked beside, and what its tracker says.
+/// What a vehicle is parked beside, and what its tracker reports.
 #[derive(Clone, Copy, Debug)]
 struct Case {
     interval_seconds: u32,
@@ -95,7 +95,7 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// A fence whose edge is so far from where the vehicle stands.
+/// A fence whose edge is `meters_outside` from where the vehicle stands.
 fn fence(case: &Case, bearing: f64) -> ShapeSpec {
     let (sin, cos) = bearing.to_radians().sin_cos();
     let meters = RADIUS_METERS + case.meters_outside;

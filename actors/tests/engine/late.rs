@@ -1,5 +1,5 @@
-//! The law of late data: whatever order fixes, fence versions and times out of service come in, and
-//! however often, what holds in the end is what in-order input with everything known would have made.
+//! The law of late data: in whatever order fixes, fence versions and times out of service arrive, and however
+//! often, the result is what in-order input with everything known would have made.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ use crate::properties::told;
 use crate::script::at;
 use crate::timelines::{Dated, Drawn, Step, THE_END, Told, changes, schedule, tracks};
 
-/// A vehicle, its fences, and what is stored of it.
+/// A vehicle, its fences, and its stored data.
 pub(crate) struct Life {
     pub(crate) vehicle: Vehicle,
     fences: Vec<Fence>,
@@ -30,13 +30,13 @@ pub(crate) struct Life {
     state: VehicleState,
     pub(crate) ledger: Ledger,
     next_sequence: i64,
-    /// The state is kept after so many writes.
+    /// The number of writes after which the state is kept.
     keeps: usize,
     writes: usize,
-    /// Corrections in the end read so many fixes at once.
+    /// How many fixes the corrections at the end read at once.
     pub(crate) slice: usize,
     correcting: Option<(Slice, Meanwhile, usize)>,
-    /// The state as it was stored last, and what was applied since.
+    /// The state as last stored, and what was applied since.
     stored: (VehicleState, Vec<Applied>),
 }
 
@@ -101,7 +101,8 @@ impl Life {
         }
     }
 
-    /// As the store does: what is no plain report is stored with its state, and a server that starts now finds the state.
+    /// As the store does: effects other than a plain report are stored with their state, and a server that starts
+    /// now finds the state.
     fn log(&mut self, effects: &Effects) {
         let (stored, log) = &mut self.stored;
         if effects.rows.is_empty() || effects.late.is_some() {
@@ -249,7 +250,7 @@ fn prepared(fences: &[Fence]) -> FenceSet {
     FenceSet::new(fences.iter().map(|fence| FenceTimeline::prepare(fence).into()).collect())
 }
 
-/// More cases than usual; as many as `PROPTEST_CASES` says if that is more.
+/// More cases than usual, or as many as `PROPTEST_CASES` if that is more.
 fn thorough() -> ProptestConfig {
     let usual = ProptestConfig::default();
     ProptestConfig { cases: usual.cases.max(400), failure_persistence: None, ..usual }
@@ -304,7 +305,7 @@ proptest! {
     }
 }
 
-/// What corrections tell: a late fix adds a visit, another one takes it apart.
+/// How corrections appear: a late fix adds a visit, another one takes it apart.
 #[test]
 fn corrections_are_told_as_new_records_revisions_and_retractions() {
     let fences = vec![Fence {
@@ -351,7 +352,7 @@ fn corrections_are_told_as_new_records_revisions_and_retractions() {
             (30.0, exit, 3, "active", Origin::Backfill),
         ]
     );
-    // It was never in at all but for a moment.
+    // It was never in, except for a moment.
     let told = report(vec![fix(19.0, -5.0), fix(21.0, -5.0)]);
     assert_eq!(told[0].1, entry, "{told:?}");
     life.keeps_the_law();

@@ -1,4 +1,4 @@
-//! Overspeed: what counts, how it ends, whose limit it is; the same by another way of reckoning, in any order.
+//! Overspeed: what counts, how it ends, whose limit it is; compared with another way of computing it, in any order.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,7 +42,7 @@ fn fast_at(script: &mut Script, seconds: f64, east: f64, kmh: f64) {
     script.fix(Fix { speed_kmh: Some(kmh), ..Fix::new(at(seconds), script.now, place) });
 }
 
-/// From, to, the highest speed: the last of each id, as a reader of the log keeps them.
+/// From, to and the highest speed, of the last record of each id, as a reader of the log keeps them.
 fn told(script: &Script) -> Vec<(f64, Option<f64>, f64)> {
     let mut told: Vec<OverspeedEvent> = Vec::new();
     for event in script.effects.records.iter().flat_map(|record| overspeeds([record])) {
@@ -62,7 +62,7 @@ fn it_counts_after_ten_seconds_and_is_told_then() {
     let [open] = &overspeeds(&script.effects.records)[..] else { panic!() };
     assert_eq!((open.limit_kmh, open.geofence_id, open.duration_seconds), (100.0, None, 10.0));
     assert_eq!(script.effects.records[0].confirmed_at, at(11.0));
-    // What comes after that is told with its end alone.
+    // What comes after that is reported only with its end.
     fast(&mut script, &[(20.0, 130.0), (30.0, 102.0)]);
     assert_eq!(script.effects.records.len(), 1);
     fast(&mut script, &[(40.0, 50.0)]);
@@ -82,7 +82,7 @@ fn a_short_or_broken_one_leaves_nothing() {
     assert!(script.state.overspeed.is_none());
 }
 
-/// Until it counts, the limit breaks it; from then on 3 km/h less do.
+/// Until it counts, falling below the limit ends it; from then on, falling 3 km/h below does.
 #[test]
 fn it_goes_on_down_to_three_below() {
     let mut script = script(Some(100.0), None);
@@ -124,7 +124,7 @@ fn a_silence_and_going_out_of_service_end_it_where_it_was_last_seen() {
     assert_eq!(out.effects.records.last().map(|record| record.confirmed_at), Some(at(50.0)));
 }
 
-/// Without speeds, a leg's length by its time; its way is the record's.
+/// Without speeds, a leg's length divided by its time counts; its length is the record's distance.
 #[test]
 fn without_a_reported_speed_the_way_tells() {
     let mut script = script(Some(100.0), None);
@@ -163,8 +163,8 @@ fn drive(drawn: &[Drawn]) -> Vec<Fix> {
     drawn.iter().map(fix).collect()
 }
 
-/// By another way: the whole drive is cut where the limit changes or nothing is known for ten minutes; in each piece
-/// every run of fixes above the limit is looked at, and prolonged by the fixes above the limit less three.
+/// The other way: the whole drive is cut where the limit changes or nothing is known for ten minutes; in each piece
+/// every run of fixes above the limit is examined, and extended by the fixes above the limit less three.
 fn reckoned(drawn: &[Drawn]) -> Vec<Episode> {
     let mut all = Vec::new();
     let mut seconds = 0.0;

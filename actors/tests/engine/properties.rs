@@ -1,4 +1,4 @@
-//! What holds for any track through any fences, whatever their rules and however they change.
+//! Properties that hold for any track through any fences, whatever their rules and however they change.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,13 +15,13 @@ use crate::fences::{any_rules, fences, grid, shapes};
 use crate::ledger::geofence_events;
 use crate::script::at;
 
-/// What happens to a vehicle, in the order in which the server hears of it.
+/// What happens to a vehicle, in the order in which the server learns of it.
 #[derive(Clone, Debug)]
 enum Step {
-    /// It reports a fix so many seconds after the one before (or before that).
+    /// It reports a fix `after` seconds after the previous one (or before it).
     Fix { after: i32, place: (i32, i32), accuracy: Option<f64> },
-    /// A fence changes, so many seconds after the newest fix and the last change. `settled`: at once,
-    /// not only by the next fix.
+    /// A fence changes, `after` seconds after the newest fix and the last change. `settled`: at once, not only by
+    /// the next fix.
     Change { fence: usize, after: i32, shape: ShapeSpec, active: bool, rules: Rules, settled: bool },
 }
 
@@ -47,7 +47,7 @@ fn any_change() -> impl Strategy<Value = Step> {
     )
 }
 
-/// In time, and nothing else but fixes.
+/// In time, and nothing but fixes.
 fn drives() -> impl Strategy<Value = Vec<Step>> {
     vec(prop_oneof![4 => any_fix(1..60), 1 => any_fix(1..900)], 1..40)
 }
@@ -57,7 +57,7 @@ fn lives() -> impl Strategy<Value = Vec<Step>> {
     vec(prop_oneof![6 => any_fix(1..60), 1 => any_fix(-90..900), 2 => any_change()], 1..60)
 }
 
-/// A vehicle that lives through steps.
+/// A vehicle that goes through steps.
 struct Life {
     vehicle: Vehicle,
     fences: Vec<Fence>,
@@ -151,7 +151,7 @@ fn prepared(fences: &[Fence]) -> FenceSet {
     FenceSet::new(fences.iter().map(|fence| FenceTimeline::prepare(fence).into()).collect())
 }
 
-/// Reads the records as a dispatcher would; who is inside what by them.
+/// Reads the records as a dispatcher would; returns the fences the vehicle is in by them.
 pub(crate) fn told(events: &[Event]) -> BTreeMap<GeofenceId, VisitId> {
     let (mut ids, mut visits) = (HashSet::new(), HashSet::new());
     let mut inside: BTreeMap<GeofenceId, (VisitId, Timestamp)> = BTreeMap::new();
@@ -211,7 +211,7 @@ proptest! {
         let inside = told(&life.events());
         let held = life.state.open_stays().map(|stay| (stay.geofence_id, stay.visit_id)).collect();
         prop_assert_eq!(&inside, &held);
-        // The visits' rows say the same as the records.
+        // The visits' rows agree with the records.
         let mut open = BTreeMap::new();
         for visit in life.effects.iter().flat_map(|effects| &effects.visits) {
             prop_assert!(visit.exit.is_none_or(|(_, at)| at >= visit.entered_at));

@@ -1,5 +1,5 @@
-//! A second report of a fix may bring what the first one lacked. Wherever the engine remembers the fix, it
-//! remembers what in-order input makes of both.
+//! A second report of a fix may add what the first one lacked. Wherever the engine remembers the fix, it remembers
+//! the merged fix, as in-order input would give.
 
 use waypost_actors::model::{Fence, Fix, FuelReading, GeofenceId, OrganizationId, Place, Rules};
 
@@ -7,8 +7,8 @@ use crate::late::Life;
 use crate::script::{at, version};
 use crate::timelines::{Step, THE_END};
 
-/// Reports such fixes one by one, around a fence entered after ten minutes; `out_at`: out of service from then on.
-/// What is remembered is kept at any time.
+/// Reports these fixes one by one, around a fence entered after ten minutes; `out_at`: out of service from then on.
+/// The remembered state is kept at every point.
 fn reported(fixes: &[Fix], out_at: Option<f64>) {
     let rules = Rules { min_inside_seconds: 600.0, ..Rules::EXACT };
     let fences = vec![Fence {
@@ -29,7 +29,7 @@ fn reported(fixes: &[Fix], out_at: Option<f64>) {
         let mut life = Life::new(&fences, Some(250.0), keeps);
         let mut schedule = schedule.clone();
         if correcting && let Some((now, last)) = schedule.pop() {
-            // What is read before the last report is written after it.
+            // The slice is read before the last report and written after it.
             schedule.extend([(now, Step::Correct { fixes: 9, waits: 2 }), (now, last)]);
         }
         life.through(&schedule);

@@ -221,7 +221,7 @@ fn a_fix_that_meets_a_newer_version_settles_it_first() {
         effective_from: Some(at(50.0)),
         ..version(2, Rules::EXACT)
     };
-    // Published, but the vehicle hears of it only by its next fix; one recorded before sees the old one.
+    // Published, but the vehicle notices only with its next fix; a fix recorded before is judged by the old one.
     script.fences[0].versions.push(gone);
     script.drive(&[(40.0, 6.0)]);
     assert_eq!(script.events(), ["entry@0"]);
@@ -287,7 +287,7 @@ fn a_vehicle_taken_out_of_use_ends_its_stays() {
     script.run(catch_up);
     assert_eq!(script.events(), ["entry@0", "exit@500"]);
     assert_eq!(script.geofence_events()[1].cause, Cause::VehicleDeactivated);
-    // What it records meanwhile is kept and does not count; back in service it begins anew.
+    // Fixes it records meanwhile are kept and do not count; back in service it starts over.
     script.drive(&[(500.0, 5.0), (599.0, 50.0), (600.0, 5.0)]);
     let kept: Vec<_> = script.standings().iter().map(|(quarantine, _)| *quarantine).collect();
     assert_eq!(kept, [None, Some(Quarantine::OutOfService), Some(Quarantine::OutOfService), None]);

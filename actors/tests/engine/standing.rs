@@ -40,7 +40,7 @@ fn together(parts: &[&[Told]]) -> Vec<Told> {
     parts.concat()
 }
 
-/// What both rules make of it is the same.
+/// Checks that both rules give the same result.
 fn assert_believed(told: &[Told]) -> Vec<String> {
     let held = after(DEFAULT, told).events();
     assert_eq!(held, after(BELIEVED, told).events());
@@ -61,7 +61,7 @@ fn a_single_fix_inside_is_no_entry_and_a_stop_inside_is() {
     let told = together(&[&stop(0.0, 8, 12.0, None), &[(240.0, -6.0, None)], &stop(270.0, 3, 12.0, None)]);
     assert!(!after(BELIEVED, &told).events().is_empty());
     assert!(after(DEFAULT, &told).events().is_empty());
-    // Only its first fix was outside: where it stands is inside, once several fixes over two minutes say so.
+    // Only its first fix was outside: it stands inside, once several fixes over two minutes show it.
     let told = together(&[&[(0.0, 5.0, None)], &stop(30.0, 4, -12.0, None)]);
     assert!(after(DEFAULT, &told).events().is_empty());
     let told = together(&[&told, &[(150.0, -11.0, None)]]);
@@ -118,7 +118,7 @@ fn who_was_put_elsewhere_nearby_left_after_two_minutes_there() {
     assert_eq!(kinds(&after(DEFAULT, &moved)), [EventKind::Entry]);
     let events = assert_believed(&together(&[&moved, &[(360.0, 30.0, None)]]));
     assert!(events.len() == 2 && events[1].starts_with("exit@223"), "{events:?}");
-    // One fix where it stood before, and it was noise.
+    // One fix back where it stood before, so it was noise.
     let back = together(&[&moved, &[(345.0, -20.0, None), (360.0, 30.0, None)]]);
     assert_eq!(kinds(&after(DEFAULT, &back)), [EventKind::Entry]);
 }
@@ -126,7 +126,7 @@ fn who_was_put_elsewhere_nearby_left_after_two_minutes_there() {
 #[test]
 fn what_was_held_back_counts_once_the_vehicle_was_on_its_way() {
     let off = (450.0, 500.0, Some(40.0));
-    // In for one fix, away from the stop, and off: as if it had been believed at once.
+    // In for one fix, away from the stop, and off again: as if it had been believed at once.
     let dip = together(&[&stop(0.0, 12, 30.0, Some(0.0)), &[(420.0, -25.0, Some(0.0)), off]]);
     assert_eq!(assert_believed(&dip).len(), 2);
     // So near the stop it is noise.
@@ -179,7 +179,7 @@ fn an_edit_believes_the_stop_too() {
         outside.change(edit(2, rules));
         assert_eq!(kinds(&outside), vec![EventKind::Entry; entries]);
     }
-    // Where it stands is in no fence any more, or of one that is new; or there is hardly a stop.
+    // Where it stands is no longer in any fence, or in a new one; or there is hardly a stop.
     for (meters, count) in [(-12.0, 8), (-12.0, 3), (12.0, 1)] {
         let mut script = Script::with(vec![off.clone()]);
         let told = together(&[&stop(0.0, count, meters, None), &[(240.0, -6.0, None)]]);
@@ -246,7 +246,7 @@ fn a_poor_accuracy_needs_more_to_be_a_move() {
 fn out_of_service_a_stop_ends() {
     let mut script = after(DEFAULT, &stop(0.0, 8, 12.0, None));
     script.vehicle.out_of_service = vec![(at(300.0), Some(at(400.0)))];
-    // The first fix afterwards is believed by itself.
+    // The first fix afterwards is believed on its own.
     script.fix(fix(410.0, -6.0, None));
     assert_eq!(kinds(&script), [EventKind::Entry]);
 }
@@ -264,7 +264,7 @@ fn a_speed_that_means_unknown_is_none() {
         ["coordinatesOutOfRange", "nullIsland"]
     );
     let limits = VehicleLimits { max_speed_kmh: Some(250.0), max_accuracy_meters: None, overspeed_kmh: None };
-    // A speed the vehicle cannot have says nothing: it stands on.
+    // A speed that the vehicle cannot reach is ignored: it still stands.
     let mut script = Script::new(DEFAULT);
     script.vehicle.limits = limits;
     let told = together(&[&stop(0.0, 8, -12.0, None), &[(240.0, 26.0, Some(399.0))]]);

@@ -1,5 +1,5 @@
-//! What happens to a vehicle in any order: reports of a track that come late and again, versions of its
-//! fences dated anyhow, times out of service, steps of corrections.
+//! Everything that can happen to a vehicle, in any order: reports of a track that come late or again, versions of
+//! its fences with any date, times out of service, steps of corrections.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -8,10 +8,10 @@ use waypost_actors::model::{Fix, FuelReading, Rules, ShapeSpec, Timestamp};
 use crate::fences::{any_rules, grid, shapes};
 use crate::script::at;
 
-/// The server's clock when all is over.
+/// The server's clock at the end.
 pub(crate) const THE_END: f64 = 100_000.0;
 
-/// A fix of the track, as it was drawn: its place is a step from the one before, or anywhere.
+/// A fix of the track, as it was drawn: its place is a step from the previous one, or anywhere.
 #[derive(Clone, Debug)]
 pub(crate) struct Drawn {
     pub(crate) after: u32,
@@ -20,7 +20,7 @@ pub(crate) struct Drawn {
     pub(crate) reports: Vec<Told>,
 }
 
-/// One report of a fix: how late it arrives, and what it says beside place and instant.
+/// One report of a fix: how late it arrives, and its members besides place and instant.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
     pub(crate) late: u32,
@@ -30,7 +30,7 @@ pub(crate) struct Told {
     pub(crate) also: Also,
 }
 
-/// What no record of a geofence depends on: fuel, and what is read with it.
+/// Members that no record of a geofence depends on: fuel, and what is read with it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Also {
     fuel: Option<FuelReading>,
@@ -55,7 +55,7 @@ fn also() -> impl Strategy<Value = Also> {
     prop_oneof![1 => Just(plain), 2 => some]
 }
 
-/// From when a version is in force, seen from when it is made.
+/// From when a version is in force, relative to when it is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Dated {
     Always,
@@ -84,7 +84,7 @@ pub(crate) enum Step {
     TakesEffect(Timestamp),
     Out,
     Back,
-    /// One step of a correction of so many fixes, whose slice is read so many steps before its end.
+    /// One step of a correction of `fixes` fixes, whose slice is read `waits` steps before its end.
     Correct {
         fixes: usize,
         waits: usize,
@@ -153,7 +153,7 @@ pub(crate) fn tracks(most: usize) -> impl Strategy<Value = Vec<Drawn>> {
     );
     (vec(prop_oneof![drive, stop], 1..7), any::<bool>()).prop_map(move |(phases, has_fuel)| {
         let mut track: Vec<Drawn> = phases.into_iter().flatten().take(most).collect();
-        // What a second report adds is judged otherwise without a fuel sensor.
+        // Without a fuel sensor, additions by a second report are judged differently.
         for told in track.iter_mut().flat_map(|drawn| &mut drawn.reports).filter(|_| !has_fuel) {
             (told.also.fuel, told.also.cumulative) = (None, None);
         }

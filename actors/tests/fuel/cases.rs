@@ -115,7 +115,7 @@ fn what_leaves_a_parked_vehicle_unwatched_is_a_drain_half_believed() {
     tank.drive(40.0);
     tank.assert_found();
     assert!(tank.found()[0].confidence <= 0.5);
-    // The same fall is no drain if nobody knows whether the vehicle stayed.
+    // The same fall is no drain if it is unknown whether the vehicle stayed.
     let somewhere: Vec<Reading> =
         tank.readings.iter().map(|reading| Reading { distance_meters: None, ..*reading }).collect();
     assert_eq!(detect(&somewhere, &tank.tank()), []);

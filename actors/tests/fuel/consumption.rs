@@ -1,4 +1,4 @@
-//! What was burnt, by what the tank lost and by counters.
+//! What was burnt, computed from the level of the tank and from counters.
 
 use uuid::Uuid;
 use waypost_actors::fuel::{FuelEvent, FuelEventKind, FuelMotion, Measured, Meter, Source, Tank};
@@ -7,14 +7,14 @@ use waypost_actors::model::{EventId, Timestamp};
 const START: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
 const TANK: Tank = Tank { capacity_liters: 400.0, window_seconds: 300.0, version: 1 };
 const HOUR: f64 = 3600.0;
-/// When a drive's sensor gets its second calibration: after whatever the other tests look at.
+/// When the sensor of a drive gets its second calibration: after everything the other tests look at.
 const NEW_CALIBRATION: f64 = 10.0 * HOUR;
 
 fn at(seconds: f64) -> Timestamp {
     START.plus_seconds(seconds)
 }
 
-/// A reading each minute from one instant to another: 70 km/h and so many litres an hour.
+/// A reading each minute from one instant to another, at 70 km/h; `level` and `counter` give the litres.
 fn drive(
     meter: &mut Meter,
     from: f64,
@@ -96,7 +96,7 @@ fn a_new_calibration_is_neither_burnt_nor_refuelled() {
     let mut meter = Meter::new(at(9.0 * HOUR), at(11.0 * HOUR + 1.0));
     drive(&mut meter, 8.5 * HOUR, 11.0 * HOUR, level, none);
     let found = meter.finish(&[], &TANK);
-    // What was burnt in the minute between the two versions is not known.
+    // What was burnt in the minute between the two versions is unknown.
     assert!((found.liters.unwrap() - 42.0).abs() < 0.71, "{found:?}");
     let mut after = Meter::new(at(NEW_CALIBRATION), at(11.0 * HOUR + 1.0));
     drive(&mut after, NEW_CALIBRATION - 60.0, 11.0 * HOUR, level, none);

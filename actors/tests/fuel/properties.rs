@@ -1,4 +1,4 @@
-//! What holds for tanks of any size, with sensors and roads of any usual roughness.
+//! Properties that hold for tanks of any size, with sensors and roads of any usual roughness.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -10,11 +10,11 @@ use waypost_actors::model::FuelReading;
 
 use crate::tank::{Rig, Simulation, vehicle};
 
-/// What an analogue input says at most, and what it says of a cut wire.
+/// The most an analogue input reads, and what it reads for a cut wire.
 const FULL_SCALE: f64 = 4_095.0;
 const ERROR: f64 = 65_535.0;
 
-/// A float that says most when the tank is empty.
+/// A float whose reading is highest when the tank is empty.
 fn inverse(capacity_liters: f64) -> Sensor {
     let point =
         |share: f64| CalibrationPoint { raw: FULL_SCALE * (1.0 - share), liters: share * capacity_liters };
@@ -69,7 +69,7 @@ proptest! {
 
     #[test]
     fn thirty_liters_in_six_minutes_are_found_and_nothing_else(rig in rig(), before in 5.0..60.0) {
-        // A sensor that tells 30 litres to within one and a half has a noise of that order at most.
+        // A sensor that reads 30 litres to within one and a half has a noise of that order at most.
         let noise = rig.noise.min(0.5 / rig.capacity_liters);
         let resolution = rig.resolution.min(0.8 / rig.capacity_liters);
         let mut tank = Simulation::new(Rig { noise, resolution, ..rig }, 0.85);
@@ -127,7 +127,7 @@ proptest! {
         tank.assert_found();
     }
 
-    /// From one reading to the next the same tank is read by another table: nothing came and nothing went.
+    /// From one reading to the next, the tank is read by another table: no fuel came or went.
     #[test]
     fn a_new_calibration_is_no_event(rig in rig(), factor in 0.6..1.6, at in 0.05..0.95) {
         let mut tank = Simulation::new(rig, 0.6);

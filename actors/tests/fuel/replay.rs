@@ -1,4 +1,4 @@
-//! Events are a function of the readings: kept and loaded, repeated, late and replayed.
+//! Events are a function of the readings: stored and loaded, repeated, late and replayed.
 
 use proptest::prelude::*;
 use waypost_actors::fuel::{FuelEvent, FuelState, Reading, Tank, step};
@@ -51,7 +51,7 @@ proptest! {
         prop_assert_eq!(found, detect(&day.readings, &tank));
     }
 
-    /// Readings that came late are taken in by a replay from any state kept before them.
+    /// A replay takes in late readings from any state kept before them.
     #[test]
     fn a_replay_from_a_checkpoint_finds_what_order_finds(kept_at in 0_usize..600, missing in 1_usize..300) {
         let day = day();

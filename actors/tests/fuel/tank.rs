@@ -1,4 +1,4 @@
-//! A tank that is known: what flows in and out of it, and what a sensor in it says.
+//! A tank whose state is known: what flows in and out of it, and what a sensor in it reads.
 //!
 //! The sensor has white noise and steps. A moving tank has waves on top (they die within half a minute
 //! of standing) and leans with the road; a parked one leans as its place does.
@@ -11,10 +11,10 @@ pub(crate) const START: Timestamp = Timestamp::from_micros(1_700_000_000_000_000
 /// Seconds after which waves and hills have half forgotten where they were.
 const WAVE_SECONDS: f64 = 10.0;
 const HILL_SECONDS: f64 = 60.0;
-/// Of the lean while driving; parking places are flatter.
+/// Relative to the lean while driving; parking places are flatter.
 const PARKED_LEAN: f64 = 0.3;
 
-/// What a tank and its sensor are like. Deviations are shares of the tank.
+/// The properties of a tank and its sensor. Deviations are shares of the tank.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rig {
     pub(crate) capacity_liters: f64,
@@ -86,7 +86,7 @@ impl Simulation {
         }
     }
 
-    /// A lorry's day: a refuel, another one unseen, and a theft.
+    /// A lorry's day: a refuel, another one that is not seen, and a theft.
     pub(crate) fn day(rig: Rig, idling: bool) -> Self {
         let mut tank = Self::new(rig, 0.4);
         tank.drive(45.0);
@@ -124,12 +124,12 @@ impl Simulation {
         self.stand(minutes, Engine::Off, 0.0, true);
     }
 
-    /// Nothing is reported for so long.
+    /// Nothing is reported for this long.
     pub(crate) fn silence(&mut self, minutes: f64) {
         self.stand(minutes, Engine::Off, 0.0, false);
     }
 
-    /// Parked with a hole: so many litres an hour.
+    /// Parked with a hole that leaks `liters_per_hour`.
     pub(crate) fn leak(&mut self, minutes: f64, liters_per_hour: f64) {
         self.stand(minutes, Engine::Off, -liters_per_hour / 3600.0, true);
     }
@@ -219,8 +219,8 @@ impl Simulation {
         detect(&self.readings, &self.tank())
     }
 
-    /// Panics unless what is found is what was: the right kinds in order, volumes within 5 %, times
-    /// within two minutes, and nothing else.
+    /// Panics unless the findings match what happened: the right kinds in order, volumes within 5 %, times within
+    /// two minutes, and nothing else.
     pub(crate) fn assert_found(&self) {
         let found = self.found();
         let kinds = |events: &[FuelEvent]| events.iter().map(|event| event.kind).collect::<Vec<_>>();

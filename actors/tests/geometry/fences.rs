@@ -34,7 +34,7 @@ fn square(x: f64) -> ShapeSpec {
 
 #[test]
 fn the_newest_version_in_effect_judges() {
-    // The third was made to count from before the second on.
+    // The third was dated back to before the second.
     let timeline = FenceTimeline::prepare(&fence(
         1,
         vec![
@@ -79,7 +79,7 @@ fn versions_are_added_and_replaced_by_number() {
     assert_eq!((one.versions().len(), one.newest().version), (2, 2), "the old timeline stays as it was");
 }
 
-/// The same by a walk through a list.
+/// The reference: a walk through a list.
 struct List(BTreeMap<GeofenceId, Fence>);
 
 impl List {

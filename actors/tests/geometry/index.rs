@@ -1,4 +1,4 @@
-//! The index against every fence asked one by one: what it says is what they say, wherever they lie.
+//! The index against every fence queried one by one: the results are the same, wherever the fences lie.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::f64::consts::TAU;
@@ -90,7 +90,7 @@ fn fence(id: usize, shapes: Vec<ShapeSpec>) -> Fence {
     }
 }
 
-/// Places that tell mistakes: corners, edges, middles and surroundings of fences, and anywhere.
+/// Places that reveal mistakes: corners, edges, middles and surroundings of fences, and random ones.
 fn questions(shapes: &[&ShapeSpec], dice: &mut Dice) -> Vec<Place> {
     let mut places = vec![at(180.0, 0.0), at(-180.0, 0.0), at(0.0, 90.0), at(-180.0, -90.0), at(77.0, 90.0)];
     for shape in shapes {
@@ -109,7 +109,7 @@ fn questions(shapes: &[&ShapeSpec], dice: &mut Dice) -> Vec<Place> {
     places
 }
 
-/// Asks the set and every fence, about places and about the ways from each to the next.
+/// Queries the set and every fence, about places and about the ways from each to the next.
 fn compare(set: &FenceSet, fences: &[Arc<FenceTimeline>], places: &[Place]) {
     for (place, next) in places.iter().zip(places.iter().skip(1)) {
         let mut near = BTreeMap::new();
@@ -173,7 +173,7 @@ fn what_was_moved_away_leaves_nothing_behind() {
         let other = fence(2 + dice.below(5), vec![shape(&mut dice)]);
         set = set.with(Arc::new(FenceTimeline::prepare(&other)));
     }
-    // All others at one place: the index is as large as if they had been there from the start.
+    // All other fences at one place: the index is as large as if they had been there from the start.
     let still = shape(&mut dice);
     for id in 2..7 {
         set = set.with(Arc::new(FenceTimeline::prepare(&fence(id, vec![still.clone()]))));

@@ -1,4 +1,4 @@
-//! The geometry by its public face: what is covered, crossed, near and refused.
+//! The geometry through its public interface: what is covered, crossed, near and refused.
 
 mod boundary;
 mod circles;

@@ -39,7 +39,7 @@ fn longitude_correction(sin_alpha: f64, sigma: f64, cos_2m: f64) -> f64 {
         * (sigma + c * sin * (cos_2m + c * cos * (2.0 * cos_2m * cos_2m - 1.0)))
 }
 
-/// The place so many metres away in a direction (degrees clockwise from north).
+/// The place `meters` away in the direction `bearing` (degrees clockwise from north).
 fn direct(from: Place, bearing: f64, meters: f64) -> Place {
     let (sin_alpha1, cos_alpha1) = bearing.to_radians().sin_cos();
     let tan_u1 = (1.0 - FLATTENING) * from.latitude.to_radians().tan();

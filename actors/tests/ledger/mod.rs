@@ -12,7 +12,7 @@ use waypost_actors::tracking::{
     Slice, Standing, StoredFix, VehicleState, VisitRow, apply, by_rank, catch_up, diff,
 };
 
-/// What makes a stored fix the same fix.
+/// The key by which a stored fix is recognized.
 pub(crate) type Key = (Timestamp, u64, u64);
 
 pub(crate) fn key(fix: &Fix) -> Key {
@@ -122,7 +122,7 @@ impl Ledger {
         }
     }
 
-    /// A record of the live path, unless it holds already. `earlier`: of the same write.
+    /// A record of the live path, unless it is active already. `earlier`: those of the same write.
     fn news(&self, record: &Record, earlier: Option<&Record>) -> Option<Record> {
         let stored = self.records.get(&record.id);
         let revision = stored.map_or(1, |stored| stored.revision + 1);
@@ -130,7 +130,7 @@ impl Ledger {
         is_news.then(|| Record { revision, ..record.clone() })
     }
 
-    /// An exit goes only with its record: it may be of a part that stands.
+    /// An exit goes only with its record: it may belong to a part that stands.
     fn put_visits(&mut self, visits: &[VisitRow]) {
         for visit in visits {
             let known = self.visits.get(&visit.id).and_then(|known| known.exit);
@@ -174,7 +174,7 @@ impl Ledger {
         difference.told
     }
 
-    /// The next part that awaits a correction, of about so many fixes.
+    /// The next part that awaits a correction, of about `limit` fixes.
     pub(crate) fn slice(&self, limit: usize) -> Option<Slice> {
         let mark = self.mark?;
         let checkpoint = self.checkpoints.range(..mark.from).next_back();
@@ -198,14 +198,14 @@ impl Ledger {
         Some(Slice { mark, checkpoint, checkpoints: checkpoints.map(kept).collect(), fixes, is_last })
     }
 
-    /// The records that hold, by id.
+    /// The active records, by id.
     pub(crate) fn active(&self) -> BTreeMap<EventId, Record> {
         let active = self.records.values().filter(|record| record.status == EventStatus::Active);
         active.map(|record| (record.id, record.clone())).collect()
     }
 
-    /// The law: what holds is what in-order input makes of what is stored, with every fence version and
-    /// time out of service known from the beginning. Returns that.
+    /// The law: the active records are what in-order input makes of the stored fixes, with every fence version and
+    /// time out of service known from the beginning. Returns the effects of that.
     pub(crate) fn keeps_the_law(&self, context: &Context<'_>) -> Effects {
         assert!(self.wrong.is_empty(), "{:#?}", self.wrong);
         let mut fixes: Vec<Fix> = self.fixes.values().map(|stored| stored.fix).collect();
@@ -230,7 +230,7 @@ impl Ledger {
     }
 }
 
-/// Records without what says how and when they were found.
+/// Records without the members that say how and when they were found.
 fn plain(records: impl Iterator<Item = Record>) -> BTreeMap<EventId, Record> {
     let plain = |record: Record| Record {
         sequence: 0,

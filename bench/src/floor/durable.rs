@@ -16,7 +16,7 @@ use waypost::config::Settings;
 
 use super::rows::{COLUMNS, Row, copy_text};
 
-/// So many rows do not wait for the window to end, as in the server.
+/// This many rows are committed without waiting for the window to end, as in the server.
 const MOST_WAITING: usize = 2_000;
 /// Rows of one statement of SQLite.
 const TOGETHER: [usize; 5] = [256, 64, 16, 4, 1];
@@ -51,7 +51,7 @@ impl Keeper {
         }
     }
 
-    /// Takes rows; they are durable when [`Self::kept`] says so of the answer.
+    /// Takes rows; they are durable once [`Self::kept`] returns for the number returned here.
     pub(super) fn take(&self, rows: &mut Vec<Row>) -> u64 {
         self.came.set(self.came.get() + rows.len() as u64);
         let mut waiting = self.waiting.borrow_mut();
@@ -63,7 +63,7 @@ impl Keeper {
         self.came.get()
     }
 
-    /// Waits until so many rows are durable.
+    /// Waits until `count` rows are durable.
     pub(super) async fn kept(&self, count: u64) {
         self.kept.subscribe().wait_for(|kept| *kept >= count).await.ok();
     }

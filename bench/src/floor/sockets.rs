@@ -16,9 +16,9 @@ use super::rows::push_row;
 use crate::systems::{Ready, Store, server_loop};
 use crate::world::World;
 
-/// At first; frames that are larger make it grow.
+/// The initial size; larger frames make the buffer grow.
 const BUFFER_BYTES: usize = 8 * 1024;
-/// Rows are thrown away when there are so many bytes of them.
+/// The buffer of dropped rows is emptied at this many bytes.
 const DROPPED_BYTES: usize = 900_000;
 const SWITCHING: &[u8] = b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\
     Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n\r\n";
@@ -41,7 +41,7 @@ pub(crate) struct FloorOptions {
 
 /// What becomes of rows.
 enum Rows {
-    /// They are written where nobody reads them.
+    /// They are written to a buffer that is never read.
     Dropped(RefCell<Vec<u8>>),
     /// They are kept before they are acknowledged.
     Kept(Keeper),
@@ -140,7 +140,7 @@ async fn serve(mut socket: TcpStream, pipeline: &RefCell<Pipeline>, rows: &Rows)
     }
 }
 
-/// Takes the whole frames; writes one ack for all of them. Answers how many bytes they were.
+/// Takes the whole frames; writes one ack for all of them. Returns how many bytes they were.
 fn take_frames(bytes: &mut [u8], own: Option<u32>, pipeline: &mut Pipeline, acks: &mut Vec<u8>) -> usize {
     let mut taken = 0;
     let mut acked = None;

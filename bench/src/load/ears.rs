@@ -9,12 +9,12 @@ use tokio::task::LocalSet;
 
 use super::SharedLog;
 
-/// Understands what comes on one socket.
+/// Interprets what comes on one socket.
 pub(crate) trait Ear: Send {
-    /// Takes whole messages out of `bytes` and answers how many bytes those were.
+    /// Takes whole messages out of `bytes`; returns how many bytes those were.
     fn hear(&mut self, bytes: &[u8], at: Instant, log: &SharedLog) -> usize;
 
-    /// Whether it reads only so many bytes each second.
+    /// How many bytes it reads each second, if it is a slow reader.
     fn bytes_per_second(&self) -> Option<usize> {
         None
     }
@@ -45,7 +45,7 @@ pub(crate) struct Ears {
     log: SharedLog,
 }
 
-/// Tells a socket's ear which frames come next.
+/// Announces to a socket's ear which frames come next.
 pub(crate) struct Expecting(mpsc::UnboundedSender<Vec<Awaited>>);
 
 impl Expecting {
@@ -70,7 +70,7 @@ impl Ears {
         &self.log
     }
 
-    /// Hears a socket from now on.
+    /// Listens to a socket from now on.
     pub(crate) fn add(&self, socket: &TcpStream, ear: Box<dyn Ear>) -> std::io::Result<Expecting> {
         socket.set_nonblocking(true)?;
         let (expect, expecting) = mpsc::unbounded_channel();

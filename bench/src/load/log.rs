@@ -14,11 +14,11 @@ pub(crate) struct Log {
     plan: Arc<Plan>,
     /// Fixes acknowledged.
     pub(crate) acknowledged: u64,
-    /// Transitions told, by whoever counts them.
+    /// Transitions that came back, as counted by the ears that report them.
     pub(crate) transitions: Vec<Transition>,
-    /// Messages to watchers: positions, whatever they are in.
+    /// Messages to watchers: positions, however they are packed.
     pub(crate) deliveries: u64,
-    /// Writes of those, as far as they can be told apart, and their bytes.
+    /// The writes that carried them, as far as they can be told apart, and their bytes.
     pub(crate) delivered_frames: u64,
     pub(crate) delivered_bytes: u64,
     /// Subscriptions that stand.
@@ -28,7 +28,7 @@ pub(crate) struct Log {
     pub(crate) position_micros: Vec<u32>,
     /// Whether the one watcher of a fix's vehicle heard of it.
     is_heard: Vec<bool>,
-    /// Why the run counts for nothing.
+    /// Why the run does not count.
     pub(crate) failures: Vec<String>,
 }
 
@@ -78,7 +78,7 @@ impl Log {
         self.ack_micros.push(micros);
     }
 
-    /// A watcher heard of a transition.
+    /// A watcher received a transition.
     pub(crate) fn transition(&mut self, told: Transition, at: Instant) {
         if let Some(due) = self.due(told.vehicle, told.round) {
             let micros = self.micros_since(due, at);
@@ -87,7 +87,7 @@ impl Log {
         self.transitions.push(told);
     }
 
-    /// A watcher heard of a position. When it hears of it again, as stored, it had it already.
+    /// A watcher received a position. The second time, as stored, it has it already.
     pub(crate) fn position(&mut self, vehicle: u32, round: u32, at: Instant) {
         let Some(fix) = self.slice.find(vehicle, round) else { return };
         if std::mem::replace(&mut self.is_heard[fix], true) {

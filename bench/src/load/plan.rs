@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::world::{Drive, Fix, Transition};
 
-/// Some rounds of a world and what the oracle says of them.
+/// Some rounds of a world, and the oracle's transitions for them.
 #[derive(Debug, Default)]
 pub(crate) struct Slice {
     /// In the order of sending.
@@ -37,7 +37,7 @@ impl Slice {
         slice
     }
 
-    /// Which fix this is, if it is of this slice.
+    /// The index of a vehicle's fix of a round, if it is in this slice.
     pub(crate) fn find(&self, vehicle: u32, round: u32) -> Option<usize> {
         let place =
             u64::from(round.checked_sub(self.first_round)?) * u64::from(self.vehicles) + u64::from(vehicle);
@@ -49,7 +49,7 @@ impl Slice {
 /// One write.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
-    /// On which connection.
+    /// The connection it goes out on.
     pub(crate) connection: u32,
     /// Its bytes in the plan.
     pub(crate) bytes: Range<usize>,
@@ -69,8 +69,8 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Cuts a slice into frames of so many fixes. A vehicle's fixes stay on one connection, in order; each
-    /// connection's frames take turns as the fixes do. `write` appends the bytes of one frame, given its
+    /// Cuts a slice into frames of `fixes_per_frame` fixes. A vehicle's fixes stay on one connection, in order;
+    /// each connection's frames take turns as the fixes do. `write` appends the bytes of one frame, given its
     /// connection and its fixes (numbers in the slice).
     pub(crate) fn new(
         slice: &Slice,

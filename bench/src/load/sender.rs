@@ -17,8 +17,8 @@ const TAKEN_WITHIN: Duration = Duration::from_secs(120);
 /// Between two attempts at connections that take nothing.
 const AGAIN_AFTER: Duration = Duration::from_micros(500);
 
-/// Sends the plan; calls `warm` when so many frames are out. Answers by how many microseconds each frame
-/// was late.
+/// Sends the plan; calls `warm` once `warm_frames` frames are out. Returns by how many microseconds each frame was
+/// late.
 pub(crate) fn send(
     plan: &Plan,
     sockets: &[TcpStream],
@@ -56,8 +56,8 @@ pub(crate) fn send(
     Ok(lateness)
 }
 
-/// While it is there, the kernel wakes this thread when it asked to be woken. Without, up to 50 µs later, which is as
-/// long as some of what is measured. Ends before another process is started, which would inherit it.
+/// While it exists, the kernel wakes this thread at the requested time; without it, up to 50 µs later, which is as
+/// long as some of what is measured. Dropped before another process is started, which would inherit it.
 struct Punctual;
 
 impl Punctual {

@@ -21,7 +21,7 @@ pub(crate) struct Ready {
     pub(crate) vehicles: Vec<String>,
     /// The fences' ids.
     pub(crate) fences: Vec<String>,
-    /// Whose all this is.
+    /// The organization that owns all of it.
     pub(crate) organization: String,
 }
 

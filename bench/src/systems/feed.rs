@@ -1,4 +1,4 @@
-//! What this server tells dispatchers, on the live feed.
+//! What this server sends dispatchers, on the live feed.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -68,7 +68,7 @@ impl Ear for FeedEar {
                         log.lock().fail(format!("{error:#}: {}", String::from_utf8_lossy(text)));
                     }
                 }
-                // A slow reader may be closed; that is for the table to tell.
+                // A slow reader may be closed; the table shows that.
                 ws::Heard::Close(code) if self.bytes_per_second().is_none() => {
                     log.lock().fail(format!("a dispatcher's socket closed: {code}"));
                 }
@@ -136,7 +136,7 @@ impl EventIn<'_> {
 }
 
 fn count(text: &[u8], part: &[u8]) -> u64 {
-    // What is sought begins rarely: look for that.
+    // The first byte of `part` is rare: look for that first.
     let first = part[0];
     let mut found = 0;
     let mut rest = text;

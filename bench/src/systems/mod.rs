@@ -47,7 +47,7 @@ pub(crate) enum Store {
 /// How fixes are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Packing {
-    /// So many connections report for a fleet: each frame has fixes of many vehicles.
+    /// This many connections report for a fleet: each frame has fixes of many vehicles.
     Fleet { connections: u32, fixes: usize },
     /// A connection per vehicle.
     Own { fixes: usize },
@@ -86,7 +86,7 @@ pub(crate) struct Rivals {
     pub(crate) traccar_database_pid: Option<u32>,
 }
 
-/// Asks a server something over HTTP, on a connection of its own.
+/// Sends a server a request over HTTP, on a connection of its own.
 pub(crate) fn ask(address: &str, request: &str) -> Result<(u16, Vec<u8>)> {
     let mut socket = TcpStream::connect(address).with_context(|| format!("{address}: no connection"))?;
     socket.set_read_timeout(Some(Duration::from_secs(60)))?;

@@ -1,5 +1,5 @@
-//! A store of live data that keeps none: commits are numbered and forgotten. What the server costs without a
-//! database is measured on it. Only the bench has it; the product cannot be told to use it.
+//! A store of live data that keeps none: commits are numbered and forgotten. It shows what the server costs without
+//! a database. Only the bench has it; the product cannot be configured to use it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -15,7 +15,7 @@ use waypost_actors::ports::{
 };
 use waypost_actors::tracking::VehicleState;
 
-/// Master data comes from a real store, and vehicles that nobody hears of may be added; nothing is written.
+/// Master data comes from a real store, and vehicles that never report again may be added; nothing is written.
 pub(crate) struct NullStore {
     master: Arc<Track>,
     idle_vehicles: u32,

@@ -16,7 +16,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 /// Openings under way at a time.
 const OPENINGS: usize = 64;
 
-/// Whose CPU time counts.
+/// The processes whose CPU time counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Processes {
     /// The server's.
@@ -25,7 +25,7 @@ pub(crate) struct Processes {
     pub(crate) database: Option<u32>,
 }
 
-/// Writes one frame: which connection, its fixes (numbers in the slice), where to.
+/// Writes one frame: its connection, its fixes (numbers in the slice), and the buffer to write to.
 pub(crate) type Encode = Box<dyn FnMut(&Slice, u32, &[u32], &mut Vec<u8>)>;
 /// Says which sockets to open.
 pub(crate) type Reopen = Box<dyn Fn() -> Vec<Opening>>;
@@ -39,7 +39,7 @@ pub(crate) struct Session {
     pub(crate) packing: Packing,
     vehicles: u32,
     encode: Encode,
-    /// Opens the sockets anew for each run: of servers that hang up on who is silent for some seconds.
+    /// Opens the sockets anew for each run: for servers that hang up on clients that are silent for some seconds.
     pub(crate) reopen: Option<Reopen>,
     /// `None`: they are heard on a socket.
     pub(crate) fetch_transitions: Option<FetchTransitions>,
@@ -136,7 +136,7 @@ impl Session {
     }
 }
 
-/// A socket to open: where, what to say first, what must be in the answer, and who hears the rest.
+/// A socket to open: its address, what to send first, what the answer must contain, and the ear for the rest.
 pub(crate) struct Opening {
     pub(crate) address: String,
     pub(crate) request: Vec<u8>,
@@ -186,7 +186,7 @@ fn answer_head(socket: &mut TcpStream) -> Result<String> {
     Ok(String::from_utf8_lossy(&head).into_owned())
 }
 
-/// Waits for something to be so, and says what was waited for if it does not come.
+/// Waits until a condition holds; an error names what was waited for.
 pub(crate) fn wait_until(what: &str, within: Duration, mut is_so: impl FnMut() -> bool) -> Result<()> {
     let begun = Instant::now();
     while !is_so() {

@@ -36,7 +36,7 @@ fn opening(address: &str, then: Vec<u8>, ear: Box<dyn Ear>) -> Opening {
     Opening { address: address.to_owned(), request: Vec::new(), answer: "", then, ear }
 }
 
-/// Makes a channel of each fence; answers the server's process.
+/// Makes a channel of each fence; returns the server's process.
 fn make_channels(world: &World, address: &str) -> Result<u32> {
     let mut client = Client::connect(address)?;
     client.ask(&["FLUSHDB"])?;
@@ -146,7 +146,7 @@ impl Ear for ReplyEar {
     }
 }
 
-/// What Tile38 says of a fence.
+/// The members of a message from Tile38 about a fence.
 #[derive(Deserialize)]
 struct Message {
     detect: String,

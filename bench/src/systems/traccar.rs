@@ -98,7 +98,7 @@ impl Rest {
         Ok(serde_json::from_slice(&answer).unwrap_or_default())
     }
 
-    /// Makes something; answers its number.
+    /// Creates something; returns its number.
     fn make(&self, path: &str, body: &Value) -> Result<i64> {
         let made = self.post(path, body, true)?;
         made["id"].as_i64().with_context(|| format!("{path} answers no id: {made}"))

@@ -18,7 +18,7 @@ use super::{Packing, Store};
 use crate::wire::ws;
 use crate::world::World;
 
-/// A world began so long ago: no fix of it is ahead of any clock.
+/// How long ago a world began: no fix of it is ahead of any clock.
 const BEGUN_AGO_SECONDS: i64 = 6 * 3600;
 /// Sensible on a machine that also runs the rest; all else as it comes, durable.
 const POSTGRES: [&str; 3] = ["shared_buffers=256MB", "max_wal_size=4GB", "checkpoint_timeout=15min"];
@@ -34,7 +34,7 @@ pub(crate) enum Subscription {
     PositionsOf(Vec<u32>),
     /// Where all are.
     AllPositions,
-    /// The same, read at so many bytes each second.
+    /// All positions, read at this many bytes each second.
     Slowly(usize),
 }
 

@@ -119,7 +119,7 @@ fn row(name: &str, runs: &[(Measured, Edited)], without: &[(Measured, Edited)]) 
     ]
 }
 
-/// What the edits of a run came to.
+/// The outcome of a run's edits.
 #[derive(Clone, Copy, Debug, Default)]
 struct Edited {
     count: u64,

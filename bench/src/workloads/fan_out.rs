@@ -15,7 +15,7 @@ use crate::table::{self, megabytes};
 use crate::world::{Drive, Mix, Motion, World};
 
 const VEHICLES: u32 = 100;
-/// A slow dispatcher reads so many bytes each second.
+/// Bytes that a slow dispatcher reads each second.
 const SLOW_BYTES: usize = 1_000;
 
 /// How fan-out is measured.

@@ -12,7 +12,7 @@ use crate::systems::{Packing, Store, Subscription, Waypost, WaypostOptions};
 use crate::table::{self, megabytes};
 use crate::world::{Drive, Mix, Motion, World};
 
-/// After whatever was begun, so long until memory is read.
+/// The pause after anything that was started, before memory is read.
 const SETTLED_AFTER: Duration = Duration::from_secs(2);
 
 /// How idleness is measured.

@@ -1,4 +1,4 @@
-//! Vehicles on their way: a round is one fix of each, in random order, with what the oracle says of it.
+//! Vehicles on their way: a round is one fix of each, in random order, with the oracle's transitions.
 
 use geo::Coord;
 use rand::rngs::StdRng;
@@ -10,7 +10,7 @@ use super::{Motion, SOUTH, Transition, Truth, WEST, WIDTH, World};
 
 /// Degrees of latitude at 15 m/s in a second.
 const STEP_DEGREES: f64 = 15.0 / 111_195.0;
-/// Headings change by at most so much with a fix. Degrees.
+/// The most a heading changes from one fix to the next. Degrees.
 const TURN_DEGREES: f64 = 10.0;
 
 /// A fix to send.
@@ -18,7 +18,7 @@ const TURN_DEGREES: f64 = 10.0;
 pub(crate) struct Fix {
     /// The vehicle's number.
     pub(crate) vehicle: u32,
-    /// Which of its fixes, from 0: seconds since the world began.
+    /// The number of the vehicle's fix, from 0: seconds since the world began.
     pub(crate) round: u32,
     /// x longitude, y latitude.
     pub(crate) place: Coord,

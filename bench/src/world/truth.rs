@@ -1,4 +1,4 @@
-//! The oracle: who is inside what, by `geo`'s own predicates over every fence whose box holds the place.
+//! The oracle: which vehicle is inside what, by `geo`'s own predicates over every fence whose box holds the place.
 //!
 //! Shares nothing with the server's index, its prepared shapes or its engine.
 
@@ -8,7 +8,7 @@ use super::{Outline, SOUTH, WEST, WIDTH};
 
 /// A place closer than this to an outline is drawn again: rounding may decide there. Degrees.
 const TOO_NEAR_DEGREES: f64 = 1e-9;
-/// The same for circles. Metres.
+/// A place closer than this to a circle is drawn again. Metres.
 const TOO_NEAR_METERS: f64 = 1e-3;
 
 /// A vehicle went into a fence or out of it.
@@ -16,7 +16,7 @@ const TOO_NEAR_METERS: f64 = 1e-3;
 pub(crate) struct Transition {
     /// The vehicle's number.
     pub(crate) vehicle: u32,
-    /// With which of its fixes.
+    /// The number of the vehicle's fix that made it.
     pub(crate) round: u32,
     /// Whether it went in.
     pub(crate) is_entry: bool,

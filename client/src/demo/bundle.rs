@@ -12,7 +12,7 @@ pub const BUNDLED_TRACES: &[u8] = include_bytes!("../../../demo/traces.csv.gz");
 pub const BUNDLED_FENCES: &[u8] = include_bytes!("../../../demo/fences.geojson.gz");
 /// The circles: JSON.
 pub const BUNDLED_CIRCLES: &[u8] = include_bytes!("../../../demo/circles.json");
-/// Which of all that the demo shows.
+/// The selection of the data that the demo shows.
 const SELECTION: &[u8] = include_bytes!("../../../demo/demo.json");
 
 /// Why the bundle cannot be read. It is part of the binary, so a test rules this out.

@@ -1,7 +1,7 @@
 //! The bundled demonstration: real buses and fences of Austin, and the plan that replays them for ever.
 //!
-//! Owns the data in the binary and when each fix is due. Knows no server, no socket and no clock: the
-//! start is given, the sending is the caller's.
+//! Owns the data in the binary and when each fix is due. Knows no server, no socket and no clock: the caller
+//! provides the start and does the sending.
 
 mod bundle;
 mod plan;

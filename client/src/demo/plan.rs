@@ -13,16 +13,16 @@ pub const DEMO_SPEED_UP: f64 = 30.0;
 /// A fix and when it is due.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Scheduled {
-    /// When to send it, which is also when it was recorded, as far as anyone can tell.
+    /// When to send it, which is also when it claims to have been recorded.
     pub due: Timestamp,
-    /// Whose: the index in [`Bundle::vehicles`].
+    /// The vehicle: its index in [`Bundle::vehicles`].
     pub vehicle: usize,
     /// What to send.
     pub fix: FixItem,
 }
 
 /// The replay from `start` on, in the order of `due`, without end (and empty for an empty bundle).
-/// A round begins in the very moment the one before ends; the buses then jump back to where they began.
+/// A round begins the moment the previous one ends; the buses then jump back to where they began.
 pub fn plan(bundle: &Bundle, start: Timestamp) -> impl Iterator<Item = Scheduled> + 'static {
     let mut evening: Vec<(f64, usize, FixItem)> = bundle
         .vehicles

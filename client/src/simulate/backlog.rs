@@ -1,4 +1,4 @@
-//! A tracker that comes back with a long memory: late fixes over HTTP while everything else goes on.
+//! A tracker that comes back with a large memory: late fixes over HTTP while everything else goes on.
 
 use std::time::Duration;
 
@@ -13,10 +13,10 @@ use crate::trace::Point;
 
 /// Fixes in a request.
 const ITEMS: usize = 500;
-/// The backlog's tour is that of a vehicle number no run has.
+/// The backlog's tour is that of a vehicle number that no run has.
 const NUMBER: u32 = u32::MAX;
 
-/// What became of the backlog.
+/// The outcome of the backlog.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BacklogReport {
@@ -28,7 +28,7 @@ pub struct BacklogReport {
     pub seconds: f64,
 }
 
-/// Sends so many late fixes as one tracker, one request after another, through restarts of the server.
+/// Sends `count` late fixes as one tracker, one request after another, through restarts of the server.
 pub(super) async fn send(
     api: &Api,
     token: &str,

@@ -27,11 +27,11 @@ use crate::trace::fences::NamedShape;
 
 /// Edits under way at a time.
 const AT_A_TIME: usize = 32;
-/// A fence moves by at most so many degrees either way.
+/// The most a fence moves, in degrees either way.
 const SHIFT_DEGREES: f64 = 0.002;
 const SHOWN: usize = 20;
 
-/// What the edits came to.
+/// The outcome of the edits.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EditsReport {
@@ -39,9 +39,9 @@ pub struct EditsReport {
     pub made: usize,
     /// Edits refused or not answered, and why (the first twenty).
     pub failures: Vec<String>,
-    /// From the request to the answer, which comes when every vehicle is settled.
+    /// From the request to the answer, which comes once every vehicle is settled.
     pub latency: Option<Quantiles>,
-    /// Active events looked at.
+    /// Active events checked.
     pub explained: usize,
     /// Active events that the version they name does not explain.
     pub unexplained: usize,
@@ -49,7 +49,7 @@ pub struct EditsReport {
     pub examples: Vec<String>,
 }
 
-/// A version as the server answered it.
+/// A version as the server returned it.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Answered {
@@ -65,7 +65,7 @@ struct Version {
     shape: Shape,
 }
 
-/// Edits under way, and what came of them.
+/// Edits under way, and their outcome.
 pub(super) struct Edits {
     api: Rc<Api>,
     organization_id: String,
@@ -79,7 +79,7 @@ pub(super) struct Edits {
 }
 
 impl Edits {
-    /// For the fences of a fleet, whose shapes are in the same order.
+    /// Edits of a fleet's fences, whose shapes are in the same order.
     pub(super) fn new(api: Rc<Api>, shapes: &[NamedShape], fleet: &Fleet, seed: u64) -> Result<Rc<Self>> {
         if shapes.is_empty() {
             bail!("there is no fence to edit: give --fences or --circles");
@@ -110,7 +110,7 @@ impl Edits {
         self.stopped.set(true);
     }
 
-    /// Edits so many times per second until it is stopped.
+    /// Makes `per_second` edits per second until it is stopped.
     pub(super) async fn run(self: Rc<Self>, per_second: f64) {
         let mut tick = interval(Duration::from_secs_f64(1.0 / per_second));
         tick.set_missed_tick_behavior(MissedTickBehavior::Burst);
@@ -201,7 +201,7 @@ impl EditsReport {
     }
 }
 
-/// Whether the version an event names says what the event says, by the exact rules.
+/// Whether the version an event names explains the event, by the exact rules.
 fn why_not(event: &Told, versions: &HashMap<i64, Version>) -> Result<(), String> {
     let version = versions.get(&event.version).ok_or("no such version")?;
     let holds = |place: Place| version.enabled && version.shape.covers(place);
@@ -226,7 +226,7 @@ fn why_not(event: &Told, versions: &HashMap<i64, Version>) -> Result<(), String>
 }
 
 fn moved(shape: &ShapeSpec, north: f64, east: f64) -> ShapeSpec {
-    // Six decimals, so that what is sent reads back the same.
+    // Six decimals, so that a value reads back as it was sent.
     let add = |degrees: f64, by: f64| ((degrees + by) * 1e6).round() / 1e6;
     let place = |place: &Place| Place::new(add(place.latitude, north), add(place.longitude, east));
     let ring = |ring: &Ring| ring.iter().map(place).collect::<Ring>();

@@ -10,7 +10,7 @@ use waypost_actors::model::Timestamp;
 /// How many differences are shown.
 const SHOWN: usize = 20;
 
-/// Names as small numbers.
+/// Numbers for names.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     numbers: HashMap<String, u32>,
@@ -18,7 +18,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// The number of a name, a new one where it has none.
+    /// The number of a name; a new one if it has none yet.
     pub(super) fn number(&mut self, name: &str) -> u32 {
         if let Some(number) = self.numbers.get(name) {
             return *number;
@@ -41,15 +41,15 @@ impl Names {
 pub(super) struct Key {
     /// When the first fix on the new side was recorded, milliseconds: all that the interface writes.
     pub recorded_millis: i64,
-    /// Which vehicle.
+    /// The vehicle.
     pub vehicle: u32,
-    /// Which fence.
+    /// The fence.
     pub fence: u32,
     /// Entry or exit.
     pub entry: bool,
     latitude_bits: u64,
     longitude_bits: u64,
-    /// All else that a record says, where the list of expected events has it.
+    /// Everything else that a record says, if the list of expected events has it.
     pub digest: Option<u64>,
 }
 
@@ -69,7 +69,7 @@ impl Key {
         Self { recorded_millis, vehicle, fence, entry, latitude_bits, longitude_bits, digest: None }
     }
 
-    /// The same without its digest.
+    /// The key without its digest.
     #[must_use]
     pub(super) const fn plain(self) -> Self {
         Self { digest: None, ..self }
@@ -151,7 +151,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether all are there and none more.
+    /// Whether all of them were found, and nothing else.
     #[must_use]
     pub const fn agrees(&self) -> bool {
         self.missing + self.unexpected + self.doubled == 0

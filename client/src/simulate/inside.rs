@@ -1,4 +1,4 @@
-//! Who is inside which fence at a pause of the replay, by the server and by the expected events.
+//! Which vehicles are inside which fence at a pause of the replay, by the server and by the expected events.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -47,8 +47,8 @@ pub struct InsideReport {
     pub differences: Vec<String>,
 }
 
-/// Who is inside by the expected events, each vehicle's up to the newest fix it has sent.
-/// `newest` goes by the numbers of `vehicles`.
+/// The vehicles inside by the expected events, each up to the newest fix it has sent. `newest` is in the order of
+/// the numbers of `vehicles`.
 fn by_expectation(expected: &[Key], newest: &BTreeMap<u32, Timestamp>) -> Occupants {
     let mut past: Vec<&Key> = expected
         .iter()
@@ -70,7 +70,7 @@ fn by_expectation(expected: &[Key], newest: &BTreeMap<u32, Timestamp>) -> Occupa
     inside
 }
 
-/// Who is inside by the server.
+/// The vehicles inside by the server.
 async fn by_server(
     api: &Api,
     organization_id: &str,

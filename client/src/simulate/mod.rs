@@ -1,5 +1,5 @@
-//! `waypost simulate`: plays traces or made-up vehicles through real sockets into a running server, and
-//! checks what comes of it. The load generator, too.
+//! `waypost simulate`: plays traces or made-up vehicles through real sockets into a running server, and checks the
+//! outcome. The load generator, too.
 //!
 //! Owns the client's side of the documented protocols. Must know nothing of the server's insides: no
 //! store, no actor, no handler.
@@ -58,7 +58,7 @@ use stage::Stage;
 use tour::Area;
 use watch::QUIET;
 
-/// Between two looks at the log of events.
+/// The time between two reads of the log of events.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// Runs and prints the summary; 1 when something was not as expected. Needs an actix system, or any
@@ -82,7 +82,7 @@ pub async fn main(options: Options) -> ExitCode {
     }
 }
 
-/// Runs. An error means that the run could not be made; whether its checks agree is in the summary.
+/// Runs. An error means that the run could not be carried out; whether its checks agree is in the summary.
 pub async fn run(options: Options) -> Result<Summary> {
     let mut source = source::load(&options)?;
     order::arrange(&options, &mut source.tracks);
@@ -155,7 +155,7 @@ fn edits(options: &Options, api: &Rc<Api>, source: &Source, fleet: &Fleet) -> Re
     Edits::new(Rc::clone(api), &source.fences, fleet, options.seed).map(Some)
 }
 
-/// Sends the backlog, if there is to be one.
+/// Sends the backlog, if one was requested.
 fn backlog(
     options: &Options,
     api: &Rc<Api>,
@@ -177,7 +177,7 @@ async fn settle(
     expected: Option<&[Key]>,
     names: &mut Names,
 ) -> Result<Option<Comparison>> {
-    // Only a list that was saved has digests; then they are compared too.
+    // Only a saved list has digests; then they are compared too.
     let has_digests = expected.is_some_and(|expected| expected.iter().any(|key| key.digest.is_some()));
     let compared = |log: &Log, names: &Names| {
         let plain = |key: Key| if has_digests { key } else { key.plain() };

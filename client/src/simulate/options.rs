@@ -132,7 +132,7 @@ pub enum RuleSet {
 pub enum Speed {
     /// As fast as the acks allow.
     Max,
-    /// So many times faster than recorded.
+    /// A multiple of the recorded speed.
     Times(f64),
 }
 
@@ -155,9 +155,9 @@ impl FromStr for Speed {
 pub enum Pace {
     /// As many in flight as the server's credit allows.
     Credit,
-    /// So many fixes per second in all.
+    /// This many fixes per second in all.
     Rate(f64),
-    /// So many times faster than recorded.
+    /// A multiple of the recorded speed.
     Times(f64),
 }
 

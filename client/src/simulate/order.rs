@@ -1,4 +1,4 @@
-//! In which order fixes are sent, and which of them twice. Pure.
+//! The order in which fixes are sent, and which of them are sent twice. Pure.
 
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -8,7 +8,7 @@ use super::options::{Options, Order};
 use super::source::{Fixes, Track};
 use crate::trace::Point;
 
-/// Puts each track into the order asked for; nothing is touched when nothing is asked for.
+/// Puts each track into the requested order; changes nothing if nothing was requested.
 pub(super) fn arrange(options: &Options, tracks: &mut [Track]) {
     if options.order == Order::Recorded && options.repeat == 0.0 {
         return;
@@ -26,7 +26,7 @@ pub(super) fn arrange(options: &Options, tracks: &mut [Track]) {
     }
 }
 
-/// A share of the points comes again, each at a random moment behind its first one.
+/// Repeats a share of the points, each at a random moment after the original.
 fn repeated(points: Vec<Point>, share: f64, rng: &mut StdRng) -> Vec<Point> {
     let end = points.len() as f64;
     let mut placed: Vec<(f64, Point)> = Vec::with_capacity(points.len());

@@ -1,5 +1,5 @@
-//! What a tracker has sent and what of it is acknowledged. Pure: it knows the protocol's words and
-//! numbers, no socket and no clock.
+//! What a tracker has sent and what of it is acknowledged. Pure: it knows the protocol's words and numbers, no
+//! socket and no clock.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -39,10 +39,10 @@ pub(super) struct ServerMessage {
     /// ack: fixes that were there already, since the ack before.
     #[serde(default)]
     pub duplicates: u64,
-    /// retry: send again what is not acknowledged, after so many milliseconds.
+    /// retry: everything that is not acknowledged is to be sent again after this many milliseconds.
     #[serde(default, rename = "afterMs")]
     pub after_ms: Option<u64>,
-    /// error: which.
+    /// error: its code.
     #[serde(default)]
     pub code: Option<String>,
     /// error: in words.
@@ -61,7 +61,7 @@ pub(super) struct Limits {
 /// A fix refused.
 #[derive(Debug, Deserialize)]
 pub(super) struct Rejection {
-    /// Which.
+    /// The fix's number.
     pub seq: u64,
     /// Why.
     pub code: String,
@@ -110,7 +110,7 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Nothing sent yet.
+    /// An outbox that has sent nothing yet.
     #[must_use]
     pub(super) fn new() -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Outbox {
         }
     }
 
-    /// Whether the credit allows one more frame. Credit 0 still allows one: somebody must ask.
+    /// Whether the credit allows one more frame. Credit 0 still allows one: only its ack can bring more credit.
     #[must_use]
     pub(super) fn has_room(&self) -> bool {
         self.in_flight.len() < self.window.max(1)
@@ -156,7 +156,7 @@ impl Outbox {
         self.in_flight.iter().map(|frame| frame.text.clone())
     }
 
-    /// Takes an ack, or a welcome that says what the server has already.
+    /// Takes an ack, or a welcome that says what the server already has.
     pub(super) fn take(&mut self, message: &ServerMessage) -> Progress {
         if let Some(limit) = message.limits.as_ref().and_then(|limits| limits.credit) {
             (self.limit, self.window) = (limit, limit);
@@ -172,7 +172,7 @@ impl Outbox {
         while let Some(frame) = self.in_flight.pop_front_if(|frame| frame.last_seq <= told) {
             progress.dues.push(frame.due);
         }
-        // Credit is what may come on top of what the server holds, which is at most what is in flight.
+        // Credit is what may be sent beyond what the server holds, which is at most what is in flight.
         if let Some(credit) = message.credit {
             self.window = self.limit.min(credit + self.in_flight.len());
         }

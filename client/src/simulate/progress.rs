@@ -8,10 +8,10 @@ use tokio::time::Instant;
 
 use super::stage::Counts;
 
-/// Between two lines where there is no terminal.
+/// The time between two lines if there is no terminal.
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
-/// Shows how far a run is.
+/// Shows how far a run has come.
 pub(super) enum Progress {
     /// Shows nothing.
     Silent,
@@ -27,7 +27,7 @@ pub(super) enum Progress {
 }
 
 impl Progress {
-    /// For so many fixes.
+    /// The progress of `total` fixes.
     #[must_use]
     pub(super) fn new(total: u64, quiet: bool) -> Self {
         if quiet {
@@ -43,7 +43,7 @@ impl Progress {
         Self::Bar(bar)
     }
 
-    /// Shows where things stand.
+    /// Shows the current state.
     pub(super) fn show(&mut self, counts: &Counts) {
         match self {
             Self::Silent => {}

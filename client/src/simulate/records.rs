@@ -63,8 +63,8 @@ impl Record<'_> {
         Ok((fix.recorded_at, Place::new(fix.latitude.get().parse()?, fix.longitude.get().parse()?)))
     }
 
-    /// Everything that the fixes and the fences decide, in one number. Ids are left out: they are
-    /// another run's own.
+    /// Everything that follows from the fixes and the fences, in one number. Ids are left out: they differ from run
+    /// to run.
     fn digest(&self) -> u64 {
         let mut hash = Sha256::new();
         for part in [self.occurred_at, self.time_uncertainty_seconds, self.location, self.fix] {
@@ -102,26 +102,26 @@ pub(super) struct Told {
     pub entry: bool,
     /// Why it exists.
     pub cause: String,
-    /// The version of the fence it names.
+    /// The version of the fence that it names.
     pub version: i64,
     /// When it happened.
     pub occurred_at: Timestamp,
-    /// Where.
+    /// Where it happened.
     pub location: Place,
     /// When the fix it rests on was recorded.
     pub recorded_at: Timestamp,
-    /// Where that was.
+    /// Where that fix was.
     pub place: Place,
 }
 
 /// The events of an organization.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// What each active entry and exit says, if that is to be kept.
+    /// The content of each active entry and exit, if it is to be kept.
     pub told: HashMap<Uuid, Told>,
-    /// What each record counts for: nothing once it is retracted, nor as a dwell.
+    /// How each record counts: not at all once it is retracted, or as a dwell.
     pub keys: HashMap<Uuid, Option<Key>>,
-    /// Newest revision of each record, dwells and retracted ones too, and how often the feed gave it.
+    /// The newest revision of each record, dwells and retracted ones included, and how often the feed returned it.
     pub revisions: HashMap<Uuid, (i64, u32)>,
 }
 
@@ -131,7 +131,7 @@ impl Events {
         self.keys.values().flatten().copied()
     }
 
-    /// Records given twice in one revision.
+    /// Records returned twice in one revision.
     #[must_use]
     pub(super) fn repeated(&self) -> usize {
         self.revisions.values().map(|(_, times)| *times as usize - 1).sum()
@@ -148,7 +148,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Nothing read yet. `keeps_told`: with all that the records say.
+    /// A log that has read nothing yet. `keeps_told`: whether to keep the records' content.
     #[must_use]
     pub(super) fn new(organization_id: &str, keeps_told: bool) -> Self {
         Self {
@@ -159,7 +159,7 @@ impl Log {
         }
     }
 
-    /// Reads what came since; answers how many records.
+    /// Reads what came since; returns the number of records.
     pub(super) async fn read_on(&mut self, api: &Api, names: &mut Names) -> Result<usize> {
         let mut count = 0;
         loop {
@@ -215,7 +215,7 @@ fn told(record: &Record<'_>) -> Result<Told> {
     })
 }
 
-/// What counts of a record: nothing of a retracted one or of a dwell.
+/// How a record counts: not at all if it is retracted or a dwell.
 fn key(record: &Record<'_>, names: &mut Names) -> Result<Option<Key>> {
     if record.status != "active" || record.kind == "dwell" {
         return Ok(None);

@@ -17,11 +17,11 @@ use super::stage::{Counts, Stage};
 use super::tracker::{Assignment, Tracker};
 use crate::{CpuMeter, Quantiles};
 
-/// Handshakes under way at a time: many sockets open as a ramp, not as one blow.
+/// Handshakes under way at a time: many sockets open gradually, not all at once.
 const HANDSHAKES: usize = 32;
 const FAILURES_SHOWN: usize = 20;
 
-/// Makes the trackers' assignments. `tokens` go by the tracks.
+/// Makes the trackers' assignments. `tokens` are in the order of the tracks.
 pub(super) fn assignments(
     options: &Options,
     tracks: Vec<Track>,
@@ -48,7 +48,7 @@ pub(super) fn assignments(
         .collect()
 }
 
-/// Plays everything and returns when every tracker is through or has given up.
+/// Plays everything; returns when every tracker is done or has given up.
 pub(super) async fn play(options: &Options, assignments: Vec<Assignment>, stage: &Rc<Stage>) -> Replay {
     let total = assignments.iter().map(|assignment| assignment.remaining as u64).sum();
     let count = assignments.len();

@@ -1,4 +1,4 @@
-//! What a run comes to, as a value, as JSON and as text.
+//! The outcome of a run, as a value, as JSON and as text.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::source::FileReading;
 use super::watch::WatchReport;
 use crate::Quantiles;
 
-/// What a run came to.
+/// The outcome of a run.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Summary {
@@ -23,7 +23,7 @@ pub struct Summary {
     pub vehicles: usize,
     /// Fences created.
     pub fences: usize,
-    /// What came out of each file.
+    /// What was read from each file.
     pub files: Vec<FileReading>,
     /// Fixes to send.
     pub fixes: u64,
@@ -37,9 +37,9 @@ pub struct Summary {
     pub watch: Option<WatchReport>,
     /// Who is inside, at the pauses.
     pub inside: Option<InsideReport>,
-    /// The edits meanwhile.
+    /// The edits made during the run.
     pub edits: Option<EditsReport>,
-    /// The late fixes meanwhile.
+    /// The late fixes sent during the run.
     pub backlog: Option<BacklogReport>,
 }
 
@@ -53,7 +53,7 @@ pub struct Replay {
     pub acknowledged: u64,
     /// Fixes the server stored. Those of an ack that a crash swallowed come back as duplicates.
     pub stored: u64,
-    /// Fixes the server had already.
+    /// Fixes the server already had.
     pub duplicates: u64,
     /// Fixes refused, by code.
     pub refused: BTreeMap<String, u64>,
@@ -72,16 +72,16 @@ pub struct Replay {
     /// From a frame's intended sending to its sending, where there was a schedule. A run whose p99 here is
     /// not far below the ack latency's measures the loader.
     pub lateness: Option<Quantiles>,
-    /// CPU seconds of the processes asked for.
+    /// CPU seconds of the requested processes.
     pub cpu_seconds: BTreeMap<u32, f64>,
-    /// All of them, per fix acknowledged.
+    /// Their sum, per fix acknowledged.
     pub cpu_micros_per_position: Option<f64>,
     /// Trackers that gave up, and why (the first twenty).
     pub failures: Vec<String>,
 }
 
 impl Summary {
-    /// Whether everything was acknowledged and every check that was asked for agrees.
+    /// Whether everything was acknowledged and every requested check agrees.
     #[must_use]
     pub fn passed(&self) -> bool {
         let played = self.organization_id.is_none()

@@ -5,7 +5,7 @@ use waypost_actors::model::Timestamp;
 use super::options::Pace;
 use super::source::Fixes;
 
-/// Recorded silences of all vehicles at once are cut to this many seconds.
+/// Silences of all vehicles at once are cut to this many seconds.
 const LONGEST_SILENCE_SECONDS: f64 = 600.0;
 
 /// A frame of one vehicle: how many fixes, and when the last of them was recorded.

@@ -1,4 +1,4 @@
-//! What is to be played: tracks out of files or made up, and fences. The only place that reads files.
+//! What to play: tracks read from files or made up, and fences. The only place that reads files.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -31,7 +31,7 @@ pub(super) enum Fixes {
 }
 
 impl Fixes {
-    /// How many.
+    /// The number of fixes.
     #[must_use]
     pub(super) fn len(&self) -> usize {
         match self {
@@ -59,7 +59,7 @@ impl Fixes {
     }
 }
 
-/// What came out of one file.
+/// What was read from one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileReading {
@@ -78,11 +78,11 @@ pub(super) struct Source {
     pub tracks: Vec<Track>,
     /// The fences.
     pub fences: Vec<NamedShape>,
-    /// What came out of each trace file.
+    /// What was read from each trace file.
     pub files: Vec<FileReading>,
 }
 
-/// Reads the fences and the traces, or makes tracks up.
+/// Reads the fences and the traces, or makes up tracks.
 pub(super) fn load(options: &Options) -> Result<Source> {
     let mut source = Source::default();
     for path in &options.fences {
@@ -99,7 +99,7 @@ pub(super) fn load(options: &Options) -> Result<Source> {
     Ok(source)
 }
 
-/// A file's content, out of its gzip layer if it has one.
+/// A file's content, unpacked if it is gzip.
 pub(super) fn content(path: &Path) -> Result<Vec<u8>> {
     let bytes = std::fs::read(path).with_context(|| named(path))?;
     Ok(trace::inflate(&bytes).with_context(|| named(path))?.into_owned())

@@ -13,13 +13,13 @@ use waypost_actors::model::Timestamp;
 pub(super) struct Counts {
     /// Fixes sent for the first time.
     pub sent: u64,
-    /// Fixes' frames sent again.
+    /// Fixes in frames that were sent again.
     pub frames_resent: u64,
     /// Fixes committed or refused.
     pub acknowledged: u64,
     /// Fixes the server says it stored.
     pub stored: u64,
-    /// Fixes the server says it had.
+    /// Fixes the server says it already had.
     pub duplicates: u64,
     /// Fixes refused, by code.
     pub refused: BTreeMap<String, u64>,
@@ -33,7 +33,7 @@ pub(super) struct Counts {
     pub lateness_micros: Vec<u32>,
     /// Frames sent and not acknowledged.
     pub in_flight: usize,
-    /// Trackers that are connected for the first time, or gave up on it.
+    /// Trackers that have connected for the first time, or gave up on it.
     pub arrived: usize,
     /// The newest instant each vehicle has sent.
     pub newest_sent: Vec<Option<Timestamp>>,
@@ -44,19 +44,19 @@ pub(super) struct Counts {
 /// What all trackers of a run share. Everything here lives on one thread.
 pub(super) struct Stage {
     counts: RefCell<Counts>,
-    /// When frame time 0 is; `None` until every tracker stands ready.
+    /// When frame time is 0; `None` until every tracker is ready.
     start: watch::Sender<Option<Instant>>,
     paused: watch::Sender<bool>,
     /// Counts of fixes sent at which to pause.
     pauses: RefCell<VecDeque<u64>>,
-    /// Something a waiting task may be waiting for has changed.
+    /// Notified when something changed that a task may be waiting for.
     changed: Notify,
     paused_for: Cell<Duration>,
     idle_for: Cell<Duration>,
 }
 
 impl Stage {
-    /// A stage for so many vehicles that pauses at these counts of fixes sent.
+    /// A stage for `vehicles` vehicles that pauses at these counts of fixes sent.
     #[must_use]
     pub(super) fn new(vehicles: usize, pauses: VecDeque<u64>) -> Self {
         Self {
@@ -75,12 +75,12 @@ impl Stage {
         self.counts.borrow_mut()
     }
 
-    /// Wakes who waits for the counters to change.
+    /// Wakes the tasks that wait for the counters to change.
     pub(super) fn notify(&self) {
         self.changed.notify_one();
     }
 
-    /// Waits until the counters say so.
+    /// Waits until the counters satisfy a condition.
     pub(super) async fn until(&self, condition: impl Fn(&Counts) -> bool) {
         while !condition(&self.counts()) {
             self.changed.notified().await;
@@ -99,19 +99,19 @@ impl Stage {
         begun.ok().and_then(|start| *start).unwrap_or_else(Instant::now)
     }
 
-    /// When something due so many seconds into frame time is due: pauses do not count.
+    /// The instant that is `seconds` into frame time, pauses left out.
     #[must_use]
     pub(super) fn due(&self, start: Instant, seconds: f64) -> Instant {
         start + self.paused_for.get() + Duration::from_secs_f64(seconds)
     }
 
-    /// Tells whether there is a pause now, and wakes on its beginning and end.
+    /// A receiver of whether there is a pause now; it wakes when one begins or ends.
     #[must_use]
     pub(super) fn pauses(&self) -> watch::Receiver<bool> {
         self.paused.subscribe()
     }
 
-    /// Counts a frame out; begins a pause where one is planned.
+    /// Counts a frame as sent; begins a pause if one is due.
     pub(super) fn sent(&self, vehicle: usize, items: u64, newest: Option<Timestamp>, lateness: Duration) {
         let mut counts = self.counts();
         counts.sent += items;
@@ -139,7 +139,7 @@ impl Stage {
     }
 }
 
-/// A duration in microseconds; over an hour counts as an hour or so.
+/// A duration in microseconds; longer than about an hour counts as that.
 #[must_use]
 pub(super) fn micros(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)

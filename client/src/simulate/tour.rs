@@ -1,4 +1,4 @@
-//! Made-up vehicles: seeded tours at 15 m/s within an area. The same seed gives the same fixes.
+//! Made-up vehicles: seeded tours at 15 m/s within an area. A seed always gives the same fixes.
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -11,7 +11,7 @@ pub(super) const INTERVAL_SECONDS: u32 = 10;
 /// 15 m/s.
 const SPEED_KMH: f64 = 54.0;
 const STEP_METERS: f64 = 15.0 * INTERVAL_SECONDS as f64;
-/// Metres in a degree of latitude, as a made-up track needs it.
+/// Metres in a degree of latitude, accurate enough for a made-up track.
 const METERS_PER_DEGREE: f64 = 111_195.0;
 /// 2024-01-01T00:00:00Z, when every tour begins: safely in the past, the same in every run.
 const BEGIN: Timestamp = Timestamp::from_micros(1_704_067_200_000_000);
@@ -59,7 +59,7 @@ impl Area {
     }
 }
 
-/// Points whose box is the shape's, near enough.
+/// Points whose box is approximately the shape's.
 fn outline(shape: &ShapeSpec) -> Vec<Place> {
     match shape {
         ShapeSpec::Circle(circle) => {
@@ -77,7 +77,7 @@ fn outline(shape: &ShapeSpec) -> Vec<Place> {
     }
 }
 
-/// One vehicle under way.
+/// One vehicle on its tour.
 #[derive(Debug)]
 pub(super) struct Tour {
     area: Area,
@@ -105,7 +105,7 @@ impl Tour {
         Self { area, rng, place, heading_degrees, begin, next: 0, length }
     }
 
-    /// The same, but all of it is recorded before any other tour begins.
+    /// The tour of vehicle number `vehicle`, recorded entirely before any other tour begins.
     #[must_use]
     pub(super) fn ending_before_all(area: Area, seed: u64, vehicle: u32, length: u32) -> Self {
         let tour = Self::new(area, seed, vehicle, length);
@@ -113,7 +113,7 @@ impl Tour {
         Self { begin, ..tour }
     }
 
-    /// How many fixes the whole tour has.
+    /// The number of fixes of the whole tour.
     #[must_use]
     pub(super) const fn length(&self) -> u32 {
         self.length
@@ -144,7 +144,7 @@ impl Iterator for Tour {
         if self.next == self.length {
             return None;
         }
-        // Six decimals, as a tracker would have them, so that what is sent reads back the same.
+        // Six decimals, as a tracker would have them, so that a value reads back as it was sent.
         let rounded = |degrees: f64| (degrees * 1e6).round() / 1e6;
         let place = Place::new(rounded(self.place.latitude), rounded(self.place.longitude));
         let mut point = Point::new(self.recorded_at(self.next), place);

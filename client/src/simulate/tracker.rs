@@ -1,4 +1,4 @@
-//! One tracker: its socket, what it sends when, and how it comes back.
+//! One tracker: its socket, what it sends when, and how it reconnects.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl From<Unopened> for End {
 }
 
 impl From<Ended> for End {
-    /// 4400 to 4499 say what is wrong with this client; 4408 and 4429 pass, and so does all else.
+    /// 4400 to 4499 mean that this client is at fault; 4408, 4429 and everything else will pass.
     fn from(how: Ended) -> Self {
         match how {
             Ended::Closed { code: 4400..=4407 | 4409..=4428 | 4430..=4499, .. } => {
@@ -57,7 +57,7 @@ pub(super) struct Assignment {
     pub vehicle: usize,
     /// Its fixes.
     pub points: Box<dyn Iterator<Item = Point>>,
-    /// How many there are.
+    /// The number of fixes.
     pub remaining: usize,
     /// When its frames are due, seconds into frame time; empty: as soon as credit allows.
     pub dues: Vec<f64>,
@@ -69,7 +69,7 @@ pub(super) struct Assignment {
     pub boot_id: Option<String>,
     /// Fixes in a frame.
     pub items: usize,
-    /// How long it tries to come back.
+    /// How long it tries to reconnect.
     pub reconnect_for: Duration,
     /// Whether each fix is stamped with the moment it is sent.
     pub stamps_now: bool,
@@ -204,7 +204,7 @@ impl Tracker {
         Ok(())
     }
 
-    /// Sends what is due as far as credit goes; answers when the next frame is due that credit allows.
+    /// Sends what is due as far as credit allows; returns when the next frame that credit allows is due.
     async fn send_due(&mut self, socket: &mut Socket, start: Instant) -> Result<Option<Instant>, End> {
         while self.assignment.remaining > 0 && self.outbox.has_room() {
             let now = Instant::now();

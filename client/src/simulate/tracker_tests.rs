@@ -19,7 +19,7 @@ use super::stage::Stage;
 use super::tracker::{Assignment, Tracker};
 use crate::trace::Point;
 
-/// What the server does on one connection, by how many frames it has read there.
+/// What the server does on one connection, depending on how many frames it has read there.
 type Script = fn(frames_read: usize, last_seq: u64) -> Answer;
 
 enum Answer {

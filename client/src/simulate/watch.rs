@@ -18,7 +18,7 @@ use super::tracker::{ANSWER_WITHIN as HANDSHAKE_WITHIN, End};
 use crate::Api;
 use crate::socket::{self, hear, say};
 
-/// Without news for this long, nothing more is expected of a log or a feed.
+/// A log or feed without news for this long is taken to be complete.
 pub(super) const QUIET: Duration = Duration::from_secs(20);
 
 /// Answers to a subscription come within this time.
@@ -72,7 +72,7 @@ impl Seen {
     }
 }
 
-/// What the feed gave, against what is stored.
+/// How the feed compares with what is stored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WatchReport {
@@ -116,13 +116,13 @@ impl Drop for Watch {
 /// How to watch.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Whose feed.
+    /// The organization whose feed is watched.
     pub organization_id: String,
-    /// Cut the connection every so many seconds on average.
+    /// Cut the connection at random, this many seconds apart on average.
     pub cut_seconds: Option<f64>,
-    /// Seed of those moments.
+    /// The seed of the moments to cut at.
     pub seed: u64,
-    /// Keep trying to come back for so long.
+    /// How long to keep trying to come back.
     pub reconnect_for: Duration,
 }
 
@@ -145,7 +145,7 @@ pub(super) async fn begin(api: Rc<Api>, plan: Plan) -> Result<Watch, String> {
 }
 
 impl Watch {
-    /// Waits until all that is stored came, or nothing for a while; then compares.
+    /// Waits until everything stored has come, or nothing more for a while; then compares.
     pub(super) async fn finish(self, stored: &Events) -> WatchReport {
         let begun = Instant::now();
         loop {

@@ -1,6 +1,6 @@
-//! CSV under a line of column names: `recorded_at, lat, lon` and, where present, `vehicle, speed_kmh,
-//! heading_deg, altitude_m, accuracy_m`. Other columns are passed over; so is `accuracy`, which has no
-//! unit (in one of our recordings it is a flag).
+//! CSV under a line of column names: `recorded_at, lat, lon` and, where present, `vehicle, speed_kmh, heading_deg,
+//! altitude_m, accuracy_m`. Other columns are ignored; so is `accuracy`, which has no unit (in one of our
+//! recordings it is a flag).
 
 use std::collections::HashMap;
 use std::sync::Arc;

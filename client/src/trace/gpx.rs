@@ -1,4 +1,4 @@
-//! GPX 1.0 and 1.1, told by element names alone, so that a missing namespace, a byte order mark or any
+//! GPX 1.0 and 1.1, recognized by element names alone, so that a missing namespace, a byte order mark or any
 //! extension does not matter.
 //!
 //! Track points are fixes, in the order of the file, whatever the order of its segments. A waypoint's

@@ -1,8 +1,7 @@
 //! Recorded traces: bytes in, points out. CSV, GPX and NMEA 0183, plain or gzip.
 //!
-//! Owns what those formats mean and what is wrong with real files. Knows no network, no server and no
-//! clock. What a file gets wrong is one `Err(Skip)` in the sequence, never a panic and never the end
-//! of the file.
+//! Owns what those formats mean and how real files deviate from them. Knows no network, no server and no clock. An
+//! error in a file is one `Err(Skip)` in the sequence, never a panic and never the end of the file.
 
 mod csv;
 pub mod fences;
@@ -45,7 +44,7 @@ pub enum Format {
     Nmea,
 }
 
-/// The content of a file, out of its gzip layer if it has one (told by its first bytes, not its name).
+/// The content of a file, unpacked if it is gzip (by its first bytes, not its name).
 pub fn inflate(bytes: &[u8]) -> Result<Cow<'_, [u8]>, TraceError> {
     inflate_to(bytes, MAX_BYTES)
 }
@@ -62,7 +61,7 @@ fn inflate_to(bytes: &[u8], most: u64) -> Result<Cow<'_, [u8]>, TraceError> {
     Ok(Cow::Owned(content))
 }
 
-/// What a file's content looks like; its name is not asked.
+/// The format that a file's content looks like; its name does not matter.
 #[must_use]
 pub fn detect(content: &[u8]) -> Option<Format> {
     let start = &content[..content.len().min(4096)];
@@ -77,7 +76,7 @@ pub fn detect(content: &[u8]) -> Option<Format> {
     nmea::looks_alike(content).then_some(Format::Nmea)
 }
 
-/// Reads the points of a trace in the order of the file. `content` is what [`inflate`] gave.
+/// Reads the points of a trace in the order of the file. `content` comes from [`inflate`].
 pub fn read<'a>(content: &'a [u8]) -> Result<Box<dyn Iterator<Item = Reading> + 'a>, TraceError> {
     match detect(content).ok_or(TraceError::UnknownFormat)? {
         Format::Csv => Ok(Box::new(csv::read(content).ok_or(TraceError::UnknownFormat)?)),

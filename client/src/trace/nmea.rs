@@ -1,8 +1,8 @@
 //! NMEA 0183: RMC for place, speed, course and the date; GGA for place and height. Sentences of one
 //! time of day are one fix.
 //!
-//! Sentences other than these two, comments and binary bytes are passed over. The date is what the
-//! receiver says, a GPS week roll-over included; a fix told by GGA alone takes it from the last RMC.
+//! Sentences other than these two, comments and binary bytes are skipped. The date is the receiver's, even after a
+//! GPS week roll-over; a fix from GGA alone takes it from the last RMC.
 
 use jiff::civil;
 use waypost_actors::model::{Place, Timestamp};
@@ -80,15 +80,15 @@ struct Epoch {
 #[derive(Default)]
 struct Epochs {
     open: Option<Epoch>,
-    /// The last date and time of day told together.
+    /// The last date, with the time of day of its sentence.
     dated: Option<(civil::Date, civil::Time)>,
 }
 
 impl Epochs {
-    /// Adds a sentence; the epoch before it, when this one begins the next.
+    /// Adds a sentence; returns the previous epoch if this one begins the next.
     fn take(&mut self, fields: &[&str]) -> Option<Reading> {
         let time = fields.get(1).copied().unwrap_or_default();
-        // A sentence without a time stands alone: it says that the receiver knows nothing yet.
+        // A sentence without a time stands alone: the receiver does not know anything yet.
         let same = self.open.as_ref().is_some_and(|open| !time.is_empty() && same_time(&open.time, time));
         let done = if same { None } else { self.flush() };
         let epoch = self.open.get_or_insert_with(Epoch::default);
@@ -146,13 +146,13 @@ impl Epoch {
     fn add_gga(&mut self, fields: &[&str]) {
         let field = |index: usize| fields.get(index).copied().unwrap_or_default();
         self.no_fix |= matches!(field(6), "" | "0");
-        // RMC's place stays where both tell one.
+        // RMC's place takes precedence if both have one.
         self.place = self.place.or_else(|| place([field(2), field(3), field(4), field(5)]));
         self.altitude_meters = number(field(9));
     }
 }
 
-/// Whether two texts tell the same time of day: `204132.00` and `204132.000` do.
+/// Whether two texts are the same time of day: `204132.00` and `204132.000` are.
 fn same_time(a: &str, b: &str) -> bool {
     a == b || time_of_day(a).is_some_and(|time| time_of_day(b) == Some(time))
 }

@@ -44,7 +44,7 @@ impl Point {
     }
 }
 
-/// A point and whose it is.
+/// A point and the vehicle it belongs to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TracePoint {
     /// The vehicle, where the format names one; else the whole file is one vehicle.
@@ -71,7 +71,7 @@ pub enum Skip {
     BadRow,
     /// The markup breaks off or is not well-formed here; the rest is lost.
     BadMarkup,
-    /// A mark on the map beside a recorded track: nobody was there at its time.
+    /// A mark on the map beside a recorded track: its time does not say that the vehicle was there.
     Waypoint,
 }
 

@@ -122,7 +122,7 @@ impl ApexCharts {
 
 impl ApexRange {
     fn of(mark: &Mark) -> Self {
-        // The library gives areas an opacity of its own.
+        // The library adds an opacity of its own to areas.
         let (border_color, _) = mark.colors();
         Self {
             id: mark.id.0.to_string(),

@@ -1,11 +1,11 @@
-//! What a chart shows, whatever library draws it: lines of the level, marks where fuel came or went.
+//! A chart independently of the library that draws it: lines of the level, marks where fuel came or went.
 
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::fuel::{ChartPoint, FuelEvent, FuelEventKind};
 use waypost_actors::model::{EventId, Timestamp};
 
-/// What a chart shows.
+/// The content of a chart.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Chart {
     /// The level, in the order of time.
@@ -31,9 +31,9 @@ pub struct Mark {
     pub volume_liters: f64,
 }
 
-/// What the line of readings is called.
+/// The label of the line of readings.
 const READINGS: &str = "Fuel level, read (l)";
-/// What the smoothed line is called.
+/// The label of the smoothed line.
 const SMOOTHED: &str = "Fuel level, smoothed (l)";
 const READINGS_COLOR: &str = "#93b4e8";
 const SMOOTHED_COLOR: &str = "#1d4fa3";
@@ -49,7 +49,7 @@ pub(super) fn lines(chart: &Chart) -> Vec<(&'static str, &'static str, Vec<Optio
     lines
 }
 
-/// Litres to the millilitre: no sensor knows more, and no screen shows more.
+/// Litres, rounded to millilitres: neither sensors nor screens are more precise.
 pub(super) fn shown(liters: f64) -> f64 {
     (liters * 1000.0).round() / 1000.0
 }
@@ -74,7 +74,7 @@ impl Mark {
         }
     }
 
-    /// Of the border, and of the area.
+    /// The colours of the border and of the area.
     pub(super) const fn colors(&self) -> (&'static str, &'static str) {
         match self.kind {
             FuelEventKind::Refuel => ("#15803d", "rgba(21, 128, 61, 0.25)"),

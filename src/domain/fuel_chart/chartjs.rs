@@ -110,7 +110,7 @@ impl ChartJs {
 }
 
 impl BoxAnnotation {
-    /// A category axis knows its labels only, so the ends are labels.
+    /// A category axis only knows its labels, so the ends must be labels.
     fn of(mark: &Mark, points: &[ChartPoint]) -> Option<Self> {
         let (border_color, background_color) = mark.colors();
         Some(Self {
@@ -132,7 +132,7 @@ impl BoxAnnotation {
     }
 }
 
-/// The instant of the point nearest to one.
+/// The point nearest to an instant.
 fn nearest(points: &[ChartPoint], at: Timestamp) -> Option<Timestamp> {
     let next = points.partition_point(|point| point.at < at);
     let around = points.get(next.saturating_sub(1)).into_iter().chain(points.get(next));

@@ -1,4 +1,4 @@
-//! Plain columns, for a library that is not among the others.
+//! Plain columns, for any other library.
 
 use serde::Serialize;
 use utoipa::ToSchema;

@@ -1,6 +1,7 @@
-//! A tank's level over time as the common chart libraries take it: lines with gaps, and marks where fuel came or went.
+//! A tank's level over time in the formats of common chart libraries: lines with gaps, and marks where fuel came or
+//! went.
 //!
-//! Each format is the library's own, to be handed to it as it is. Knows no store and no HTTP.
+//! Each format is the library's own and needs no conversion. Knows no store and no HTTP.
 
 mod apexcharts;
 mod chart;
@@ -79,7 +80,7 @@ mod tests {
         ChartPoint { at: at(seconds), liters, smoothed_liters: liters.map(|liters| liters + 0.5) }
     }
 
-    /// A level, a gap, a refuel to another level; a drain whose end nobody sees.
+    /// A level, a gap, a refuel to another level, and a drain whose end is not in the chart.
     fn chart() -> Chart {
         let mark = |id: u128, kind, from: i64, to: i64, volume_liters| Mark {
             id: EventId(Uuid::from_u128(id)),
@@ -169,7 +170,7 @@ mod tests {
             let text = serde_json::to_string(&FuelChart::new(*format, &Chart::default())).unwrap();
             assert!(!text.contains("smoothed"), "{text}");
         }
-        // Marks of readings that are not in the chart have no place on an axis of labels.
+        // Marks between readings that the chart does not show have no place on an axis of labels.
         let marks = chart().marks;
         let ChartJs { annotations, .. } = ChartJs::of(&Chart { points: Vec::new(), marks });
         assert!(annotations.is_empty());

@@ -1,6 +1,6 @@
-//! What may be left out of request bodies. The types say what a whole resource is; a POST merges with
-//! defaults and a PUT with what is there, so members of members may be absent, and of a PUT all. What a
-//! client got it may send back with a PUT.
+//! Optional members of request bodies. The types describe a whole resource; a POST merges with defaults and a PUT
+//! with what is stored, so members of members may be absent, and in a PUT all members. A client may send back with a
+//! PUT what it got.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use super::flat::{each_inside, refer, reference};
 /// The methods that take bodies.
 const METHODS: [(&str, bool); 2] = [("post", true), ("put", false)];
 
-/// Gives each body of a POST or PUT a schema of its own, in which only what must be there is required.
+/// Gives each body of a POST or PUT a schema of its own, which requires only what must be present.
 pub(super) fn say_what_may_be_left_out(document: &mut Value) {
     let schemas = document["components"]["schemas"].clone();
     let mut own = Map::new();
@@ -24,7 +24,7 @@ pub(super) fn say_what_may_be_left_out(document: &mut Value) {
             };
             let mut body = lenient(schema, &schemas, keeps_required);
             *schema = refer(&name);
-            // What devices send may hold more than we know.
+            // Devices may send more than we know.
             if name != "CreatePositionsBody" {
                 body = closed(&body, &schemas);
             }
@@ -66,7 +66,7 @@ fn add_read_only(body: &mut Value, resource: &Value, schemas: &Value) {
     }
 }
 
-/// Gives the objects inside a body names: bodies that take the same share them.
+/// Names the objects inside a body, so that bodies with equal parts share them.
 fn name_parts(body: &mut Value, body_name: &str, schemas: &Value, named: &mut Map<String, Value>) {
     take_name(body);
     each_inside(body, &mut |part| {
@@ -87,7 +87,7 @@ fn name_parts(body: &mut Value, body_name: &str, schemas: &Value, named: &mut Ma
     });
 }
 
-/// The name of the schema that an object was made of.
+/// Takes the name of the schema that an object was made from.
 fn take_name(part: &mut Value) -> Option<String> {
     if !part.get(PART)?.is_string() {
         return None; // a member of this name
@@ -117,7 +117,8 @@ fn lenient(schema: &Value, schemas: &Value, keeps_required: bool) -> Value {
     schema
 }
 
-/// A member: what merges may be in part. What only a body has (its name ends in `In`) comes whole.
+/// A member: one that is merged may be partial. A type that only bodies have (its name ends in `In`) is required
+/// whole.
 fn lenient_member(member: &Value, schemas: &Value) -> Value {
     match reference(member) {
         Some(name) if name.ends_with("In") => member.clone(),

@@ -1,4 +1,4 @@
-//! Request bodies as strict as the server: every object whole in one place and closed, texts with something in them.
+//! Request bodies as strict as the server: every object complete in one place and closed, and texts not blank.
 
 use serde_json::{Value, json};
 
@@ -7,10 +7,10 @@ use super::flat::reference;
 /// A text that is not blank and has no control characters.
 const TEXT: &str = "^[^\\x00-\\x1f\\x7f-\\x9f]*[^\\s\\x00-\\x1f\\x7f-\\x9f][^\\x00-\\x1f\\x7f-\\x9f]*$";
 
-/// Where an object that was taken from a named schema keeps that name until it gets its own.
+/// Where an object copied from a named schema keeps that name until it gets its own.
 pub(super) const PART: &str = "title";
 
-/// A schema with its parts put together and every object closed.
+/// A schema with its parts merged and every object closed.
 pub(super) fn closed(schema: &Value, schemas: &Value) -> Value {
     let mut schema = resolved(schema, schemas);
     let Some(members) = schema.as_object_mut() else { return schema };
@@ -36,7 +36,7 @@ pub(super) fn closed(schema: &Value, schemas: &Value) -> Value {
     schema
 }
 
-/// `null` turns a rule off; rules are what has defaults.
+/// Rules are the members with defaults, and `null` turns a rule off.
 fn nullable_if_it_has_a_default(mut member: Value) -> Value {
     if member.get("default").is_some()
         && let Some(kind) = member["type"].as_str()
@@ -46,7 +46,7 @@ fn nullable_if_it_has_a_default(mut member: Value) -> Value {
     member
 }
 
-/// The object that a reference leads to; words and ids stay references.
+/// The object a reference points to; references to words and ids remain.
 pub(super) fn resolved(schema: &Value, schemas: &Value) -> Value {
     let Some(name) = reference(schema) else { return schema.clone() };
     let mut target = schemas[name].clone();

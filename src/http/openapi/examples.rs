@@ -1,4 +1,4 @@
-//! A body that works, for each operation that makes something or signs somebody in.
+//! A valid example body for each operation that creates something or signs a user in.
 
 use serde_json::{Value, json};
 

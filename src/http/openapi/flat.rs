@@ -1,6 +1,6 @@
-//! Schemas as generators of clients can take them: every object whole in one place, under one name.
+//! Schemas in a form that client generators accept: every object complete in one place, under one name.
 //!
-//! Flattened members arrive as `allOf`, lists repeat what they list, tuples end in `items: false`: generators merge,
+//! Flattened members arrive as `allOf`, lists repeat their items, tuples end in `items: false`: generators merge,
 //! rename or refuse these.
 
 use std::collections::HashMap;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 const SCHEMAS: &str = "#/components/schemas/";
 
-/// Brings every schema of a document into that form.
+/// Converts every schema of a document to that form.
 pub(super) fn flatten(document: &mut Value) {
     refer_to_named(document);
     let before = document["components"]["schemas"].clone();
@@ -29,7 +29,7 @@ pub(super) fn flatten(document: &mut Value) {
     });
 }
 
-/// The name of the schema that a reference leads to.
+/// The name of the schema that a reference points to.
 pub(super) fn reference(schema: &Value) -> Option<&str> {
     schema.get("$ref")?.as_str()?.strip_prefix(SCHEMAS)
 }
@@ -39,7 +39,7 @@ pub(super) fn refer(name: &str) -> Value {
     json!({ "$ref": format!("{SCHEMAS}{name}") })
 }
 
-/// Calls `visit` with a value's parts and the value itself, the innermost first.
+/// Calls `visit` on all parts of a value and on the value itself, innermost first.
 pub(super) fn each_inside(value: &mut Value, visit: &mut impl FnMut(&mut Value)) {
     match value {
         Value::Object(members) => members.values_mut().for_each(|member| each_inside(member, visit)),
@@ -49,7 +49,7 @@ pub(super) fn each_inside(value: &mut Value, visit: &mut impl FnMut(&mut Value))
     visit(value);
 }
 
-/// Makes a reference of every inlined copy of a named object.
+/// Replaces every inlined copy of a named object by a reference.
 fn refer_to_named(document: &mut Value) {
     let schemas = document["components"]["schemas"].as_object().cloned().unwrap_or_default();
     let is_object = |schema: &Value| ["properties", "allOf"].iter().any(|part| schema.get(part).is_some());
@@ -75,7 +75,7 @@ fn refer_inside(value: &mut Value, names: &HashMap<String, String>) {
     }
 }
 
-/// Gives each of the objects that a schema may be a name of its own.
+/// Names each of a schema's alternative objects.
 fn name_variants(name: &str, schema: &mut Value, schemas: &Value, named: &mut Map<String, Value>) {
     let is_plain = |option: &Value| list(option, "allOf").is_none();
     if list(schema, "oneOf").map_or(is_plain(schema), |options| options.iter().all(is_plain)) {
@@ -93,7 +93,7 @@ fn name_variants(name: &str, schema: &mut Value, schemas: &Value, named: &mut Ma
     *schema = json!({ "oneOf": references, "description": schema["description"] });
 }
 
-/// The objects that a schema may be, whole, each with the names of the schemas that it is made of.
+/// The alternatives of a schema as complete objects, each with the names of the schemas it is made of.
 fn objects(schema: &Value, schemas: &Value) -> Vec<(String, Value)> {
     if let Some(name) = reference(schema) {
         let mut found = objects(&schemas[name], schemas);
@@ -134,7 +134,7 @@ fn joined(whole: &(String, Value), part: &(String, Value)) -> (String, Value) {
     (name, whole)
 }
 
-/// A tuple's length in words that generators know; what its places hold stays.
+/// Expresses a tuple's length in keywords that generators know; the types of its items stay.
 fn say_length(schema: &mut Value) {
     if let Some(length) = list(schema, "prefixItems").map(Vec::len) {
         schema["items"] = json!({});

@@ -1,8 +1,8 @@
-//! Links from the answer to a POST to what can be done with the id in it.
+//! Links from the answer to a POST to the operations that take its id.
 
 use serde_json::{Map, Value, json};
 
-/// Adds to each 201 the operations that take the id of what was made.
+/// Links each 201 to the operations that take the id of the created resource.
 pub(super) fn add(document: &mut Value) {
     let described = document["paths"].clone();
     let Some(paths) = document["paths"].as_object_mut() else { return };
@@ -17,7 +17,7 @@ pub(super) fn add(document: &mut Value) {
     }
 }
 
-/// The links to all operations that take the id in their path, or as a parameter of this name.
+/// Links to all operations that take the id in their path, or as a parameter of this name.
 fn links(paths: &Value, collection: &str, named: &str) -> Map<String, Value> {
     let mut links = Map::new();
     for (path, item) in paths.as_object().into_iter().flatten() {

@@ -26,10 +26,10 @@ mod words;
 
 pub use served::Written;
 
-/// Lists that answer more than others unless they are asked for fewer.
+/// Lists with a higher default limit than others.
 const LONG: [&str; 2] = ["/v1/fuel", "/v1/vehicles/{id}/positions"];
 
-/// The description as it is served, and its ETag.
+/// The description as served, with its ETag.
 pub struct Description {
     /// The document, as JSON.
     pub text: String,
@@ -47,12 +47,12 @@ impl Description {
     }
 }
 
-/// Schemas that no handler's body leads to.
+/// Schemas that no handler's body refers to.
 #[derive(utoipa::OpenApi)]
 #[openapi(components(schemas(ProblemBody, AssignmentState, Usage, ChartFormat, RawFormat, RecordKind)))]
 struct Shared;
 
-/// The description of the routes of a table; `api` is what their handlers declare.
+/// Describes the routes of a table; `api` holds the declarations of their handlers.
 #[must_use]
 pub fn document(mut api: OpenApi, table: &[Route]) -> Value {
     api.merge(<Shared as utoipa::OpenApi>::openapi());
@@ -73,7 +73,7 @@ pub fn document(mut api: OpenApi, table: &[Route]) -> Value {
     bodies::say_what_may_be_left_out(&mut document);
     for route in table {
         let pointer = format!("/paths/{}/{}", route.path.replace('/', "~1"), route.method.to_lowercase());
-        // A page for people is not described.
+        // Pages for people are not described.
         let Some(operation) = document.pointer_mut(&pointer) else { continue };
         describe(operation, route);
         words::part(operation, route);
@@ -89,7 +89,7 @@ fn add_what_types_do_not_say(document: &mut Value) {
     let schemas = &mut document["components"]["schemas"];
     schemas["Subscription"]["properties"]["usage"] =
         json!({ "$ref": "#/components/schemas/Usage", "readOnly": true });
-    // Which of the two a driver is shown as.
+    // Tells apart the two forms in which a driver is shown.
     for (name, masked) in [("OwnDriver", false), ("DriverStub", true)] {
         schemas[name]["properties"]["masked"]["const"] = json!(masked);
     }
@@ -102,7 +102,7 @@ fn add_what_types_do_not_say(document: &mut Value) {
     schemas["PageOf_GeofenceOut"]["properties"]["data"]["items"] = flat::refer("GeofenceListed");
 }
 
-/// What the route table knows of an operation.
+/// Adds what the route table knows of an operation.
 fn describe(operation: &mut Value, route: &Route) {
     operation["security"] = match route.access {
         Access::Open => json!([]),
@@ -130,7 +130,7 @@ fn describe(operation: &mut Value, route: &Route) {
             "schema": { "type": "string" }, "description": "An ETag; 304 while it holds" }),
         );
     }
-    // Not by index, which would give an operation without parameters a null.
+    // Indexing would add a null to an operation without parameters.
     let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
     let default_limit = if LONG.contains(&route.path) { DEFAULT_LONG_LIMIT } else { DEFAULT_LIMIT };
     parameters.into_iter().flatten().for_each(|parameter| bound(parameter, default_limit));
@@ -148,7 +148,7 @@ fn add_parameter(operation: &mut Value, parameter: Value) {
     }
 }
 
-/// What lists take, the same on every route but for how many they answer unasked.
+/// Sets the bounds of list parameters, which are the same on every route except for the default limit.
 fn bound(parameter: &mut Value, default_limit: i64) {
     let bounds = match parameter["name"].as_str() {
         Some("page") => json!({ "type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": 1 }),
@@ -178,12 +178,12 @@ fn bound(parameter: &mut Value, default_limit: i64) {
     parameter["schema"] = bounds;
 }
 
-/// So many numbers, separated by commas.
+/// The pattern of `count` numbers separated by commas.
 fn numbers(count: usize) -> String {
     format!("^{}$", vec!["-?[0-9]+(\\.[0-9]+)?"; count].join(","))
 }
 
-/// The pattern of a sort by any of the keys that a description begins with: `name, createdAt; - for descending`.
+/// The pattern of a sort by any of the keys at the start of a description: `name, createdAt; - for descending`.
 fn sort_keys(parameter: &Value) -> Option<String> {
     let keys = parameter["description"].as_str()?.strip_suffix("; - for descending")?.replace(", ", "|");
     Some(format!("^-?({keys})(,-?({keys}))*$"))

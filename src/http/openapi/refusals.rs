@@ -1,5 +1,5 @@
-//! The refusals that each operation names, by status with their codes. Those of all routes of a kind follow from the
-//! route table and from what the operation takes; what only one route refuses its handler names, as codes.
+//! The refusals of each operation, by status with their codes. Those shared by all routes of a kind follow from the
+//! route table and the operation's parameters; those of a single route are named by its handler, as codes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::http::code::Code;
 use crate::http::receive::LARGE_FROM_BYTES;
 use crate::http::route::{Access, Route};
 
-/// Names what an operation refuses, once its parameters are complete.
+/// Adds an operation's refusals, once its parameters are complete.
 pub(super) fn name(operation: &mut Value, route: &Route) {
     let codes = of_its_kind(operation, route).into_iter().chain(of_its_own(operation));
     let mut by_status: BTreeMap<u16, Vec<Code>> = BTreeMap::new();
@@ -28,7 +28,7 @@ pub(super) fn name(operation: &mut Value, route: &Route) {
     operation["responses"]["default"] = json!({ "$ref": "#/components/responses/Refused" });
 }
 
-/// A response for each code, and one for what nothing names.
+/// A response for each code, and one for codes that nothing names.
 pub(super) fn components() -> Value {
     let mut responses = json!({ "Refused": response(0, "Any other refusal; /problems explains the codes") });
     for code in Code::ALL {
@@ -39,7 +39,7 @@ pub(super) fn components() -> Value {
     responses
 }
 
-/// What every route refuses that takes the same.
+/// Refusals that all routes with the same parameters share.
 fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
     let parameters = operation["parameters"].as_array().map(Vec::as_slice).unwrap_or_default();
     let takes = |name: &str| parameters.iter().any(|parameter| parameter["name"] == name);
@@ -51,7 +51,7 @@ fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
         route.method != "GET" && matches!(route.access, Access::SignedIn | Access::May(_) | Access::Either);
     let kinds: [(bool, &[Code]); 15] = [
         (is_versioned, &[Code::MalformedRequest, Code::UnknownParameter, Code::TooManyRequests]),
-        // Also of a parameter that it does not know, for its characters.
+        // Also for unknown parameters, because of their characters.
         (is_versioned || has_query, &[Code::InvalidParameter, Code::UriTooLong]),
         (route.body_bytes > LARGE_FROM_BYTES, &[Code::Busy]),
         (takes("sort"), &[Code::UnknownSortKey]),
@@ -72,7 +72,7 @@ fn of_its_kind(operation: &Value, route: &Route) -> Vec<Code> {
                 Code::ValidationFailed,
             ],
         ),
-        // Instants that are read well and still make no period or no past.
+        // Valid instants may still make no valid period, or lie in the future.
         (takes("from") || takes("asOf"), &[Code::ValidationFailed]),
         (takes("If-Match"), &[Code::PreconditionFailed]),
         (takes("Idempotency-Key"), &[Code::IdempotencyKeyInUse, Code::IdempotencyKeyReused]),
@@ -84,7 +84,7 @@ fn takes_body(operation: &Value) -> bool {
     operation.get("requestBody").is_some()
 }
 
-/// What a handler names: `(status = 409, description = "driverLocked, licenseTaken")`.
+/// Refusals that a handler names: `(status = 409, description = "driverLocked, licenseTaken")`.
 fn of_its_own(operation: &Value) -> Vec<Code> {
     let responses = operation["responses"].as_object().into_iter().flatten();
     let refusals = responses.filter(|(status, _)| status.starts_with(['4', '5']));

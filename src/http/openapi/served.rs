@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::flat::each_inside;
 
-/// The media type that a generator takes which knows but one.
+/// The media type for generators that support only one.
 const FIRST: &str = "application/json";
 
-/// Drops the components of a kind that no reference leads to.
+/// Drops unreferenced components of a kind.
 pub(super) fn drop_unused(document: &mut Value) {
     loop {
         let mut used = HashSet::new();
@@ -31,7 +31,7 @@ pub(super) fn drop_unused(document: &mut Value) {
     }
 }
 
-/// A document as it is written: of several media types `application/json` first, the rest by name.
+/// Serializes a document: of several media types `application/json` comes first, the others by name.
 #[derive(Clone, Copy, Debug)]
 pub struct Written<'v>(pub &'v Value);
 

@@ -1,4 +1,4 @@
-//! What the document says in words: of the interface, of its groups, and of each operation.
+//! The document's prose: about the interface, its groups, and each operation.
 
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ pub(super) fn tags() -> Value {
     TAGS.iter().map(|(name, description)| json!({ "name": name, "description": description })).collect()
 }
 
-/// Parts the words of a handler into one sentence and the rest, and adds who may call.
+/// Splits a handler's doc comment into summary and description, and adds who may call it.
 pub(super) fn part(operation: &mut Value, route: &Route) {
     let whole = operation["summary"].as_str().unwrap_or_default().replace('\n', " ");
     let (summary, rest) = whole.split_once(". ").unwrap_or((whole.trim_end_matches('.'), ""));
@@ -48,7 +48,7 @@ const fn caller(access: Access) -> &'static str {
     }
 }
 
-/// What a reader should know before the first request.
+/// An introduction to the interface.
 pub(super) const INTRODUCTION: &str = "Real-time fleet tracking: positions in, geofence events out.\n\n\
 Members are camelCase with units in their names, times RFC 3339 (`Z`, milliseconds), ids UUIDs. \
 Lists are `{data, pagination}`. A PUT merges: absent = unchanged, null = cleared. Single resources carry an \

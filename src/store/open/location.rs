@@ -1,4 +1,4 @@
-//! Where a store is, how it is opened, and why it could not be.
+//! The location of a store, the options to open it with, and the errors of opening it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use sqlx::migrate::MigrateError;
 
 use crate::store::sql::{SqlError, is_unavailable, not_durable};
 
-/// Of so many connections one is for long lists.
+/// Of this many connections, one is for long lists.
 const ONE_FOR_LISTS_OF: u32 = 4;
 
 /// Where the data is.
@@ -28,7 +28,7 @@ pub enum OpenError {
     /// The URL is not one of PostgreSQL.
     #[error("the database URL must look like postgres://user:password@host/name")]
     Url,
-    /// PostgreSQL at this host and port did not answer, or let nobody in.
+    /// PostgreSQL at this host and port did not answer, or refused the login.
     #[error("PostgreSQL at {0} cannot be used")]
     Postgres(String, #[source] sqlx::Error),
     /// The file in this directory cannot be opened, or is not a database.
@@ -43,7 +43,7 @@ pub enum OpenError {
     /// The database would acknowledge what it has not stored.
     #[error("{} (postgresql.conf)", not_durable(.0))]
     NotDurable(&'static str),
-    /// A transfer into this database was begun and has not gone through.
+    /// A transfer into this database was begun and has not completed.
     #[error("a transfer into this database has not gone through: run `waypost transfer` again")]
     HalfTransferred,
     /// The store was moved away by a transfer.
@@ -51,19 +51,19 @@ pub enum OpenError {
         "the embedded store was {told}: set DATABASE_URL, or delete {mark} to go on without what came since"
     )]
     Moved {
-        /// The file that says so.
+        /// The file that marks the store as moved.
         mark: PathBuf,
-        /// What it says.
+        /// Its text.
         told: String,
     },
 }
 
 impl OpenError {
-    /// Whether it may pass by itself: the database is away, starts, or has no room now.
+    /// Whether it may pass by itself: the database is away, starting, or out of resources.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
-            // Running, it may have been dropped for a restore; at the start its name is wrong.
+            // On a running server the database may have been dropped for a restore; at the start its name is wrong.
             Self::Postgres(_, error) => is_unavailable(error) && !is_no_database(error),
             Self::Database(error) | Self::Embedded(_, error) => is_unavailable(error),
             Self::Migration(MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _)) => {
@@ -79,20 +79,20 @@ impl OpenError {
 pub struct Options {
     /// Where.
     pub location: Location,
-    /// Connections at most (readers, for SQLite).
+    /// Most connections (readers, for SQLite).
     pub connections: u32,
-    /// A statement that runs longer is cancelled (PostgreSQL).
+    /// Statements that run longer are cancelled (PostgreSQL).
     pub statement_timeout: Duration,
 }
 
 impl Options {
-    /// The usual options for a place.
+    /// The default options for a location.
     #[must_use]
     pub const fn new(location: Location) -> Self {
         Self { location, connections: 8, statement_timeout: Duration::from_secs(5) }
     }
 
-    /// Connections for long lists, beside the others.
+    /// Connections for long lists, in addition to the others.
     pub(super) fn places_for_lists(&self) -> u32 {
         (self.connections / ONE_FOR_LISTS_OF).max(1)
     }

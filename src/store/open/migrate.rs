@@ -1,4 +1,4 @@
-//! The tables of both engines, brought up to date.
+//! Migration of both engines.
 
 use sqlx::migrate::Migrator;
 

@@ -1,4 +1,4 @@
-//! Opening a store: connections, migrations, and the refusal of a store that would not keep its word.
+//! Opening a store: connections, migrations, and the refusal of a store that would not keep its promises.
 
 mod location;
 mod migrate;
@@ -16,10 +16,11 @@ pub(super) use postgres::{connect_postgres, place, postgres};
 pub use sqlite::embedded_file;
 pub(super) use sqlite::{SQLITE_FILE, SQLITE_PATIENCE, single_reader};
 
-/// The track writer's does nothing between two statements, and all live data needs what it has locked.
+/// The limit for an idle transaction of the track writer, which does no other work between two statements. All live
+/// data needs the rows that it locks.
 const WRITER_IDLE_PATIENCE: Duration = Duration::from_secs(3);
-/// Opens the store and brings its tables up to date; several processes may start at once.
-/// Refuses a store that a transfer has moved away, or not moved in yet.
+/// Opens the store and migrates its tables; several processes may start at once. Refuses a store that a transfer has
+/// moved away, or not yet completely moved in.
 pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
     if let Location::Embedded(directory) = &options.location
         && let Some((mark, told)) = has_moved(directory)
@@ -36,7 +37,7 @@ pub async fn open_and_migrate(options: &Options) -> Result<Db, OpenError> {
     Ok(db)
 }
 
-/// Opens the store as it is.
+/// Opens the store without migrating it.
 pub async fn open(options: &Options) -> Result<Db, OpenError> {
     match &options.location {
         Location::Postgres(url) => postgres::open_postgres(url, options).await,
@@ -44,8 +45,8 @@ pub async fn open(options: &Options) -> Result<Db, OpenError> {
     }
 }
 
-/// A connection for the track writer alone, so that no request waits for a batch nor a batch for
-/// requests. It is made by the thread that first uses it. SQLite has its one writer.
+/// A connection for the track writer alone, so that requests and batches do not wait for each other. It is made by
+/// the thread that first uses it. On SQLite, the store's only write connection.
 pub fn for_writer(db: &Db, options: &Options) -> Result<Writer, OpenError> {
     match &options.location {
         Location::Postgres(url) => {

@@ -1,4 +1,4 @@
-//! Pools on PostgreSQL that neither wait for a connection gone silent nor go on with one of before.
+//! PostgreSQL pools that neither wait for a connection gone silent nor reuse one from before a renewal.
 
 use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
@@ -11,11 +11,11 @@ use crate::store::sql::{Renewed, SqlError, in_time, pin};
 
 /// How long a request waits for a connection.
 pub(super) const ACQUIRE_PATIENCE: Duration = Duration::from_secs(3);
-/// How long a connection of the pool may take to show that it is sound, before it is used and after. Without a bound
-/// one that went silent would keep its place in the pool for as long as TCP believes in it.
+/// How long a pooled connection may take to prove sound, before and after use. Without a bound, one that went silent
+/// would keep its place in the pool until TCP gives up on it.
 const SOUND_WITHIN: Duration = Duration::from_secs(1);
 
-/// A pool of PostgreSQL's, whose connections are asked whether they are sound; those made before `renewed` go.
+/// A PostgreSQL pool that checks its connections and discards those made before `renewed`.
 pub(super) fn pooled(connections: u32, renewed: &Renewed) -> PgPoolOptions {
     let renewed = Arc::clone(renewed);
     PgPoolOptions::new()
@@ -31,14 +31,14 @@ pub(super) fn pooled(connections: u32, renewed: &Renewed) -> PgPoolOptions {
         .after_release(|session, _| Box::pin(is_sound(session)))
 }
 
-/// Whether what is said to a host stays on this machine.
+/// Whether traffic to a host stays on this machine.
 pub(super) fn is_local(host: &str) -> bool {
     let is_socket = host.starts_with('/');
     let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
     is_socket || host == "localhost" || address.is_ok_and(|address| address.is_loopback())
 }
 
-/// An error closes a session at once; the pool's own question has no end.
+/// Checks a session within a time limit, which the pool's own check does not have. An error makes the pool close it.
 async fn is_sound(session: &mut PgConnection) -> Result<bool, SqlError> {
     in_time(SOUND_WITHIN, session.ping()).await.map(|()| true)
 }

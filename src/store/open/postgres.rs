@@ -1,4 +1,5 @@
-//! Connections to PostgreSQL: what their sessions keep to, and the refusal of a server that would not keep its word.
+//! Connections to PostgreSQL: the settings of their sessions, and the refusal of a server that would not keep its
+//! promises.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +11,17 @@ use super::location::{OpenError, Options};
 use super::pool::{is_local, pooled};
 use crate::store::sql::{Db, Pools, Renewed, broken_at_start, in_time, is_encrypted};
 
-/// How long a statement of a long list may run (PostgreSQL), at most.
+/// Longest time for a statement of a long list (PostgreSQL).
 const LIST_WITHIN: Duration = Duration::from_secs(3);
-/// How long a first answer of PostgreSQL may take.
+/// Time PostgreSQL has for its first answer.
 const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-/// How long a statement waits for a lock that somebody else has, at most.
+/// How long a statement waits for a lock held by another session.
 const LOCK_PATIENCE: Duration = Duration::from_secs(3);
-/// PostgreSQL ends a transaction of ours that does nothing for so long: this process hangs, and what it has
-/// locked is needed by its successor.
+/// PostgreSQL ends a transaction that has been idle for this long: this process hangs, and its successor needs the
+/// rows it has locked.
 const IDLE_PATIENCE: Duration = Duration::from_secs(10);
-/// A machine that vanished must not keep the lock of its server, nor what its transaction has locked: PostgreSQL ends
-/// its connections within half a minute.
+/// A machine that vanished must not keep the lock of its server or the rows its transaction has locked, so PostgreSQL
+/// ends its connections within half a minute.
 const ALIVE: [(&str, &str); 4] = [
     ("tcp_keepalives_idle", "10"),
     ("tcp_keepalives_interval", "5"),
@@ -32,7 +33,7 @@ pub(super) fn millis(time: Duration) -> String {
     time.as_millis().to_string()
 }
 
-/// How a connection of the server's is made.
+/// The options of the server's connections.
 pub(in crate::store) fn postgres(url: &str, options: &Options) -> Result<PgConnectOptions, OpenError> {
     let statement = options.statement_timeout;
     Ok(parse(url)?.application_name("waypost").options(ALIVE).options([
@@ -40,13 +41,13 @@ pub(in crate::store) fn postgres(url: &str, options: &Options) -> Result<PgConne
         ("lock_timeout", millis(statement.min(LOCK_PATIENCE))),
         ("idle_in_transaction_session_timeout", millis(IDLE_PATIENCE)),
         ("timezone", "UTC".to_owned()),
-        // A list that reads much would take the cores from the writer.
+        // A list that reads much would take CPU cores from the writer.
         ("max_parallel_workers_per_gather", "0".to_owned()),
     ]))
 }
 
 fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
-    // sqlx reads any scheme as PostgreSQL's.
+    // sqlx accepts any scheme.
     let scheme = url.split_once("://").map(|(scheme, _)| scheme);
     if !matches!(scheme, Some("postgres" | "postgresql")) {
         return Err(OpenError::Url);
@@ -54,15 +55,15 @@ fn parse(url: &str) -> Result<PgConnectOptions, OpenError> {
     url.parse().map_err(|_| OpenError::Url) // sqlx's error may quote the password
 }
 
-/// A database as people may read it: `host:port/name`, without the password.
+/// A database in readable form: `host:port/name`, without the password.
 pub(in crate::store) fn place(url: &str) -> Result<String, OpenError> {
     let options = parse(url)?;
     let name = options.get_database().unwrap_or_else(|| options.get_username());
     Ok(format!("{}:{}/{name}", options.get_host(), options.get_port()))
 }
 
-/// A connection outside any pool, which may do nothing for as long as it lives. Its error is the server's own word; a
-/// pool's is that time is over.
+/// A connection outside any pool, which may stay idle for as long as it lives. Its errors are the server's own; a
+/// pool would only report a timeout.
 pub(in crate::store) async fn connect_postgres(url: &str) -> Result<PgConnection, OpenError> {
     let options = parse(url)?.options(ALIVE).options([("idle_session_timeout", "0")]);
     let place = format!("{}:{}", options.get_host(), options.get_port());

@@ -1,4 +1,4 @@
-//! The embedded store: one file in the data directory, one connection that writes, several that read.
+//! The embedded store: one file in the data directory, one write connection, several read connections.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,10 +27,10 @@ pub fn embedded_file(directory: &Path) -> PathBuf {
 /// How long a connection waits for another's lock.
 pub(in crate::store) const SQLITE_PATIENCE: Duration = Duration::from_secs(5);
 
-/// A batch touches a page or two per vehicle. In the 2 MB that SQLite keeps by itself they have no room, are written
-/// before their commit and read again; and with a checkpoint every 4 MB each batch is written twice. Kibibytes when
-/// negative; pages.
-/// What the log leaves behind of its size once it is begun anew, in bytes, is given back to the disk.
+/// A batch touches a page or two per vehicle. These do not fit into SQLite's default cache of 2 MB, so they would be
+/// written before their commit and read again; and with a checkpoint every 4 MB, each batch would be written twice.
+/// `cache_size` is in KiB when negative, `wal_autocheckpoint` in pages, and `journal_size_limit`, beyond which a
+/// restarted log is cut, in bytes.
 const SQLITE_WRITER: [(&str, &str); 3] =
     [("cache_size", "-65536"), ("wal_autocheckpoint", "8192"), ("journal_size_limit", "67108864")];
 
@@ -49,7 +49,8 @@ fn sqlite(directory: &Path) -> SqliteConnectOptions {
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
         .foreign_keys(true)
-        // What sorts and what a transaction undoes needs no file of its own, and so no descriptor when none is left.
+        // Data for sorting and for undoing statements then needs no file of its own, and no descriptor when none is
+        // left.
         .pragma("temp_store", "memory")
         .busy_timeout(SQLITE_PATIENCE)
 }
@@ -66,7 +67,7 @@ pub(super) async fn open_sqlite(directory: &Path, options: &Options) -> Result<D
     Ok(Db::new(Pools::Sqlite { writer, readers, lists }, Arc::default()))
 }
 
-/// SQLite gives the files beside the database (`-wal`, `-shm`) the permissions that the database has.
+/// SQLite gives the files beside the database (`-wal`, `-shm`) the database's permissions.
 fn keep_private(directory: &Path) -> std::io::Result<()> {
     private::make_directory(directory)?;
     private::make_file(&directory.join(SQLITE_FILE))?;
@@ -76,16 +77,16 @@ fn keep_private(directory: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A pool with one connection open. At the first start the switch to WAL takes a lock for which SQLite
-/// does not wait its own timeout: with several starts at once, all but one try again.
+/// A pool with one connection open. At the first start, the switch to WAL takes a lock for which SQLite does not
+/// wait: if several processes start at once, all but one must retry.
 async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Result<SqlitePool, sqlx::Error> {
     let end = Instant::now() + SQLITE_PATIENCE;
     loop {
         let pool = SqlitePoolOptions::new()
             .max_connections(connections)
             .acquire_timeout(Duration::from_secs(5))
-            // On a full disk SQLite rolls back by itself, and then refuses the ROLLBACK that follows: sqlx
-            // would take the connection for one inside a transaction for ever.
+            // On a full disk SQLite rolls back by itself and then refuses the ROLLBACK that follows; sqlx would
+            // consider the connection inside a transaction for ever.
             .before_acquire(|connection, _| Box::pin(async { Ok(!connection.is_in_transaction()) }));
         match pool.connect_with(connect.clone()).await {
             Err(error) if is_busy(&error) && Instant::now() < end => {
@@ -96,7 +97,7 @@ async fn connect_sqlite(connect: &SqliteConnectOptions, connections: u32) -> Res
     }
 }
 
-/// `SQLITE_BUSY` in any of its extended forms, whose low byte is 5.
+/// Whether an error is `SQLITE_BUSY` in any of its extended forms, whose low byte is 5.
 fn is_busy(error: &sqlx::Error) -> bool {
     let code = error.as_database_error().and_then(|error| error.code()?.parse::<i32>().ok());
     code.is_some_and(|code| code & 0xff == 5)

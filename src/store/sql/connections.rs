@@ -1,6 +1,6 @@
 //! A store's connections, and the transactions on them.
 //!
-//! Owns the choice of an engine, and the rule that a server which was taken over commits nothing any more.
+//! Owns the choice of an engine, and the rule that nothing is committed once another server has taken over.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,7 +13,7 @@ use super::error::{Result, SqlError, TakenOver};
 use super::line::LineTx;
 use super::statement::On;
 
-/// Which engine a store runs on.
+/// The engine a store runs on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Engine {
     /// A PostgreSQL server.
@@ -22,17 +22,17 @@ pub enum Engine {
     Sqlite,
 }
 
-/// Since when no connection is used any more that was made before.
+/// Connections made before this instant are no longer used.
 pub(in crate::store) type Renewed = Arc<Mutex<Option<Instant>>>;
 
 /// A store's connections.
 #[derive(Clone)]
 pub struct Db {
-    /// Where they lead.
+    /// The pools of the store's engine.
     pub pools: Pools,
-    /// The writer's epoch that every transaction must find in force when it commits.
+    /// The epoch that must still be in force for a transaction to commit.
     epoch: Option<i64>,
-    /// Connections made before then are not used any more.
+    /// Connections made before this instant are no longer used.
     renewed: Renewed,
 }
 
@@ -41,7 +41,7 @@ pub struct Db {
 pub enum Pools {
     /// Pools on a PostgreSQL server.
     Postgres {
-        /// For all but those below.
+        /// For everything except long lists.
         pool: PgPool,
         /// For long lists.
         lists: PgPool,
@@ -52,7 +52,7 @@ pub enum Pools {
         writer: SqlitePool,
         /// Read-only connections.
         readers: SqlitePool,
-        /// Likewise, for long lists.
+        /// Read-only connections for long lists.
         lists: SqlitePool,
     },
 }
@@ -66,7 +66,7 @@ pub struct Tx {
 
 /// The connection of a transaction.
 pub(super) enum Held {
-    /// One of PostgreSQL's pool.
+    /// From PostgreSQL's pool.
     Postgres(Transaction<'static, Postgres>),
     /// The track writer's own.
     Line(LineTx),
@@ -85,7 +85,7 @@ impl Db {
         Self { pools, epoch: None, renewed }
     }
 
-    /// Which engine this is.
+    /// The engine the store runs on.
     #[must_use]
     pub const fn engine(&self) -> Engine {
         match &self.pools {
@@ -94,15 +94,15 @@ impl Db {
         }
     }
 
-    /// The same connections for the server of this epoch: once another one has taken over, none of its transactions
-    /// commits, and it gets [`super::is_taken_over`].
+    /// Restricts transactions to the server of this epoch: once another server has taken over, none of them commits,
+    /// and the error satisfies [`super::is_taken_over`].
     #[must_use]
     pub fn of_epoch(self, epoch: i64) -> Self {
         Self { epoch: Some(epoch), ..self }
     }
 
-    /// From now on no connection is used that was made before: what a session was given at its start holds as long
-    /// as it does (read-only, say).
+    /// Stops using connections made before now, because some properties of a session last as long as it does
+    /// (read-only, for example).
     pub(in crate::store) fn renew(&self) {
         *self.renewed.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -116,7 +116,7 @@ impl Db {
         }
     }
 
-    /// For lists over tables that grow with time: they may take long, so they have few places, and their own.
+    /// For lists over tables that grow with time. They may be slow, so they get a few connections of their own.
     #[must_use]
     pub fn lists(&self) -> On<'_> {
         match &self.pools {
@@ -168,12 +168,12 @@ impl Db {
 }
 
 impl Tx {
-    /// A transaction that looks for the writer's epoch itself, or writes nothing.
+    /// A transaction that checks the writer's epoch itself, or writes nothing.
     pub(super) const fn unfenced(held: Held) -> Self {
         Self { held, epoch: None }
     }
 
-    /// Where this transaction's statements run.
+    /// The connection for this transaction's statements.
     pub fn on(&mut self) -> On<'_> {
         match self.connection() {
             Connection::Postgres(conn) => On::PgConn(conn),
@@ -181,7 +181,7 @@ impl Tx {
         }
     }
 
-    /// The same, for the few statements that differ by engine.
+    /// The connection by engine, for the few statements that differ.
     pub(in crate::store) fn connection(&mut self) -> Connection<'_> {
         match &mut self.held {
             Held::Postgres(tx) => Connection::Postgres(tx),
@@ -203,8 +203,7 @@ impl Tx {
         }
     }
 
-    /// Undoes the transaction's writes. A transaction of the track writer that is dropped instead costs its
-    /// connection.
+    /// Undoes the transaction's writes. Dropping a transaction of the track writer instead costs its connection.
     pub async fn rollback(self) -> Result<()> {
         match self.held {
             Held::Postgres(tx) => tx.rollback().await,
@@ -213,9 +212,9 @@ impl Tx {
         }
     }
 
-    /// A server that takes over reads what is stored once it has raised the epoch; so whatever it is to know is
-    /// committed before that, or not at all. On PostgreSQL the row is held for it, in the one way that keeps neither
-    /// a batch waiting nor waits for one: who raises the epoch takes the row for update, batches do not.
+    /// A server that takes over reads the store after raising the epoch, so everything it must see has to be
+    /// committed before that, or not at all. On PostgreSQL this locks the row with the one lock that blocks raising
+    /// the epoch, which takes the row for update, but neither blocks batches nor waits for them.
     async fn require_epoch(&mut self, epoch: i64) -> Result<()> {
         let hold = if matches!(self.held, Held::Sqlite(_)) { "" } else { " for key share" };
         let look =

@@ -1,17 +1,17 @@
-//! What an error of the store means to whoever asked.
+//! What an error of the store means to its caller.
 
 /// Why a statement failed.
 pub use sqlx::Error as SqlError;
 
-/// What a statement returns.
+/// The result of a statement.
 pub type Result<T> = std::result::Result<T, SqlError>;
 
-/// Another server writes to the store: this one may not any more.
+/// Another server writes to the store, and this one no longer may.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("another server has taken over the store")]
 pub(super) struct TakenOver;
 
-/// Whether a transaction was refused since another server has taken over. Nothing of it is stored.
+/// Whether a transaction was refused because another server has taken over. Nothing of it is stored.
 #[must_use]
 pub fn is_taken_over(error: &SqlError) -> bool {
     matches!(error, SqlError::Configuration(why) if why.is::<TakenOver>())
@@ -23,7 +23,7 @@ pub fn is_conflict(error: &SqlError) -> bool {
     error.as_database_error().is_some_and(|e| e.is_unique_violation())
 }
 
-/// Whether an error says that the store is away or too slow, rather than that we asked nonsense.
+/// Whether an error means that the store is away or too slow, rather than that the statement is wrong.
 #[must_use]
 pub fn is_unavailable(error: &SqlError) -> bool {
     match error {
@@ -31,7 +31,7 @@ pub fn is_unavailable(error: &SqlError) -> bool {
         | SqlError::PoolClosed
         | SqlError::Io(_)
         | SqlError::Tls(_)
-        // A connection that was cut in the middle of an answer.
+        // The connection was cut in the middle of an answer.
         | SqlError::Protocol(_)
         | SqlError::WorkerCrashed => true,
         SqlError::Configuration(_) => is_taken_over(error),
@@ -43,16 +43,15 @@ pub fn is_unavailable(error: &SqlError) -> bool {
                 let classes = ["57", "53", "08", "40", "3D000", "55P03", "25006", "25P03"];
                 return classes.iter().any(|class| code.starts_with(class));
             }
-            // Of SQLite, in any of its extended forms: busy, locked, an error of the disk, no room on it, a file that
-            // cannot be opened.
+            // SQLite, in any extended form: busy, locked, I/O error, disk full, file cannot be opened.
             code.parse::<i32>().is_ok_and(|code| matches!(code & 0xff, 5 | 6 | 10 | 13 | 14))
         }),
         _ => false,
     }
 }
 
-/// Whether an error says that a value can never be stored, whenever it is tried. Then nothing of its
-/// transaction is.
+/// Whether an error means that a value can never be stored, however often it is tried. Nothing of its transaction is
+/// stored.
 #[must_use]
 pub fn is_never_taken(error: &SqlError) -> bool {
     match error {

@@ -1,9 +1,9 @@
-//! The track writer's own way to the store, and the probe's: on PostgreSQL one connection, which outlives only what
-//! ended well.
+//! The connection of the track writer, and that of the probe: on PostgreSQL a single one, which is reused only after
+//! a clean end.
 //!
-//! A pool would take a connection back that went silent in the middle of something, and wait for its word without end
-//! before it gives out another; and it would go on with a session that refuses every write. Here whatever fails, is
-//! given up or dropped closes its connection at once, and what comes next gets a new one.
+//! A pool would take back a connection that went silent in the middle of something, and wait for its answer without
+//! limit before handing out another; and it would reuse a session that refuses every write. Here whatever fails, is
+//! cancelled or dropped closes its connection at once, and the next use gets a new one.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use super::error::{Result, SqlError};
 use super::promises;
 
-/// How long a connection that nobody used may take to answer, a new one to be made, and one to take leave.
+/// Time limits: for an idle connection to answer, for a new one to be made, and for one to close.
 const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 const CONNECT_WITHIN: Duration = Duration::from_secs(3);
 const CLOSE_WITHIN: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ const CLOSE_WITHIN: Duration = Duration::from_secs(1);
 #[derive(Clone)]
 pub struct Line {
     options: Arc<PgConnectOptions>,
-    /// Nobody else wants anything of it now.
+    /// The connection, while it is not in use.
     idle: Arc<Mutex<Option<PgConnection>>>,
 }
 
@@ -39,9 +39,9 @@ impl Line {
         Self { options: Arc::new(options), idle: Arc::default() }
     }
 
-    /// The connection, after a first statement that changes nothing. A session that ended or went silent while
-    /// nobody used it shows that now, and a new one takes its place. Whoever is done with it and knows it to be sound
-    /// gives it back with [`Line::keep`].
+    /// Takes the connection, after running `first`, which must change nothing. If the session ended or went silent
+    /// while idle, `first` fails and a new session replaces it. After use, a connection known to be sound goes back
+    /// with [`Line::keep`].
     pub(in crate::store) async fn take(&self, first: &'static str) -> Result<PgConnection> {
         if let Some(mut connection) = self.idle()
             && in_time(ANSWER_WITHIN, execute(&mut connection, first)).await.is_ok()
@@ -78,7 +78,7 @@ impl LineTx {
         &mut self.connection
     }
 
-    /// Commits or rolls back; only then is the connection used again.
+    /// Commits or rolls back. The connection is kept for reuse only if that succeeds.
     pub(super) async fn end(mut self, how: &'static str) -> Result<()> {
         execute(&mut self.connection, how).await?;
         self.line.keep(self.connection);
@@ -91,7 +91,7 @@ async fn execute(connection: &mut PgConnection, text: &'static str) -> Result<()
     Ok(())
 }
 
-/// What PostgreSQL answers, in time.
+/// Limits the time for PostgreSQL to answer.
 pub(in crate::store) async fn in_time<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T>>,

@@ -1,5 +1,5 @@
-//! What PostgreSQL must keep so that an acknowledgement means stored: looked at when the store is opened, and once a
-//! second while it is used.
+//! The settings of PostgreSQL without which an acknowledgement would not mean stored: checked when the store is
+//! opened, and once a second while it is used.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,12 +8,12 @@ use sqlx::{Executor, Row};
 
 use super::error::Result;
 
-/// Settings that must not be off, of the whole server.
+/// Server-wide settings that must not be off.
 const DURABLE: [&str; 2] = ["fsync", "full_page_writes"];
-/// And at the start; once it runs, its sessions keep to what they began with.
+/// Must not be off at the start; after that, sessions keep the value they began with.
 const COMMITS: &str = "synchronous_commit";
 
-/// What PostgreSQL does not keep now; shared between who looks and who would acknowledge.
+/// The setting found off at last look, if any; shared between the probe and those who acknowledge.
 #[derive(Clone, Debug, Default)]
 pub struct Promises(Arc<Mutex<Option<&'static str>>>);
 
@@ -29,12 +29,12 @@ impl Promises {
     }
 }
 
-/// What is wrong with a setting, and what to do.
+/// The problem with a setting, and the remedy.
 pub(in crate::store) fn not_durable(setting: &str) -> String {
     format!("PostgreSQL runs with {setting} = off: an acknowledgement would not mean stored. Turn it on")
 }
 
-/// A setting that is off for a session as it begins.
+/// The first of the settings that is off for a new session, if any.
 pub(in crate::store) async fn broken_at_start(session: &mut PgConnection) -> Result<Option<&'static str>> {
     for setting in DURABLE.into_iter().chain([COMMITS]) {
         let value = sqlx::query("select current_setting($1)").bind(setting).fetch_one(&mut *session).await?;
@@ -45,13 +45,13 @@ pub(in crate::store) async fn broken_at_start(session: &mut PgConnection) -> Res
     Ok(None)
 }
 
-/// Whether nobody on the way can read what the session says.
+/// Whether the session is encrypted.
 pub(in crate::store) async fn is_encrypted(session: &mut PgConnection) -> Result<bool> {
     let look = "select coalesce((select ssl from pg_stat_ssl where pid = pg_backend_pid()), false)";
     sqlx::query(look).fetch_one(session).await?.try_get(0)
 }
 
-/// The session keeps to the way of committing that it has now, and never to none.
+/// Fixes the session's `synchronous_commit` at its present value, or at `on` if it is off.
 pub(in crate::store) async fn pin(session: &mut PgConnection) -> Result<()> {
     let pin = "select set_config('synchronous_commit', case current_setting('synchronous_commit') \
         when 'off' then 'on' else current_setting('synchronous_commit') end, false)";
@@ -59,7 +59,7 @@ pub(in crate::store) async fn pin(session: &mut PgConnection) -> Result<()> {
     Ok(())
 }
 
-/// What a session sees: the writer's epoch, a setting that is off, whether nothing can be written.
+/// The state of the store as a session sees it.
 #[derive(Default)]
 pub(in crate::store) struct Sight {
     pub(in crate::store) epoch: Option<i64>,
@@ -67,7 +67,7 @@ pub(in crate::store) struct Sight {
     pub(in crate::store) is_read_only: bool,
 }
 
-/// Looks.
+/// Reads the state of the store.
 pub(in crate::store) async fn look(session: &mut PgConnection) -> Result<Sight> {
     let look = "select (select epoch from writer where name = 'main'), current_setting('transaction_read_only') = 'on', \
         current_setting('fsync') = 'off', current_setting('full_page_writes') = 'off'";

@@ -1,4 +1,4 @@
-//! A statement: its text, its values, where it runs and the rows that it answers.
+//! A statement: its text, its values, the connection it runs on and the rows it returns.
 
 use futures_util::stream::{self, BoxStream};
 use futures_util::{StreamExt, TryStreamExt};
@@ -10,9 +10,9 @@ use tokio::task::spawn_blocking;
 
 use super::error::{Result, SqlError};
 
-/// Rows that are read together beside what goes on.
+/// Rows decoded together on a thread of their own.
 const ROWS_TOGETHER: usize = 1_000;
-/// How many times so many rows may be under way.
+/// Chunks of [`ROWS_TOGETHER`] rows that are decoded at the same time.
 const UNDER_WAY: usize = 4;
 
 /// A value both engines accept as a parameter.
@@ -29,7 +29,7 @@ impl<T> Record for T where
 {
 }
 
-/// Where a statement runs: a pool, or the connection of an open transaction.
+/// The target of a statement: a pool, or the connection of an open transaction.
 pub enum On<'c> {
     /// Any connection of a PostgreSQL pool.
     PgPool(&'c PgPool),
@@ -141,8 +141,8 @@ impl<'c> Stmt<'c> {
         self
     }
 
-    /// Adds a placeholder and its value. It has a number, so that a text may go before it that has numbers too:
-    /// SQLite counts bare ones from the first value again.
+    /// Adds a placeholder and its value. The placeholder is numbered, so that the text before it may be too: SQLite
+    /// counts unnumbered ones from the first value again.
     #[must_use]
     pub fn push_bind<'q, T: Param<'q>>(self, value: T) -> Self {
         let mut me = self.bind(value);
@@ -168,7 +168,7 @@ impl<'c> Stmt<'c> {
         self.broken.take().map_or(Ok(()), |error| Err(sqlx::Error::Encode(error)))
     }
 
-    /// Runs a statement that returns no rows; answers how many it touched.
+    /// Runs a statement that returns no rows; returns how many it touched.
     pub async fn run(mut self) -> Result<u64> {
         self.check()?;
         Ok(dispatch!(self, |query, conn| query.execute(conn).await?.rows_affected()))
@@ -177,7 +177,7 @@ impl<'c> Stmt<'c> {
     async fn row(mut self) -> Result<Option<Row>> {
         self.check()?;
         dispatch!(self, |query, conn| {
-            // To the end: a statement outside a transaction commits there, on SQLite, and may fail to.
+            // Read to the end: outside a transaction, SQLite commits there, and that may fail.
             let mut rows = query.fetch(conn);
             let first = rows.try_next().await?;
             while rows.try_next().await?.is_some() {}
@@ -203,7 +203,7 @@ impl<'c> Stmt<'c> {
         self.rows().map(|row| row?.read()).try_collect().await
     }
 
-    /// All rows, made into records on other threads while the next ones come: for many rows of much JSON.
+    /// All rows, decoded on other threads while the next ones arrive: for many rows with much JSON.
     pub async fn all_beside<T: Record>(self) -> Result<Vec<T>> {
         let read = |rows: Result<Vec<Row>>| async {
             let rows = rows?;
@@ -219,7 +219,7 @@ impl<'c> Stmt<'c> {
         self.row().await?.as_ref().map(Row::read).transpose()
     }
 
-    /// The first row; none is an error.
+    /// The first row; having none is an error.
     pub async fn one<T: Record>(self) -> Result<T> {
         self.row().await?.ok_or(sqlx::Error::RowNotFound)?.read()
     }

@@ -1,20 +1,20 @@
-//! Where the track writer's transactions run.
+//! The connection for the track writer's transactions.
 
 use super::connections::{Db, Held, Tx};
 use super::error::Result;
 use super::line::Line;
 
-/// Where the track writer's transactions run.
+/// The connection for the track writer's transactions.
 #[derive(Clone)]
 pub enum Writer {
     /// On PostgreSQL.
     Line(Line),
-    /// With those of everybody else: SQLite has one write connection.
+    /// On SQLite, whose only write connection is shared with everything else.
     Shared(Db),
 }
 
 impl Writer {
-    /// Opens a transaction. Which epoch it is of, it must look for itself.
+    /// Opens a transaction, which must check the epoch itself.
     pub(in crate::store) async fn begin(&self) -> Result<Tx> {
         match self {
             Self::Line(line) => Ok(Tx::unfenced(Held::Line(line.begin().await?))),

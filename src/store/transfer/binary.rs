@@ -1,7 +1,7 @@
 //! Rows in PostgreSQL's binary `copy` format, written from SQLite's values and read back.
 //!
-//! Owns the format (PostgreSQL's documentation, "COPY", "Binary Format"). Values go bit by bit: no text stands
-//! between the engines that could round.
+//! Owns the format (PostgreSQL's documentation, "COPY", "Binary Format"). Values are transferred bit by bit, so that
+//! no textual form can round them.
 
 use sqlx::error::BoxDynError;
 use sqlx::sqlite::{SqliteRow, SqliteValueRef};
@@ -12,12 +12,12 @@ use crate::store::sql::{Result, SqlError};
 use crate::store::time::POSTGRES_EPOCH_MICROS;
 
 const SIGNATURE: &[u8] = b"PGCOPY\n\xff\r\n\0";
-/// Signature, flags, length of an extension.
+/// Signature, flags, and length of the header extension.
 const HEADER_BYTES: usize = 11 + 4 + 4;
-/// Before the text of every `jsonb`.
+/// The byte before the text of every `jsonb`.
 const JSONB_VERSION: u8 = 1;
 
-/// Puts rows together.
+/// Assembles rows.
 pub(super) struct Writer {
     bytes: Vec<u8>,
 }
@@ -29,7 +29,7 @@ impl Writer {
         Self { bytes }
     }
 
-    /// Adds a row; answers its fields, as [`Reader::row`] gives them back.
+    /// Adds a row; returns its fields, as [`Reader::row`] would.
     pub(super) fn row(&mut self, table: &Table, row: &SqliteRow) -> Result<&[u8]> {
         self.bytes.extend((table.columns.len() as i16).to_be_bytes());
         let begin = self.bytes.len();
@@ -69,7 +69,7 @@ impl Writer {
         self.bytes.extend(value);
     }
 
-    /// After the last row.
+    /// Adds the trailer after the last row.
     pub(super) fn end(&mut self) {
         self.bytes.extend((-1_i16).to_be_bytes());
     }
@@ -83,7 +83,7 @@ impl Writer {
     }
 }
 
-/// The next field of a row, `None` inside for null; the rest of the row.
+/// Splits off the next field of a row: its bytes, or `None` for null, and the rest of the row.
 pub(super) fn field(row: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let (length, rest) = row.split_first_chunk::<4>()?;
     match usize::try_from(i32::from_be_bytes(*length)) {
@@ -97,11 +97,11 @@ pub(super) fn json(field: &[u8]) -> &[u8] {
     field.strip_prefix(&[JSONB_VERSION]).unwrap_or(field)
 }
 
-/// Takes rows apart, in whatever pieces they come.
+/// Splits rows, in whatever pieces they arrive.
 #[derive(Default)]
 pub(super) struct Reader {
     bytes: Vec<u8>,
-    /// Up to where they were read.
+    /// How far they were read.
     at: usize,
     is_begun: bool,
 }
@@ -113,7 +113,7 @@ impl Reader {
         self.bytes.extend(chunk);
     }
 
-    /// The fields of the next row, if it is all there.
+    /// The fields of the next row, if it is complete.
     pub(super) fn row(&mut self) -> Option<&[u8]> {
         if !self.is_begun {
             let extension = self.bytes.get(HEADER_BYTES - 4..HEADER_BYTES)?.first_chunk::<4>()?;
@@ -121,7 +121,7 @@ impl Reader {
             self.is_begun = true;
         }
         let (count, fields) = self.bytes.get(self.at..)?.split_first_chunk::<2>()?;
-        // Negative at the end.
+        // Negative in the trailer.
         let count = u16::try_from(i16::from_be_bytes(*count)).ok()?;
         let mut rest = fields;
         for _ in 0..count {

@@ -1,4 +1,4 @@
-//! Why a transfer moved nothing.
+//! Why a transfer failed.
 
 use std::path::PathBuf;
 
@@ -6,47 +6,47 @@ use super::sum::Sum;
 use crate::store::open::OpenError;
 use crate::store::sql::SqlError;
 
-/// Why nothing was moved.
+/// Why a transfer failed.
 #[derive(Debug, thiserror::Error)]
 pub enum TransferError {
-    /// No store to move.
+    /// There is no store to move.
     #[error("there is no embedded store in {0} (another directory: --data-dir)")]
     NoStore(PathBuf),
-    /// A server runs on the embedded store.
+    /// A server is running on the embedded store.
     #[error("a server runs on {0}; stop it first, so that nothing is added meanwhile")]
     SourceInUse(PathBuf),
-    /// A server, or another transfer, has the target.
+    /// A server, or another transfer, holds the target.
     #[error("a server or another transfer has the database {0}; stop it first")]
     TargetInUse(String),
-    /// The target holds something.
+    /// The target is not empty.
     #[error(
         "the database {place} is not empty ({table}): a transfer needs one of its own. Nothing was changed"
     )]
     NotEmpty {
-        /// Which database.
+        /// The database.
         place: String,
-        /// What is in it.
+        /// The reason, naming the table.
         table: String,
     },
-    /// The two stores have other tables or columns.
+    /// The stores differ in their tables or columns.
     #[error("the two stores do not have the same tables and columns: {0}. Nothing was moved")]
     Schema(String),
     /// Rows of a table could not be moved.
     #[error("the rows of {0} could not be moved, so nothing was")]
     Rows(String, #[source] SqlError),
-    /// What was read back is not what was sent.
+    /// The rows read back differ from those sent.
     #[error("{table}: {sent} was sent, {stored} is stored, of {counted} rows. Nothing was kept")]
     Differs {
-        /// Which table.
+        /// The table.
         table: String,
-        /// What the embedded store has.
+        /// The sum of the embedded store.
         sent: Sum,
-        /// What PostgreSQL has.
+        /// The sum of PostgreSQL.
         stored: Sum,
-        /// What the embedded store counts.
+        /// The number of rows that the embedded store counts.
         counted: i64,
     },
-    /// All is moved and kept, and the old store could not be marked.
+    /// Everything was moved and kept, but the old store could not be marked.
     #[error(
         "everything was moved, but {0} cannot be written: see to it that no server starts on the old store"
     )]

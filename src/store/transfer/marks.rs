@@ -1,4 +1,4 @@
-//! Two marks: a target that a transfer has begun to fill, and an embedded store that was moved away.
+//! Two marks: on a target that a transfer has begun to fill, and on an embedded store that was moved away.
 
 use std::fs::File;
 use std::io::Write;
@@ -9,9 +9,9 @@ use waypost_actors::model::Timestamp;
 
 use crate::store::sql::Result;
 
-/// The table that stands in a target until everything is in it.
+/// A table that exists in a target until the transfer is complete.
 pub(super) const HALF: &str = "transfer_under_way";
-/// The file that a moved store keeps.
+/// The file that marks a store as moved.
 const MOVED: &str = "waypost.moved";
 
 pub(super) async fn put_half(conn: &mut PgConnection) -> Result<()> {
@@ -25,12 +25,12 @@ pub(super) async fn remove_half(conn: &mut PgConnection) -> Result<()> {
     Ok(())
 }
 
-/// Whether a transfer into this database was begun and has not ended.
+/// Whether a transfer into this database was begun and has not completed.
 pub(in crate::store) async fn is_half(pool: &PgPool) -> Result<bool> {
     sqlx::query_scalar("select to_regclass($1) is not null").bind(HALF).fetch_one(pool).await
 }
 
-/// Notes where a store was moved; on failure, which file could not be written.
+/// Marks a store as moved; an error names the file that could not be written.
 pub(super) fn put_moved(
     directory: &Path,
     place: &str,
@@ -45,10 +45,10 @@ pub(super) fn put_moved(
     written.map_err(|error| (path, error))
 }
 
-/// The file that says where a store was moved, and what it says.
+/// The file that marks a store as moved, if it exists, and its text.
 pub(in crate::store) fn has_moved(directory: &Path) -> Option<(PathBuf, String)> {
     let path = directory.join(MOVED);
-    // A file that cannot be read is a mark all the same.
+    // An unreadable file is a mark all the same.
     let told = path.exists().then(|| std::fs::read_to_string(&path).unwrap_or_default())?;
     Some((path, told.trim_end().to_owned()))
 }

@@ -1,10 +1,11 @@
-//! An embedded store moved into PostgreSQL: every table, or nothing at all.
+//! Moves an embedded store into PostgreSQL: every table, or nothing at all.
 //!
-//! Owns the order of a transfer and its refusals. Names no table but the writer's: which there are, both stores
-//! say themselves, so that a table of a later migration comes along.
+//! Owns the order of a transfer and its refusals. Names no table but the writer's: both stores list their own tables,
+//! so that one of a later migration is included.
 //!
-//! All rows go in one transaction, which ends only when they have been read back and found equal. Killed at any
-//! moment, the target holds nothing but a mark, by which servers refuse it until a transfer has gone through.
+//! All rows are moved in one transaction, which ends only after they have been read back and found equal. If the
+//! transfer is killed at any moment, the target holds nothing but a mark, with which servers refuse it until a
+//! transfer completes.
 
 mod binary;
 mod error;
@@ -29,20 +30,20 @@ pub use error::TransferError;
 pub use sum::Sum;
 use table::Table;
 
-/// Bytes gathered before they are sent.
+/// Bytes gathered per send.
 const CHUNK: usize = 1 << 20;
 
-/// A table that was moved.
+/// A moved table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Moved {
     /// Its name.
     pub table: String,
-    /// What both sides hold.
+    /// The sum of both sides.
     pub sum: Sum,
 }
 
-/// Moves the store in a data directory into the database at `url`; tells of each table when its rows are sent.
-/// Both stores' locks are held meanwhile. The answer is what both sides hold, table by table.
+/// Moves the store in a data directory into the database at `url`, and reports each table when its rows are sent.
+/// Both stores' locks are held meanwhile. Returns the sums of both sides, table by table.
 pub async fn transfer(
     directory: &Path,
     url: &str,
@@ -75,7 +76,7 @@ pub async fn transfer(
     Ok(moved)
 }
 
-/// An empty target with today's tables, marked.
+/// Prepares an empty target with the current tables, and marks it.
 async fn prepare(target: &Db, pool: &PgPool, place: &str) -> Result<(), TransferError> {
     let mut conn = pool.acquire().await?;
     if let Some(table) = schema::used_table(&mut conn).await? {
@@ -119,12 +120,12 @@ async fn move_all(
     }
     marks::remove_half(&mut tx).await?;
     tx.commit().await?;
-    // Without it, plans are guesses until autovacuum comes by; nothing rests on it.
+    // Otherwise plans would be guesses until autovacuum runs; a failure does no harm.
     sqlx::raw_sql("set statement_timeout = 0; analyze").execute(pool).await.ok();
     Ok(moved)
 }
 
-/// Sends the rows of one table; what migrations had put there makes room.
+/// Sends the rows of one table, after deleting those that migrations inserted.
 async fn copy(
     source: &mut SqliteConnection,
     target: &mut PgConnection,
@@ -147,7 +148,7 @@ async fn copy(
     Ok(sum)
 }
 
-/// Reads one table back, whole.
+/// Reads one table back completely.
 async fn check(
     source: &mut SqliteConnection,
     target: &mut PgConnection,

@@ -1,7 +1,7 @@
-//! Which tables there are, in which order they fill, and whether both stores have the same ones.
+//! The tables of both stores, their order, and whether they are the same.
 //!
-//! Owns the questions to both catalogs. Knows the house's types (`tests/store/schema.rs`), and no table by name
-//! but the writer's, the only one that has a row before a server ever ran.
+//! Owns the queries on both catalogs. Knows our column types (`tests/store/schema.rs`), and no table by name but the
+//! writer's, the only one that has a row before a server ever ran.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,14 +15,14 @@ use crate::store::partitions::week_of;
 use crate::store::sql::SqlError;
 use waypost_actors::model::Timestamp;
 
-/// Positions this old get partitions of their own; older ones go to the default one. Weeks: ten years.
+/// Weeks (ten years) up to which old positions get partitions of their own; older ones go to the default one.
 const PARTITIONED_WEEKS: i64 = 520;
 
-/// Ordinary and partitioned tables of the product's; partitions are parts of theirs.
+/// The product's ordinary and partitioned tables, without single partitions.
 const TABLES: &str = "from pg_class c where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') \
     and not c.relispartition and c.relname <> '_sqlx_migrations' and c.relname <> $1";
 
-/// What of a target was used already, if anything was: a table that is not ours, or one with rows that no migration made.
+/// Why a target is not empty, if it is not: a table that is not ours, or one with rows that no migration made.
 pub(super) async fn used_table(conn: &mut PgConnection) -> Result<Option<String>, SqlError> {
     let has_migrations: bool = sqlx::query_scalar("select to_regclass('_sqlx_migrations') is not null")
         .fetch_one(&mut *conn)
@@ -42,7 +42,7 @@ pub(super) async fn used_table(conn: &mut PgConnection) -> Result<Option<String>
     Ok(None)
 }
 
-/// The target's tables, each after those its foreign keys name.
+/// The target's tables, each after those its foreign keys refer to.
 pub(super) async fn tables(conn: &mut PgConnection) -> Result<Vec<Table>, TransferError> {
     let text = format!(
         "select c.relname::text, coalesce(pg_get_partkeydef(c.oid), ''), a.attname::text, \
@@ -85,7 +85,7 @@ fn in_order(
     Ok(ordered)
 }
 
-/// Both stores have the same tables with the same columns.
+/// Checks that both stores have the same tables with the same columns.
 pub(super) async fn compare(source: &mut SqliteConnection, tables: &[Table]) -> Result<(), TransferError> {
     let columns = "select t.name || '.' || c.name from sqlite_schema t join pragma_table_info(t.name) c \
         where t.type = 'table' and t.name not like 'sqlite@_%' escape '@' and t.name <> '_sqlx_migrations'";
@@ -99,7 +99,7 @@ pub(super) async fn compare(source: &mut SqliteConnection, tables: &[Table]) -> 
     if different.is_empty() { Ok(()) } else { Err(TransferError::Schema(different.join(", "))) }
 }
 
-/// The weeks, of the newest ten years, in which the source has rows of a table that is cut by time.
+/// The weeks, of the newest ten years, in which the source has rows of a partitioned table.
 pub(super) async fn weeks(source: &mut SqliteConnection, table: &Table) -> Result<Vec<i64>, SqlError> {
     let Some(column) = &table.partitioned_by else { return Ok(Vec::new()) };
     let text = format!("select distinct {column} / 86400000000 from {}", table.name);

@@ -1,7 +1,7 @@
-//! What a table holds, in two numbers: how many rows, and the sum of a digest of each.
+//! The content of a table in two numbers: how many rows it has, and the sum of their digests.
 //!
-//! The sum does not depend on the order of the rows, and changes with every bit of every value. JSON is compared
-//! by what it means, since PostgreSQL keeps it in another writing than it came in.
+//! The sum does not depend on the order of the rows, and changes with every bit of every value. JSON is compared by
+//! its meaning, because PostgreSQL does not keep its original text.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use super::binary::{field, json};
 use super::table::{Kind, Table};
 use crate::store::sql::{Result, SqlError};
 
-/// Rows and what they add up to.
+/// The number of rows, and the sum of their digests.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     /// How many rows.
@@ -39,7 +39,7 @@ impl Sum {
             let length = rest.len() - after.len();
             match (kind, value) {
                 (Kind::Json, Some(value)) => digest.update(meaning(json(value))?),
-                // With its length, so that no two rows run together.
+                // Includes the length, so that fields cannot run together.
                 _ => digest.update(&rest[..length]),
             }
             rest = after;
@@ -52,7 +52,7 @@ impl Sum {
     }
 }
 
-/// The same bytes for the same JSON, however it is written.
+/// Bytes that are equal for equal JSON values, however they are written.
 fn meaning(text: &[u8]) -> Result<Vec<u8>> {
     let value: Value = serde_json::from_slice(text).map_err(|error| SqlError::Decode(error.into()))?;
     let mut bytes = Vec::with_capacity(text.len());
@@ -70,7 +70,7 @@ fn write(value: &Value, to: &mut Vec<u8>) {
         Value::Bool(value) => to.push(if *value { b't' } else { b'f' }),
         Value::Number(number) => {
             to.push(b'0');
-            // 1, 1.0 and 1e0 are one number, and so are 0.0 and -0.0.
+            // 1, 1.0 and 1e0 are the same number, and so are 0.0 and -0.0.
             to.extend((number.as_f64().unwrap_or(f64::NAN) + 0.0).to_bits().to_be_bytes());
         }
         Value::String(text) => {

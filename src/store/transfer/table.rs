@@ -1,6 +1,6 @@
-//! A table as a transfer sees it: its columns, what they hold, and the texts that read and write it.
+//! A table to transfer: its columns, their types, and the statements that read and write it.
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Bytes,
@@ -34,7 +34,7 @@ impl Kind {
 pub(super) struct Table {
     pub(super) name: String,
     pub(super) columns: Vec<(String, Kind)>,
-    /// The column of time by which its partitions are cut.
+    /// The column by whose time it is partitioned.
     pub(super) partitioned_by: Option<String>,
 }
 
@@ -52,7 +52,7 @@ impl Table {
         format!("copy {} ({}) from stdin (format binary)", self.name, self.names())
     }
 
-    /// Of a query: a partitioned table itself cannot be copied out.
+    /// Copies from a query, because a partitioned table itself cannot be copied out.
     pub(super) fn copy_out(&self) -> String {
         format!("copy ({}) to stdout (format binary)", self.select())
     }

@@ -1,4 +1,4 @@
-//! Who may know whom. The table is the "Direction" of ARCHITECTURE.md.
+//! Which module may know which. The table is the "Direction" of ARCHITECTURE.md.
 
 use crate::Violation;
 use crate::source::Source;
@@ -196,7 +196,7 @@ const ARROWS: &[Arrow] = &[
     },
 ];
 
-/// Named by everybody, whoever may not know the folder around it: what proves that a caller may ask.
+/// May be named everywhere, even by files that may not know the folder around it: it proves that a caller may ask.
 const OPEN: [&str; 1] = ["waypost::auth::scope"];
 
 /// Folders without clock, randomness, input or output.

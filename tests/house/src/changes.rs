@@ -1,12 +1,12 @@
-//! What is stored is changed in one way: `ops/change.rs` alone begins a transaction of edits, and with it go the audit, the
-//! answer of an Idempotency-Key, the outbox and the live core.
+//! Stored data is changed in one way: `ops/change.rs` alone begins a transaction of edits, which comes with the
+//! audit, the answer of an Idempotency-Key, the outbox and the live core.
 
 use crate::Violation;
 use crate::source::Source;
 
 /// The file that owns the transaction.
 const OWNER: &str = "src/ops/change.rs";
-/// What a change does for its operation, so that none of them can forget the rest.
+/// What a change does for its operation, so that no operation can forget the rest.
 const ITS_OWN: [&str; 6] = [
     ".begin(",
     "audit::insert(",
@@ -16,7 +16,7 @@ const ITS_OWN: [&str; 6] = [
     "publish::commit(",
 ];
 
-/// Operations that do by themselves what a change is for.
+/// Operations that do themselves what a change is for.
 pub(crate) fn beside_the_change(source: &Source) -> Vec<Violation> {
     if !source.path.starts_with("src/ops/") || source.path == OWNER {
         return Vec::new();

@@ -25,12 +25,12 @@ pub(crate) fn circles(sources: &[Source]) -> Vec<Violation> {
         .collect()
 }
 
-/// The file in which what a path names is written, or from which it is exported.
+/// The file that defines or exports what a path names.
 fn file_of(path: &[String], files: &BTreeSet<String>) -> Option<String> {
     (1..=path.len()).rev().map(|length| path[..length].join("::")).find(|module| files.contains(module))
 }
 
-/// The way from a file back to itself, if there is one that starts with the file first by name.
+/// The way from a file back to itself, if there is one of which that file is the first by name.
 fn way_back(knows: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<Vec<String>> {
     let mut ways = vec![vec![start.to_owned()]];
     let mut seen = BTreeSet::new();
@@ -41,7 +41,7 @@ fn way_back(knows: &BTreeMap<String, BTreeSet<String>>, start: &str) -> Option<V
             if next == start {
                 return Some(longer());
             }
-            // A circle is told once, by the first of its files.
+            // A circle is reported once, by the first of its files.
             if next.as_str() > start && seen.insert(next.clone()) {
                 ways.push(longer());
             }

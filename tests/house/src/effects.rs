@@ -1,5 +1,5 @@
-//! Whatever can be set has an effect: each setting of the server is read outside of `config`, and each member that an organization,
-//! a person or a vehicle sets is used where this table says.
+//! Everything that can be set has an effect: each setting of the server is read outside of `config`, and each
+//! member that an organization, a person or a vehicle sets is used where this table says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ const SETTINGS: &str = "src/domain/organization_settings.rs";
 /// A member, a file, and the code in it that reads the member.
 type Effect = (&'static str, &'static str, &'static str);
 
-/// The types whose members are set, and of each member a file in which it has its effect and the code that reads it there.
-/// Without a file: a member that nothing acts on yet, and the code that would.
+/// The types whose members are set, and for each member a file in which it has its effect and the code that reads
+/// it there. Without a file: a member that nothing uses yet, and the code that would.
 const EFFECTS: &[(&str, &str, &[Effect])] = &[
     (
         SETTINGS,

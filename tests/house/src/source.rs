@@ -9,7 +9,7 @@ use syn::Item;
 
 use crate::{Violation, style};
 
-/// Folders that are not ours or not kept.
+/// Folders that are not ours or not under version control.
 const NOT_OURS: [&str; 5] = ["target", ".git", "node_modules", "dist", "waypost-data"];
 
 /// The folders with the code of the product, each a crate.

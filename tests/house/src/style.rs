@@ -10,7 +10,7 @@ use crate::source::Source;
 
 const MAX_FILE_LINES: usize = 400;
 const MAX_FUNCTION_LINES: usize = 80;
-/// Names that say nothing of what is inside.
+/// Names that say nothing about the contents.
 const EMPTY_NAMES: [&str; 9] =
     ["utils", "util", "helpers", "helper", "common", "manager", "managers", "misc", "shared"];
 /// Macros that stand for something missing or forgotten.
@@ -27,7 +27,7 @@ pub(crate) fn violations(path: &str, text: &str, file: &syn::File) -> Vec<Violat
     found.violations
 }
 
-/// Files that stand beside the folder of their children: what a folder begins with is its `mod.rs`.
+/// Files beside the folder of their children: a folder's module belongs in its `mod.rs`.
 pub(crate) fn beside_their_folder(sources: &[Source]) -> Vec<Violation> {
     let has_folder = |source: &&Source| {
         let folder = source.path.trim_end_matches("rs").replace('.', "/");
@@ -41,7 +41,7 @@ pub(crate) fn beside_their_folder(sources: &[Source]) -> Vec<Violation> {
     sources.iter().filter(has_folder).map(violation).collect()
 }
 
-/// Lines that name a folder of the machine somebody worked on.
+/// Lines that name a folder of a developer's machine.
 pub(crate) fn machine_paths(path: &str, text: &str) -> Vec<Violation> {
     let names_one = |line: &str| {
         MACHINE_FOLDERS.iter().any(|folder| {
@@ -175,7 +175,7 @@ mod tests {
         found.into_iter().map(|violation| (violation.line, violation.what)).collect()
     }
 
-    /// The one thing told of a sample.
+    /// The only violation found in a sample.
     fn only(path: &str, text: &str) -> (usize, String) {
         let mut told = told(path, text);
         assert_eq!(told.len(), 1, "{told:?}");

@@ -4,15 +4,15 @@ use std::fmt::Debug;
 use std::panic::Location;
 use std::time::Duration;
 
-/// How often a condition is looked at again.
+/// The pause between two checks of a condition.
 const POLL: Duration = Duration::from_millis(5);
 
-/// What one look at a condition found.
+/// The result of one check of a condition.
 pub trait Attempt {
-    /// What the wait answers once the condition holds.
+    /// The result of the wait once the condition holds.
     type Value;
 
-    /// The value, or what to say when the time is up.
+    /// The value, or the message to fail with when the time is up.
     ///
     /// # Errors
     /// The condition does not hold yet, with what was seen.
@@ -40,7 +40,7 @@ impl<T, E: Debug> Attempt for Result<T, E> {
     }
 }
 
-/// Looks at a condition until it holds and answers its value.
+/// Checks a condition until it holds and returns its value.
 ///
 /// # Panics
 /// It does not hold within `deadline`: at the caller's line, with what was seen last.

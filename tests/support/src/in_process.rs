@@ -1,4 +1,5 @@
-//! A server in the test's own process: run and asked to stop, with accounts that no letter has to confirm.
+//! A server in the test's own process: started and asked to stop, with accounts that need no letter to be
+//! confirmed.
 
 use std::cell::RefCell;
 
@@ -18,7 +19,7 @@ use crate::said::{Said, text};
 pub struct Running(RefCell<Option<(oneshot::Sender<()>, JoinHandle<Ended>)>>);
 
 impl Running {
-    /// Lets it run. It panics, and so does who waits for it, when it does not end well.
+    /// Lets it run. It panics, and so does a task that waits for it, if it does not end well.
     #[must_use]
     pub fn start(application: Application) -> Self {
         let (stop, asked) = oneshot::channel();
@@ -34,14 +35,14 @@ impl Running {
     /// Asks it to stop, and does not wait.
     ///
     /// # Panics
-    /// It was asked before.
+    /// It was already asked to stop.
     pub fn ask_to_stop(&self) -> JoinHandle<Ended> {
         let (stop, running) = self.0.take().expect("asked once");
         stop.send(()).ok();
         running
     }
 
-    /// Waits until it ends by itself; answers why.
+    /// Waits until it ends by itself; returns why.
     ///
     /// # Panics
     /// It was asked to stop before, or did not end well.

@@ -1,4 +1,4 @@
-//! What the tests stand on: a private PostgreSQL and Redis, a store per test, waiting with a deadline.
+//! The basis of the tests: a private PostgreSQL and Redis, a store per test, waiting with a deadline.
 //!
 //! Owns the servers of one test binary, from start to the last left-over file. Knows the store's way
 //! of opening, and nothing of what a test asks.

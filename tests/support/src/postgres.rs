@@ -1,5 +1,5 @@
-//! One private PostgreSQL per test binary, durable as in production, with a migrated template database;
-//! and others for tests that break theirs.
+//! One private PostgreSQL per test binary, durable as in production, with a migrated template database; and more of
+//! them for tests that break theirs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,10 +18,10 @@ pub(crate) const TEMPLATE: &str = "waypost_template";
 const SETTINGS: [&str; 5] =
     ["max_connections=300", "shared_buffers=32MB", "wal_level=minimal", "max_wal_senders=0", "timezone=UTC"];
 
-/// How long the children of a killed PostgreSQL may keep it from starting again.
+/// How long the children of a killed PostgreSQL may prevent it from starting again.
 const START_AGAIN_WITHIN: Duration = Duration::from_secs(30);
 
-/// A running PostgreSQL that nobody else uses.
+/// A running PostgreSQL of the tests' own.
 pub struct PrivatePostgres {
     port: u16,
     password: String,
@@ -31,14 +31,14 @@ pub struct PrivatePostgres {
 /// How a PostgreSQL is shut down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// As for maintenance: connections are ended, everything is written.
+    /// As for maintenance: connections are closed, everything is written.
     Fast,
     /// Without writing anything: the next start recovers.
     Immediate,
 }
 
 impl PrivatePostgres {
-    /// A PostgreSQL of the caller's own, to break; `None` where it is not installed. Ends when dropped.
+    /// A PostgreSQL of the caller's own, to break; `None` where it is not installed. Stopped when dropped.
     ///
     /// # Panics
     /// It is installed and does not start.
@@ -47,7 +47,7 @@ impl PrivatePostgres {
         Self::own_in(None)
     }
 
-    /// The same with its files in a folder that everybody may enter.
+    /// Like [`Self::own`], with its files in a folder that every user may enter.
     #[must_use]
     pub fn own_in(folder: Option<&Path>) -> Option<Self> {
         Some(start_or_panic(&installed()?, folder))
@@ -59,14 +59,14 @@ impl PrivatePostgres {
         postgres_folder().is_some_and(|programs| has_statistics(&programs))
     }
 
-    /// Makes a database, empty or as a copy of another to which nobody is connected.
+    /// Makes a database, empty or as a copy of another that has no open connections.
     pub async fn create_database(&self, name: &str, template: Option<&str>) {
         let template = template.map(|template| format!(" template {template}")).unwrap_or_default();
         let text = format!("create database {name}{template}");
         crate::store::administer(&self.url("postgres"), &text).await;
     }
 
-    /// Drops a database, whoever is connected to it.
+    /// Drops a database, even if it has open connections.
     pub async fn drop_database(&self, name: &str) {
         let text = format!("drop database if exists {name} with (force)");
         crate::store::administer(&self.url("postgres"), &text).await;
@@ -87,17 +87,17 @@ impl PrivatePostgres {
         self.service.wait();
     }
 
-    /// Stops all its processes where they are: connections stay, nobody answers.
+    /// Suspends all its processes: connections stay open, but nothing is answered.
     pub fn freeze(&self) {
         self.service.signal_all("STOP");
     }
 
-    /// Lets its processes go on.
+    /// Resumes its processes.
     pub fn thaw(&self) {
         self.service.signal_all("CONT");
     }
 
-    /// Starts it after it ended, on the same port; does nothing while it runs.
+    /// Starts it again after it ended, on the same port; does nothing while it runs.
     ///
     /// # Panics
     /// It does not start.
@@ -117,20 +117,20 @@ impl PrivatePostgres {
         format!("postgres://waypost:{}@127.0.0.1:{}/{database}", self.password, self.port)
     }
 
-    /// Another one, with settings (`name=value`) beside ours, for whoever measures; `None` where it is not
+    /// Starts another one for measurements, with settings (`name=value`) added to ours; `None` where it is not
     /// installed. Its databases are those of a new cluster.
     pub fn start(further: &[&str]) -> Result<Option<Self>, String> {
         postgres_folder().map(|programs| start_in(&programs, None, further)).transpose()
     }
 
-    /// The process below which all of its processes are.
+    /// The process that is the parent of all its processes.
     #[must_use]
     pub fn process_id(&self) -> u32 {
         self.service.process_id()
     }
 }
 
-/// This binary's PostgreSQL, started at the first call; `None` where it is not installed.
+/// This binary's PostgreSQL, started by the first call; `None` where it is not installed.
 ///
 /// # Panics
 /// It is installed and does not start.
@@ -148,7 +148,7 @@ fn installed() -> Option<PathBuf> {
 }
 
 fn start_or_panic(programs: &Path, folder: Option<&Path>) -> PrivatePostgres {
-    // A second try for the case that somebody took the free port in between.
+    // A second try, in case another process took the free port in between.
     let server = start_in(programs, folder, &[]).or_else(|_| start_in(programs, folder, &[]));
     let server = server.unwrap_or_else(|log| panic!("PostgreSQL does not start:\n{log}"));
     let version = version_of(&programs.join("postgres"));
@@ -179,7 +179,7 @@ fn start_in(programs: &Path, folder: Option<&Path>, further: &[&str]) -> Result<
     let (data, postgres) = (nest.path.join("data"), programs.join("postgres"));
     let port_text = port.to_string();
     let mut command = vec![postgres.into_os_string(), "-D".into(), data.into_os_string()];
-    // No socket in the file system: its path may be longer than one may be.
+    // No socket in the file system: its path may be longer than the limit for sockets.
     command.extend(["-h", "127.0.0.1", "-p", port_text.as_str(), "-k", ""].map(OsString::from));
     command.extend(SETTINGS.iter().chain(further).flat_map(|setting| ["-c", setting]).map(OsString::from));
     if has_statistics(programs) {

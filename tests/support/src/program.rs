@@ -1,4 +1,4 @@
-//! The real program as a process of its own, to be killed, stopped and looked at. Gone when dropped.
+//! The real program as a process of its own, to be killed, stopped and inspected. Killed when dropped.
 
 use std::cell::RefCell;
 use std::fs::{self, File};
@@ -19,11 +19,11 @@ use crate::service::{random_hex, send};
 
 /// The first superAdmin's address.
 pub const ROOT: &str = "root@example.org";
-/// And password.
+/// The first superAdmin's password.
 pub const PASSWORD: &str = "correct horse battery";
 /// How long a start or a stop may take on a busy machine.
 const DEADLINE: Duration = Duration::from_secs(120);
-/// One look at whether it is ready.
+/// The time limit of one check whether it is ready.
 const LOOK: Duration = Duration::from_secs(10);
 
 /// How a server is started, the first time and again.
@@ -39,8 +39,8 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// On a port that stays free while the server is away. `program`: the one just built, which
-    /// `WAYPOST_TEST_BINARY` overrules.
+    /// A launch on a port that stays free while the server is away. `program`: the one just built, which
+    /// `WAYPOST_TEST_BINARY` overrides.
     #[must_use]
     pub fn new(program: &str, location: Location) -> Self {
         let program = std::env::var_os("WAYPOST_TEST_BINARY").map_or_else(|| program.into(), PathBuf::from);
@@ -70,8 +70,8 @@ impl Launch {
     }
 }
 
-/// What runs a program that the kernel kills when this test is gone, however it ends. Without `setpriv` a
-/// killed test leaves its server behind.
+/// A command that runs a program which the kernel kills when this test is gone, however it ends. Without `setpriv`,
+/// a killed test leaves its server behind.
 fn dying_with_us() -> Command {
     let mut command = Command::new("env");
     if Command::new("setpriv").args(["--pdeathsig", "KILL", "true"]).status().is_ok_and(|done| done.success())
@@ -87,12 +87,12 @@ fn dying_with_us() -> Command {
 pub struct Program {
     process: Child,
     launch: Launch,
-    /// Where it runs, without settings of its own, and its log.
+    /// Its working directory, without settings of its own; holds its log.
     directory: TempDir,
 }
 
 impl Program {
-    /// Starts the program and does not wait.
+    /// Starts the program without waiting.
     ///
     /// # Panics
     /// It cannot be started.
@@ -110,18 +110,18 @@ impl Program {
         program
     }
 
-    /// Waits until it says that it is ready.
+    /// Waits until it reports that it is ready.
     pub async fn ready(&self) {
         eventually(DEADLINE, || self.is_ready()).await;
     }
 
-    /// Signed in as the first superAdmin, once the server lets it.
+    /// An API client signed in as the first superAdmin, once the server allows it.
     pub async fn operator(&self) -> Api {
         let url = self.url();
         eventually(DEADLINE, || Api::sign_in(&url, ROOT, PASSWORD, DEADLINE)).await
     }
 
-    /// Whether it says so now.
+    /// Whether it reports that it is ready now.
     pub async fn is_ready(&self) -> bool {
         let asked = async {
             let mut socket = TcpStream::connect(("127.0.0.1", self.launch.port)).await?;
@@ -136,7 +136,7 @@ impl Program {
     /// `kill -9`, and waits until it is gone.
     ///
     /// # Panics
-    /// It was gone.
+    /// It was already gone.
     pub fn kill(&mut self) {
         self.process.kill().expect("a process of ours can be killed");
         self.process.wait().expect("and be waited for");
@@ -164,7 +164,7 @@ impl Program {
         assert!(status.success(), "{status}\n{}", self.log());
     }
 
-    /// Memory of the process that is in use, bytes.
+    /// Memory the process uses, in bytes.
     #[must_use]
     pub fn resident_bytes(&self) -> u64 {
         resident_bytes(self.process.id()).unwrap_or_default()
@@ -176,7 +176,7 @@ impl Program {
         fs::read_dir(format!("/proc/{}/fd", self.process.id())).map_or(0, Iterator::count)
     }
 
-    /// The most memory it ever had, bytes.
+    /// The most memory it ever used, in bytes.
     #[must_use]
     pub fn most_resident_bytes(&self) -> u64 {
         most_resident_bytes(self.process.id()).unwrap_or_default()

@@ -11,7 +11,7 @@ pub(crate) struct User {
     pub(crate) gid: u32,
 }
 
-/// The folder with PostgreSQL's `initdb` and `postgres`: the newest of Debian's, else the search path's.
+/// The folder with PostgreSQL's `initdb` and `postgres`: the newest one of Debian's, else one from the search path.
 pub(crate) fn postgres_folder() -> Option<PathBuf> {
     let mut packaged: Vec<(u32, PathBuf)> = std::fs::read_dir("/usr/lib/postgresql")
         .into_iter()
@@ -44,8 +44,8 @@ pub(crate) fn version_of(program: &Path) -> String {
         .to_owned()
 }
 
-/// Whom to run a server as when the owner of `ours`, a file of this process, is root: PostgreSQL
-/// refuses root, and wants a user the machine knows by name. `None` = as we are.
+/// The user to run a server as if root owns `ours`, a file of this process: PostgreSQL refuses to run as root, and
+/// wants a user that the machine knows by name. `None` = the current user.
 pub(crate) fn unprivileged_user(ours: &Path) -> Option<User> {
     if std::fs::metadata(ours).is_ok_and(|made| made.uid() != 0) {
         return None;

@@ -1,4 +1,4 @@
-//! A line between a client and a server that a test can hold up or cut silently.
+//! A connection between a client and a server that a test can hold up or cut silently.
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -6,7 +6,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// Passes on what comes to its address, until told otherwise.
+/// Passes on what comes to its address, until set to do otherwise.
 #[derive(Debug)]
 pub struct Proxy {
     address: String,
@@ -18,9 +18,9 @@ pub struct Proxy {
 struct State {
     /// `host:port` of the server, once it is known.
     server: String,
-    /// What is sent waits.
+    /// Bytes are held back.
     hangs: bool,
-    /// Lines made before this one bring nothing through any more, not even their end.
+    /// Lines made before this one pass nothing on any more, not even their end.
     sound_from: usize,
     made: usize,
 }
@@ -54,17 +54,17 @@ impl Proxy {
         &self.address
     }
 
-    /// Where lines lead that are made from now on: `host:port`, or a server's `http://…`.
+    /// Sets where lines made from now on lead: `host:port`, or a server's `http://…`.
     pub fn lead_to(&self, server: &str) {
         self.state.send_modify(|state| state.server = bare(server));
     }
 
-    /// Whether what is sent waits, on all lines, until it no longer does.
+    /// Sets whether bytes are held back, on all lines.
     pub fn hang(&self, hangs: bool) {
         self.state.send_modify(|state| state.hangs = hangs);
     }
 
-    /// From now on the open lines stay open and bring nothing through, either way. New ones do.
+    /// From now on the lines that are open stay open but pass nothing on, either way. New ones do.
     pub fn swallow(&self) {
         self.state.send_modify(|state| state.sound_from = state.made);
     }
@@ -89,7 +89,7 @@ async fn connect(client: TcpStream, number: usize, state: watch::Receiver<State>
     there.await.ok(); // it ends with its connection
 }
 
-/// Passes bytes on. A line that swallows goes on reading, so that nobody notices.
+/// Passes bytes on. A line that swallows them goes on reading, so that neither end notices.
 async fn pass(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

@@ -16,7 +16,7 @@ const DATABASES: &str = "4096";
 /// Its socket, in its directory.
 const SOCKET: &str = "redis.socket";
 
-/// A running Redis that nobody else uses.
+/// A running Redis of the tests' own.
 pub struct PrivateRedis {
     port: u16,
     password: String,
@@ -25,7 +25,7 @@ pub struct PrivateRedis {
 }
 
 impl PrivateRedis {
-    /// A Redis of the caller's own, to break; `None` where it is not installed. Ends when dropped.
+    /// A Redis of the caller's own, to break; `None` where it is not installed. Stopped when dropped.
     ///
     /// # Panics
     /// It is installed and does not start.
@@ -40,17 +40,17 @@ impl PrivateRedis {
         self.service.wait();
     }
 
-    /// Stops it where it is: connections stay, nobody answers.
+    /// Suspends it: connections stay open, but nothing is answered.
     pub fn freeze(&self) {
         self.service.signal("STOP");
     }
 
-    /// Lets it go on.
+    /// Resumes it.
     pub fn thaw(&self) {
         self.service.signal("CONT");
     }
 
-    /// Starts it after it ended, empty, on the same port; does nothing while it runs.
+    /// Starts it again after it ended, empty, on the same port; does nothing while it runs.
     ///
     /// # Panics
     /// It does not start.
@@ -69,7 +69,7 @@ impl PrivateRedis {
         tell(&self.service.nest.path, &self.password, "FLUSHALL\r\nQUIT").expect("Redis answers");
     }
 
-    /// The URL of a database that no other test was given.
+    /// The URL of a database that was given to no other test.
     #[must_use]
     pub fn url(&self) -> String {
         let database = self.next.fetch_add(1, Ordering::Relaxed);
@@ -77,7 +77,7 @@ impl PrivateRedis {
     }
 }
 
-/// This binary's Redis, started at the first call; `None` where it is not installed.
+/// This binary's Redis, started by the first call; `None` where it is not installed.
 ///
 /// # Panics
 /// It is installed and does not start.
@@ -114,14 +114,14 @@ fn start_in(program: &Path) -> Result<PrivateRedis, String> {
     Ok(PrivateRedis { port, password, next: AtomicU32::new(0), service })
 }
 
-/// Ends the Redis, if one still listens, of a directory that a killed run left.
+/// Shuts down the Redis that a killed run left in a directory, if it still listens.
 pub(crate) fn shut_down(directory: &Path) {
     let password = std::fs::read_to_string(directory.join("password")).unwrap_or_default();
-    // One that is gone already is as good.
+    // If it is gone already, that is fine.
     let _ = tell(directory, &password, "SHUTDOWN NOSAVE");
 }
 
-/// Says something after which Redis closes the connection.
+/// Sends a command after which Redis closes the connection.
 fn tell(directory: &Path, password: &str, what: &str) -> std::io::Result<()> {
     let mut socket = UnixStream::connect(directory.join(SOCKET))?;
     write!(socket, "AUTH {password}\r\n{what}\r\n")?;

@@ -1,4 +1,4 @@
-//! Says once per test binary what ran and what was missing, past the capture of passing tests.
+//! Reports once per test binary what ran and what was missing, even though the output of passing tests is captured.
 
 use std::io::Write;
 

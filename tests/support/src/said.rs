@@ -1,18 +1,18 @@
-//! What a server said, and what tests read out of it.
+//! A server's answer, and what tests read from it.
 
 use serde_json::Value;
 use waypost_client::Answer;
 
-/// What a server said.
+/// A server's answer.
 #[derive(Clone, Debug)]
 pub struct Said {
     /// The status code.
     pub status: u16,
-    /// Names in small letters, and values.
+    /// Names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body; null if it is no JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
-    /// The body as it came.
+    /// The raw body.
     pub bytes: Vec<u8>,
 }
 
@@ -24,13 +24,13 @@ impl From<Answer> for Said {
 }
 
 impl Said {
-    /// The first header of a name in small letters.
+    /// The first header with this name, in lower case.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// The part of the ETag that `If-Match` looks at: of the resource without its derived members.
+    /// The part of the ETag that `If-Match` compares: that of the resource without its derived members.
     #[must_use]
     pub fn resource_tag(&self) -> Option<&str> {
         self.header("etag")?.trim_matches('"').split('.').next()
@@ -39,17 +39,17 @@ impl Said {
     /// The body, after checking the status.
     ///
     /// # Panics
-    /// The status is another one.
+    /// The status is a different one.
     #[track_caller]
     pub fn ok(&self, status: u16) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
         self.body.clone()
     }
 
-    /// Checks that this is a problem with a code, whole and well-formed.
+    /// Checks that this is a complete, well-formed problem with a code.
     ///
     /// # Panics
-    /// It is none.
+    /// It is not.
     #[track_caller]
     pub fn problem(&self, status: u16, code: &str) -> Value {
         assert_eq!(self.status, status, "{}", String::from_utf8_lossy(&self.bytes));
@@ -72,7 +72,7 @@ impl Said {
 /// The text of a member.
 ///
 /// # Panics
-/// It is none.
+/// It is not text.
 #[track_caller]
 #[must_use]
 pub fn text(value: &Value) -> String {

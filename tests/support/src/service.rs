@@ -1,4 +1,4 @@
-//! A server that lives as long as this test binary: its directory, its watchdog, what killed runs left.
+//! A server that lives as long as this test binary: its directory, its watchdog, and cleaning up after killed runs.
 //!
 //! A small shell is the server's parent and reads a pipe that only this process holds. However this
 //! process ends, `kill -9` too, the pipe closes, and the shell stops the server and removes its directory.
@@ -21,7 +21,8 @@ use crate::programs::{User, unprivileged_user};
 const PREFIX: &str = "waypost-tests-";
 /// How long a server may take to start on a busy machine.
 const START_DEADLINE: Duration = Duration::from_secs(60);
-/// Directory, signal, then the server's own command line. Whoever was frozen is thawed to hear the signal.
+/// Arguments: directory, signal, then the server's own command line. A frozen server is thawed so that it receives
+/// the signal.
 const WATCHDOG: &str = r#"
 directory=$1 signal=$2
 shift 2
@@ -46,7 +47,7 @@ wait "$server"
 pub(crate) struct Nest {
     pub(crate) path: PathBuf,
     user: Option<User>,
-    /// Held while this process lives; its release tells the next run that the directory is left over.
+    /// Held while this process lives; once released, it shows the next run that the directory is left over.
     _lock: File,
 }
 
@@ -55,7 +56,7 @@ pub(crate) struct Launch {
     /// The name of the signal that ends it.
     pub(crate) stop: &'static str,
     pub(crate) command: Vec<OsString>,
-    /// What its log says once it is ready.
+    /// What its log contains once it is ready.
     pub(crate) ready: &'static str,
 }
 
@@ -117,9 +118,9 @@ impl Nest {
 }
 
 impl Service {
-    /// Starts a server and waits until its log says that it is ready.
+    /// Starts a server and waits until its log shows that it is ready.
     ///
-    /// Answers the log of a server that ended instead.
+    /// If the server ended instead, returns its log as the error.
     pub(crate) fn start(nest: Nest, launch: Launch) -> Result<Self, String> {
         let (watchdog, leash) = watch_over(&nest, &launch)?;
         let mut service = Self { nest, launch, watchdog, leash };
@@ -127,12 +128,12 @@ impl Service {
         Ok(service)
     }
 
-    /// Starts it once more where it was, after it has ended.
+    /// Starts it again where it was, after it has ended.
     pub(crate) fn start_again(&mut self) -> Result<(), String> {
         // With its server gone nothing keeps the shell from ending.
         self.watchdog.wait().map_err(|error| error.to_string())?;
         let log = self.nest.path.join("log");
-        // What it said before would pass for what it says now.
+        // The old log would pass for the new server's.
         fs::remove_file(&log).map_err(|error| error.to_string())?;
         (self.watchdog, self.leash) = watch_over(&self.nest, &self.launch)?;
         self.wait_until_ready()
@@ -158,7 +159,7 @@ impl Service {
         send(signal, std::iter::once(self.pid().as_str()));
     }
 
-    /// The process below which the server's processes are.
+    /// The process that is the parent of the server's processes.
     pub(crate) fn process_id(&self) -> u32 {
         self.watchdog.id()
     }
@@ -191,7 +192,7 @@ impl Service {
 impl Drop for Service {
     fn drop(&mut self) {
         drop(self.leash.take());
-        // It stops its server and clears the directory; one whose server is gone has left it.
+        // The watchdog stops its server and removes the directory; if its server is gone, it has done so already.
         let _ = self.watchdog.wait();
         let _ = fs::remove_dir_all(&self.nest.path);
     }
@@ -222,7 +223,7 @@ pub(crate) fn send<'a>(signal: &str, processes: impl Iterator<Item = &'a str>) {
     sent.expect("a Unix system has kill");
 }
 
-/// A folder that goes when this process has ended, however it ends; for what is kept between tests.
+/// A folder that is removed once this process has ended, however it ends; for what is kept between tests.
 ///
 /// # Panics
 /// It cannot be made.
@@ -240,7 +241,7 @@ pub fn scratch(kind: &str) -> PathBuf {
     path
 }
 
-/// A port on loopback that nobody used a moment ago.
+/// A port on loopback that was unused a moment ago.
 pub(crate) fn free_port() -> u16 {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
     listener.local_addr().expect("a bound socket has an address").port()
@@ -254,8 +255,8 @@ pub(crate) fn random_hex() -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where another user may reach a directory of ours: the system's folder for temporary files, unless a
-/// folder on the way to it is closed (`TMPDIR` below root's home, say).
+/// A folder in which another user can reach a directory of ours: the system's folder for temporary files, unless a
+/// folder on the way to it is closed (`TMPDIR` below root's home, for example).
 fn traversable_folder() -> PathBuf {
     let open = |folder: &&PathBuf| {
         folder.ancestors().all(|part| fs::metadata(part).is_ok_and(|found| found.mode() & 0o001 != 0))
@@ -271,7 +272,7 @@ fn sweep(parent: &Path) {
         // Another user's: not ours to open or clear.
         let Ok(lock) = File::open(entry.path().join("lock")) else { continue };
         if lock.try_lock().is_ok() {
-            // A PostgreSQL whose directory is gone stops by itself; a Redis is told.
+            // A PostgreSQL whose directory is gone stops by itself; a Redis has to be shut down.
             crate::redis::shut_down(&entry.path());
             let _ = fs::remove_dir_all(entry.path());
         }

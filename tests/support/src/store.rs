@@ -14,31 +14,31 @@ use crate::postgres::{TEMPLATE, postgres};
 use crate::report;
 use crate::service::random_hex;
 
-/// A migrated store that only one test uses. Cleared away when the test has passed.
+/// A migrated store that only one test uses. Removed when the test has passed.
 #[derive(Clone)]
 pub struct TestStore {
     /// The open store.
     pub db: Db,
-    /// How to open it once more.
+    /// The options with which it can be opened again.
     pub options: Options,
     places: Rc<Places>,
 }
 
-/// Everything one test was given to store in.
+/// Everything one test was given for its stores.
 enum Places {
     Embedded(RefCell<Vec<TempDir>>),
     Databases(RefCell<Vec<String>>),
 }
 
 impl TestStore {
-    /// Which engine it is on.
+    /// The engine it is on.
     #[must_use]
     pub const fn engine(&self) -> Engine {
         self.db.engine()
     }
 
-    /// From now on the database takes no position of this instant (microseconds since 1970), as if its row broke a
-    /// constraint.
+    /// From now on the database rejects positions of this instant (microseconds since 1970), as if their rows broke
+    /// a constraint.
     ///
     /// # Panics
     /// The trigger cannot be made.
@@ -63,7 +63,7 @@ impl TestStore {
         }
     }
 
-    /// How to open another store on the same engine: a fresh one, without any table.
+    /// The options for another store on the same engine: a fresh one, without any table.
     pub async fn empty(&self) -> Options {
         self.places.add(None).await
     }
@@ -112,7 +112,7 @@ impl Places {
     }
 }
 
-/// Runs a test on a store of its own; skips it, saying so, where the engine is not installed.
+/// Runs a test on a store of its own; skips it, with a message, where the engine is not installed.
 ///
 /// # Panics
 /// The test panics, or the store cannot be made.

@@ -1,4 +1,4 @@
-//! The actors wired together, each on its thread. Owns who is told by whom, and the threads.
+//! The actors wired together, each on its thread. Owns the wiring between them, and the threads.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -29,7 +29,7 @@ use crate::ports::{Seeds, TrackStore};
 /// Messages that may wait for the coordinator of corrections without their senders waiting.
 const MAILBOX: usize = 64;
 
-/// Every actor that is there once, and the threads.
+/// The actors of which there is one each, and the threads.
 pub(crate) struct Core {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) clock: Clock,
@@ -51,7 +51,7 @@ pub(crate) struct Core {
 struct Threads {
     /// Directory, occupancy, cache and corrections.
     router: ArbiterHandle,
-    /// The registry of fences: preparing a large one takes milliseconds that nobody else waits for.
+    /// The registry of fences: preparing a large one takes milliseconds, which must not hold up other actors.
     registry: ArbiterHandle,
     writer: ArbiterHandle,
     workers: Workers,
@@ -78,7 +78,7 @@ impl Core {
         let cache = cache.map(made).map(|cache| Cache::start_in_arbiter(&threads.router, move |_| cache));
         let (taken_over_sender, taken_over) = watch::channel(false);
         let health = watch::Sender::new(Health::Well);
-        // The writer tells it, and it asks the vehicles, which need the writer: so it begins last.
+        // The writer sends to it, and it asks the vehicles, which need the writer: so it starts last.
         let (corrections, corrections_mailbox) = channel(MAILBOX);
         let corrections = Addr::new(corrections);
         let persistence = PersistenceParts {
@@ -146,7 +146,7 @@ impl Core {
         }
     }
 
-    /// Runs something beside the actors until it ends or they stop.
+    /// Runs a task beside the actors until it ends or they stop.
     pub(crate) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.threads.router.spawn(task);
     }
@@ -158,7 +158,7 @@ impl Core {
 
     /// Stops every actor at once.
     pub(crate) fn stop(&self) {
-        // It would take what stops now for broken.
+        // It would report the actors that stop now as broken.
         self.watchdog.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Threads { router, registry, writer, workers } = &self.threads;
         workers.stop();
@@ -168,7 +168,7 @@ impl Core {
     }
 }
 
-/// The actors that are there once, by name.
+/// The actors of which there is one each, by name.
 fn once(
     writer: &Writer,
     directory: &Addr<Directory>,

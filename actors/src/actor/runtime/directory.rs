@@ -24,17 +24,17 @@ use crate::meters::Meters;
 use crate::model::{Vehicle, VehicleId};
 use crate::ports::TrackStore;
 
-/// So many restarts after panics are allowed per vehicle in the restart window.
+/// Restarts after panics that a vehicle is allowed within the restart window.
 const RESTART_BUDGET: usize = 3;
-/// In so many parts of the time after which vehicles are idle, each of them is asked once.
+/// Turns per idle time; each vehicle is asked in one of them whether it is still in use.
 const TURNS: u32 = 16;
 
-/// Why there is no address.
+/// Why a vehicle has no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LocateError {
-    /// The directory was never told of the vehicle, or it was taken out.
+    /// The directory does not know the vehicle, or it was taken out of use.
     Unknown,
-    /// It panicked too often; it rests for a while.
+    /// It panicked too often, and rests for a while.
     Resting,
 }
 
@@ -50,14 +50,14 @@ pub(crate) struct DirectoryParts {
     pub(crate) permits: Permits,
     pub(crate) clock: Clock,
     pub(crate) idle_after: Duration,
-    /// The window of the restart budget; a vehicle over it rests until the oldest is so old.
+    /// The window of the restart budget: a vehicle over it rests until its oldest restart is older than this.
     pub(crate) restart_window: Duration,
     pub(crate) meters: Meters,
 }
 
 struct Entry {
     vehicle: Arc<Vehicle>,
-    /// What went wrong with its actors; of a vehicle that had any.
+    /// What went wrong with its actors; kept while one runs, or while any of it still counts.
     past: Option<Box<Past>>,
 }
 
@@ -68,7 +68,7 @@ struct Past {
     poison: PoisonFixes,
 }
 
-/// What a vehicle is, as the directory was told last. From the edge.
+/// The vehicle as the directory knows it. From the edge.
 #[derive(Message)]
 #[rtype(result = "Option<Arc<Vehicle>>")]
 pub(crate) struct Known(pub(crate) VehicleId);
@@ -85,7 +85,7 @@ impl Handler<Known> for Directory {
 pub(crate) struct Directory {
     parts: DirectoryParts,
     entries: HashMap<VehicleId, Entry>,
-    /// Counts the actors of all vehicles, so that no two of them are taken for one another.
+    /// Numbers the actors of all vehicles, so that no two are mistaken for each other.
     incarnation: u64,
 }
 
@@ -98,18 +98,18 @@ impl Directory {
 }
 
 impl Directory {
-    /// Lets those vehicles look whether they were used whose turn it is.
+    /// Asks the vehicles whose turn it is to check whether they are idle.
     fn let_rest(&self, turn: u32) {
         let in_turn = |vehicle: &VehicleId| vehicle.0.as_u128() % u128::from(TURNS) == u128::from(turn);
         for (_, handle) in self.parts.handles.read().iter().filter(|(vehicle, _)| in_turn(vehicle)) {
-            // One whose mailbox is full is in use.
+            // A vehicle whose mailbox is full is in use.
             handle.address.try_send(Rest).ok();
         }
     }
 }
 
 impl Past {
-    /// Whether nothing went wrong that still counts.
+    /// Whether nothing that went wrong still counts.
     fn is_over(&self, window: Duration) -> bool {
         self.poison.is_empty() && self.restarts.iter().all(|at| at.elapsed() >= window)
     }
@@ -145,8 +145,8 @@ impl Actor for Directory {
     }
 }
 
-/// Finds a vehicle's address, starting its actor if need be. `stale`: the incarnation of an address
-/// that took a message and did not answer, or would not take it.
+/// Finds a vehicle's address, starting its actor if need be. `stale`: the incarnation of an address whose actor
+/// took a message without answering, or would not take it.
 #[derive(Message)]
 #[rtype(result = "Result<VehicleHandle, LocateError>")]
 pub(crate) struct Locate {
@@ -163,14 +163,15 @@ impl Handler<Locate> for Directory {
         let known = self.parts.handles.get(locate.vehicle);
         if let Some(handle) = known.as_ref().filter(|handle| handle.is_fresh(locate.stale)) {
             if locate.affinity.should_migrate(&handle.worker) {
-                // It goes when it has nothing to do; who reports then finds it gone, and starts it near.
+                // It passivates when it has nothing to do; the reporting connection then finds it gone, and starts
+                // it on its own thread.
                 handle.address.try_send(Leave).ok();
             }
             return Ok(handle.clone());
         }
-        // An actor that stops says goodbye first. This one did not: it panicked. Whoever saw that
-        // is believed: while its thread unwinds, its mailbox still looks open. Or its thread ended, with the
-        // connections on it: that is nobody's fault.
+        // An actor that stops says goodbye first; this one did not. Either it panicked, and the caller's word
+        // counts, since the mailbox looks open while the thread unwinds. Or its thread ended together with the
+        // connections on it, which is not counted against the vehicle.
         let restarted = known.is_some();
         if known.is_some_and(|handle| handle.worker.is_there()) {
             if !entry.may_restart(self.parts.restart_window) {
@@ -220,7 +221,8 @@ impl Handler<Passivated> for Directory {
     }
 }
 
-/// A vehicle was created or changed. From the edge; answers what it was before, once its actor knows.
+/// A vehicle was created or changed. From the edge; answers with the vehicle as it was before, once its actor
+/// knows.
 #[derive(Message)]
 #[rtype(result = "Option<Arc<Vehicle>>")]
 pub(crate) struct PutVehicle(pub(crate) Vehicle);
@@ -243,7 +245,7 @@ impl Handler<PutVehicle> for Directory {
         };
         Box::pin(async move {
             if let Some(handle) = handle {
-                // One that stopped meanwhile is started with the new one.
+                // An actor that stopped meanwhile is started with the new vehicle.
                 handle.address.send(Rename(vehicle)).await.ok();
             }
             before
@@ -251,7 +253,7 @@ impl Handler<PutVehicle> for Directory {
     }
 }
 
-/// A vehicle was taken out of use: no address is given any more. From the edge.
+/// A vehicle was taken out of use: its address is no longer given out. From the edge.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct ForgetVehicle(pub(crate) VehicleId);
@@ -263,7 +265,7 @@ impl Handler<ForgetVehicle> for Directory {
         self.entries.remove(&vehicle);
         let handle = self.parts.handles.write().remove(&vehicle);
         if let Some(handle) = handle {
-            // Connections that hold its address find it closed, and ask here.
+            // Connections that hold its address find it closed, and ask the directory.
             let told = handle.address.send(Retire);
             ctx.spawn(told.into_actor(self).map(|_, _, _| ()));
         }

@@ -1,5 +1,5 @@
-//! The addresses of the vehicles in use. The directory writes them; whoever is on the way to a vehicle reads them,
-//! without a message to the directory's thread.
+//! The addresses of the vehicles in use. Written by the directory; the router and the reporters read them without a
+//! message to the directory's thread.
 
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
@@ -13,7 +13,7 @@ use crate::actor::vehicle::messages::Report;
 use crate::actor::vehicle::report_batch::VehicleReport;
 use crate::model::VehicleId;
 
-/// The address of a vehicle in use, and which of its actors that is.
+/// The address of a vehicle in use, and the incarnation of its actor.
 #[derive(Clone)]
 pub(crate) struct VehicleHandle {
     pub(crate) address: Addr<VehicleActor>,
@@ -30,7 +30,7 @@ impl VehicleHandle {
         }
     }
 
-    /// Whether it may be used by one who found the actor of another incarnation gone.
+    /// Whether a caller that found the incarnation `stale` gone may use this one.
     pub(crate) fn is_fresh(&self, stale: Option<u64>) -> bool {
         stale != Some(self.incarnation) && self.address.connected()
     }
@@ -43,17 +43,17 @@ type ByVehicle = HashMap<VehicleId, VehicleHandle, FxBuildHasher>;
 pub(crate) struct VehicleHandles(Arc<RwLock<ByVehicle>>);
 
 impl VehicleHandles {
-    /// That of one vehicle.
+    /// The address of one vehicle.
     pub(crate) fn get(&self, vehicle: VehicleId) -> Option<VehicleHandle> {
         self.read().get(&vehicle).cloned()
     }
 
-    /// All of them.
+    /// All addresses, locked for reading.
     pub(crate) fn read(&self) -> RwLockReadGuard<'_, ByVehicle> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// By the directory alone.
+    /// All addresses, locked for writing; for the directory alone.
     pub(super) fn write(&self) -> RwLockWriteGuard<'_, ByVehicle> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }

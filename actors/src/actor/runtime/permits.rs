@@ -21,13 +21,13 @@ pub(crate) struct Permits {
 struct Shared {
     room: Arc<Semaphore>,
     total: u32,
-    /// Number and writing change together, so they are read together: a permit of a generation that has
-    /// not begun would let a vehicle judge by what it knew before the failure.
+    /// Number and writing change together, so they are read together: a permit of a generation that has not begun
+    /// would let a vehicle judge by what it knew before the failure.
     generation: watch::Sender<Generation>,
     meters: Meters,
 }
 
-/// The time between two failed commits. What was taken in one generation is not written in another.
+/// The time between two failed commits. Fixes accepted in one generation are not written in another.
 #[derive(Clone, Copy, Debug)]
 struct Generation {
     number: u64,
@@ -36,27 +36,27 @@ struct Generation {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writing {
-    /// Permits are given.
+    /// Permits are given out.
     Open,
-    /// A commit failed, and what it left is not read back yet.
+    /// A commit failed, and what it left in the store is not read back yet.
     Suspended,
-    /// For ever over.
+    /// Permits are never given out again.
     Ended,
 }
 
-/// Whether fixes can be stored, for somebody who wants to hear when that changes.
+/// Whether fixes can be stored, with a way to wait for a change.
 pub struct Storing {
     generation: watch::Receiver<Generation>,
 }
 
 impl Storing {
-    /// Whether they can now.
+    /// Whether fixes can be stored now.
     #[must_use]
     pub fn is_so(&self) -> bool {
         self.generation.borrow().writing == Writing::Open
     }
 
-    /// Waits until it is otherwise than `known`.
+    /// Waits until the answer differs from `known`.
     pub async fn other_than(&mut self, known: bool) {
         let changed =
             self.generation.wait_for(|generation| (generation.writing == Writing::Open) != known).await;
@@ -67,13 +67,13 @@ impl Storing {
     }
 }
 
-/// Room for some fixes, until dropped, and the generation they may be written in.
+/// Room for some fixes, held until dropped, and the generation they may be written in.
 pub(crate) struct Permit {
     pub(crate) room: OwnedSemaphorePermit,
     pub(crate) ticket: WriteTicket,
 }
 
-/// The generation something was taken in.
+/// The write generation in which something was accepted.
 #[derive(Clone)]
 pub(crate) struct WriteTicket {
     pub(crate) generation: u64,
@@ -81,7 +81,7 @@ pub(crate) struct WriteTicket {
 }
 
 impl WriteTicket {
-    /// Whether no commit failed since: what it stands for may still be written.
+    /// Whether no commit has failed since, so that it may still be written.
     pub(crate) fn is_current(&self) -> bool {
         self.permits.generation() == self.generation
     }
@@ -99,8 +99,8 @@ impl Permits {
         *self.shared.generation.borrow()
     }
 
-    /// Waits for room for so many fixes; more than there is in all counts as all there is. Waits
-    /// for nothing while permits are not given at all.
+    /// Waits for room for this many fixes; more than the total counts as the total. Fails at once while no permits
+    /// are given out.
     pub(crate) async fn take(&self, fixes: usize) -> Result<Permit, LiveError> {
         let (meter, many, begun) = (&self.shared.meters.fixes, fixes as u64, Instant::now());
         meter.offer(many);
@@ -136,24 +136,24 @@ impl Permits {
         self.read().writing == Writing::Open
     }
 
-    /// The newest generation, even if it has not begun.
+    /// The newest generation, even if it is still suspended.
     pub(crate) fn generation(&self) -> u64 {
         self.read().number
     }
 
-    /// The newest generation whose beginning is known in memory: not yet one that is suspended.
+    /// The newest generation that has begun in memory: a suspended one does not count yet.
     pub(crate) fn begun_generation(&self) -> u64 {
         let generation = self.read();
         if generation.writing == Writing::Suspended { generation.number - 1 } else { generation.number }
     }
 
-    /// The generation that begins once the store answers again; `None` while it does.
+    /// The generation that begins once the store answers again; `None` unless one is suspended.
     pub(crate) fn next_generation(&self) -> Option<u64> {
         let generation = self.read();
         (generation.writing == Writing::Suspended).then_some(generation.number)
     }
 
-    /// A commit failed: nothing is taken until [`Self::restore`], and nothing taken before is written.
+    /// A commit failed: no permits are given out until [`Self::restore`], and nothing accepted before is written.
     pub(crate) fn suspend(&self) {
         self.shared.generation.send_modify(|generation| {
             generation.number += 1;
@@ -172,7 +172,7 @@ impl Permits {
         });
     }
 
-    /// How many fixes have room now, and how many may.
+    /// How many fixes hold room now, and how many may.
     pub(crate) fn room(&self) -> (u32, u32) {
         let free = u32::try_from(self.shared.room.available_permits()).unwrap_or(u32::MAX);
         (self.shared.total.saturating_sub(free), self.shared.total)
@@ -192,14 +192,14 @@ impl Permits {
         }
     }
 
-    /// No more permits, for ever. What has one may still be written.
+    /// Gives out no more permits, ever. Fixes that hold one may still be written.
     pub(crate) fn end(&self) {
         self.shared.generation.send_modify(|generation| generation.writing = Writing::Ended);
     }
 
-    /// Waits until every permit is back: what had one is committed or refused.
+    /// Waits until every permit is back: all fixes that held one are committed or refused.
     pub(crate) async fn all_back(&self) {
-        // An error would mean that the semaphore was closed, which nobody does.
+        // Fails only if the semaphore is closed, which never happens.
         self.shared.room.acquire_many(self.shared.total).await.ok();
     }
 }

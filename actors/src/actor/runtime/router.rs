@@ -1,4 +1,4 @@
-//! The way to a vehicle for whoever asks it for something that ends in a commit.
+//! The way to a vehicle for callers that ask it for something that ends in a commit.
 
 use std::future::poll_fn;
 
@@ -15,7 +15,7 @@ use crate::actor::watch::hub::PositionHub;
 use crate::error::LiveError;
 use crate::model::{Fix, VehicleId};
 
-/// Finds vehicles, and room for what they are asked.
+/// Finds vehicles, and room for what they are asked to do.
 #[derive(Clone)]
 pub(crate) struct VehicleRouter {
     pub(crate) directory: Addr<Directory>,
@@ -25,8 +25,8 @@ pub(crate) struct VehicleRouter {
 }
 
 impl VehicleRouter {
-    /// Shows those who watch where a vehicle is while nothing can be stored, if they can be told at once: nobody
-    /// waits for it.
+    /// Shows subscribers where a vehicle is while nothing can be stored. Dropped if the vehicle's mailbox is full:
+    /// nothing waits for it.
     pub(crate) async fn show_provisional(&self, vehicle: VehicleId, fixes: Vec<Fix>) {
         if self.hub.is_watched()
             && self.permits.next_generation().is_some()
@@ -72,7 +72,7 @@ impl VehicleRouter {
             if handle.address.send(message(asked.part(0))).await.is_ok() {
                 let (settled, _) = poll_fn(|cx| asked.poll_settled(cx)).await;
                 let outcome = settled.into_iter().next().unwrap_or(Err(LiveError::Unavailable))?;
-                // It is no fix that could be left out: the store may take it another day.
+                // A request without fixes, so there is none to leave out; the store may take it another day.
                 return if outcome.refused.is_none() { Ok(outcome) } else { Err(LiveError::Unavailable) };
             }
             // The actor went idle or panicked: ask its successor.

@@ -21,26 +21,27 @@ use crate::geofence::{FenceTimeline, PreparedVersion};
 use crate::model::{Fence, GeofenceId, OrganizationId, Timestamp, Vehicle, VehicleId};
 use crate::ports::Seeds;
 
-/// A change is answered within so long, its corrections aside: whoever makes it waits for its records, not for a line of
-/// other work.
+/// A change is answered within this time, corrections aside: its caller waits for the records of the change, not
+/// for a queue of other work.
 const LONGEST_EDIT: Duration = Duration::from_secs(2);
 /// Vehicles asked at once to settle a fence.
 const SETTLE_TOGETHER: usize = 256;
-/// A change of the past waits so long for the corrections it brought about; then they follow by themselves.
+/// How long a change of the past waits for the corrections it causes; after that they go on without the caller.
 const WAIT_FOR_CORRECTIONS: Duration = Duration::from_secs(10);
-/// A change of now concerns what came while it was made: a moment's work, but behind whatever else is to be corrected.
+/// A change of the present concerns only what came while it was made: a moment's work, but behind everything else
+/// that waits for correction.
 const WAIT_FOR_RECENT: Duration = Duration::from_millis(500);
-/// What took effect no longer ago is of now, in seconds.
+/// A change that took effect no longer ago than this is one of the present. Seconds.
 const RECENT_SECONDS: f64 = 10.0;
-/// A version dated ahead looks at the server's clock at least so often.
+/// The longest time between two looks at the server's clock while a version dated ahead waits.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// What was changed before the start, and may not be settled.
+/// Changes from before the start that may not be settled yet.
 pub(crate) struct Unsettled {
     fences: Vec<(OrganizationId, GeofenceId, i64)>,
-    /// Taken out for ever, and since when.
+    /// Vehicles taken out of use for ever, and since when.
     removed: Vec<(VehicleId, Option<Timestamp>)>,
-    /// Out of service, and not yet by their state.
+    /// Vehicles out of service whose state does not say so yet.
     out: Vec<(VehicleId, Timestamp)>,
     calibrations: Vec<(VehicleId, i64, Timestamp)>,
 }
@@ -109,7 +110,8 @@ impl Core {
         result.await.unwrap_or(Err(LiveError::Stopped))
     }
 
-    /// The same, but its caller waits no longer than this; then it is well on its way, unless the store is away.
+    /// Like [`Self::see_through`], but the caller waits no longer than `limit`; by then the change is well on its
+    /// way, unless the store is away.
     async fn see_through_for<F>(self: &Arc<Self>, limit: Duration, change: F) -> Result<(), LiveError>
     where
         F: Future<Output = Result<(), LiveError>> + Send + 'static,
@@ -139,9 +141,9 @@ impl Core {
         });
     }
 
-    /// Settles what is owed from before the start, or begins to.
+    /// Settles changes left over from before the start, or begins to.
     ///
-    /// Corrections follow by themselves, and so do calibrations: they change the past alone.
+    /// Corrections follow without being waited for, and so do calibrations, which change the past only.
     pub(crate) async fn settle_unsettled(self: &Arc<Self>, unsettled: Unsettled) {
         for (organization, fence, version) in unsettled.fences {
             if let Err(error) = self.settle_published(organization, fence, version).await {
@@ -194,8 +196,8 @@ impl Core {
         if is_recent { WAIT_FOR_RECENT } else { WAIT_FOR_CORRECTIONS }
     }
 
-    /// Settles a published version now, or when it takes effect, or later if it cannot be now; waits at most so long
-    /// for corrections.
+    /// Settles a published version: now, when it takes effect, or later if now is not possible. Waits no longer
+    /// than `patience` for corrections.
     async fn settle_in_time(
         self: &Arc<Self>,
         timeline: Arc<FenceTimeline>,
@@ -207,7 +209,7 @@ impl Core {
                 let core = Arc::clone(self);
                 self.spawn(async move {
                     core.sleep_until(from).await;
-                    // Or it goes on by itself.
+                    // If it fails, it is tried again in the background.
                     core.settle_for_sure(timeline, version, Duration::ZERO).await.ok();
                 });
                 Ok(())
@@ -250,8 +252,8 @@ impl Core {
         version: i64,
         patience: Duration,
     ) -> Result<(), LiveError> {
-        // Whatever is judged from here on sees the new snapshot; whatever was judged by the old one
-        // is handed to the writer, and then in the newest committed states.
+        // Everything judged from here on sees the new snapshot; everything judged by the old one is handed to the
+        // writer, and after the barrier is in the newest committed states.
         self.workers().drain().await;
         self.writer.barrier().await?;
         let touched = Touched { fence: Arc::clone(timeline), version };
@@ -270,7 +272,7 @@ impl Core {
             }
         }
         outcome?;
-        // What corrections owe is in the store, too.
+        // What is left to corrections is in the store, too, as dirty marks.
         let settled = self.store.mark_settled(timeline.id, version).await;
         settled.map_err(|_| LiveError::Unavailable)?;
         self.wait_for_corrections(dirty, patience).await;
@@ -313,7 +315,8 @@ impl Core {
         }
     }
 
-    /// What a vehicle is judged by changed from an instant on; `calibrated`: by this version of its calibration.
+    /// Settles a change of what a vehicle is judged by, from an instant on; `calibrated`: the version of its
+    /// calibration that made the change.
     async fn settle_vehicle(
         self: &Arc<Self>,
         vehicle: VehicleId,
@@ -366,7 +369,7 @@ impl Core {
             Ok(_) | Err(LiveError::UnknownVehicle) => {}
             Err(error) => return Err(error),
         }
-        // It cannot be forgotten while it awaits a correction, however long that takes.
+        // A vehicle cannot be forgotten while it awaits a correction, however long that takes.
         let core = Arc::clone(self);
         let forgotten = async move {
             core.corrections.send(Await(vec![vehicle])).await.ok();

@@ -1,5 +1,5 @@
-//! Looks whether the actors that are there once, and the threads of all, still answer. From a thread of its
-//! own, so that no thread is asked about itself. Says what it finds; ends nothing.
+//! Checks whether the actors of which there is one each, and all threads, still answer. Runs on a thread of its
+//! own, so that no thread is asked about itself. Reports what it finds; ends nothing.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::workers::Workers;
 use crate::config::Health;
 use crate::meters::Meters;
 
-/// What is looked at, and how patiently.
+/// What is checked, and how patiently.
 pub(crate) struct WatchdogParts {
     /// Threads by name.
     pub(crate) threads: Vec<(String, ArbiterHandle)>,
@@ -23,11 +23,11 @@ pub(crate) struct WatchdogParts {
     /// Whether an actor is still there, by name.
     pub(crate) actors: Vec<(&'static str, IsThere)>,
     pub(crate) meters: Meters,
-    /// Between two looks.
+    /// The time between two checks.
     pub(crate) every: Duration,
-    /// A thread that does not answer for so long is told as stalled.
+    /// A thread that has not answered for this long is reported as stalled.
     pub(crate) stalled_after: Duration,
-    /// And after so long as broken for ever.
+    /// A thread that has not answered for this long is reported as broken for good.
     pub(crate) broken_after: Duration,
 }
 
@@ -36,18 +36,18 @@ pub(crate) type IsThere = Box<dyn Fn() -> bool + Send>;
 
 /// A watchdog; ends when dropped.
 pub(crate) struct Watchdog {
-    /// Closed, it ends the thread.
+    /// Ends the thread when dropped.
     _stop: mpsc::Sender<()>,
 }
 
-/// A question to a thread, and since when it is open.
+/// A question to a thread, and when it was asked.
 struct Question {
     asked: Instant,
     answered: Arc<AtomicBool>,
 }
 
 impl Watchdog {
-    /// Starts looking; tells `told`.
+    /// Starts checking, and reports changes to `told`.
     pub(crate) fn start(parts: WatchdogParts, told: watch::Sender<Health>) -> Self {
         let (stop, stopped) = mpsc::channel();
         let started = std::thread::Builder::new()
@@ -65,7 +65,7 @@ fn run(parts: &WatchdogParts, told: &watch::Sender<Health>, stopped: &mpsc::Rece
     while stopped.recv_timeout(parts.every) == Err(RecvTimeoutError::Timeout) {
         let health = look(parts, &mut questions);
         told.send_if_modified(|known| {
-            // What is broken stays so.
+            // Broken is final.
             let changed = *known != health && !matches!(known, Health::Broken(_));
             if changed {
                 report(&health);
@@ -95,7 +95,7 @@ fn look(parts: &WatchdogParts, questions: &mut HashMap<String, Question>) -> Hea
         .map(|worker| (format!("{:?}", worker.lent_by()), worker.thread, true));
     for (name, thread, may_end) in own.chain(lent) {
         let open = questions.remove(&name).filter(|open| !open.answered.load(Ordering::Acquire));
-        // One that is lent may have ended since, with its connections.
+        // A lent thread may have ended since, with its connections.
         let open = open.filter(|_| !may_end || thread.spawn_fn(|| ()));
         let Some(open) = open else {
             match ask(&thread) {

@@ -1,5 +1,5 @@
-//! The threads that vehicles live on: the core's own, and those lent to it by who hears trackers. A vehicle whose
-//! fixes come in on a lent thread lives there, so that no other thread is woken to judge them.
+//! The threads that vehicles live on: the core's own, and those lent to it by the server's connections. A vehicle
+//! whose fixes arrive on a lent thread lives there, so that no other thread is woken to judge them.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -10,16 +10,16 @@ use tokio::sync::oneshot;
 
 use crate::model::VehicleId;
 
-/// One of them.
+/// A thread that vehicles may live on.
 #[derive(Clone, Debug)]
 pub(crate) struct Worker {
     pub(crate) thread: ArbiterHandle,
-    /// `None`: the core's own.
+    /// The thread that lent it; `None` for the core's own.
     lent_by: Option<ThreadId>,
 }
 
 impl Worker {
-    /// Whether the other one is the same, of those that are lent.
+    /// Whether both are the same lent thread.
     fn is(&self, other: &Self) -> bool {
         self.lent_by.is_some() && self.lent_by == other.lent_by
     }
@@ -35,20 +35,20 @@ impl Worker {
     }
 }
 
-/// Where a vehicle is wanted by who asks for it.
+/// Where the caller wants a vehicle to live.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Affinity {
-    /// Wherever it is, or on the core's own worker.
+    /// Wherever it lives, else on the core's own worker.
     #[default]
     Any,
-    /// Wherever it is, or on this one.
+    /// Wherever it lives, else on this worker.
     Preferred(Worker),
-    /// On this one; if it lives elsewhere, it is called here.
+    /// On this worker; a vehicle that lives elsewhere is asked to move.
     Pinned(Worker),
 }
 
 impl Affinity {
-    /// The worker that is wished for, if any.
+    /// The worker that is preferred, if any.
     pub(crate) fn worker(&self) -> Option<&Worker> {
         match self {
             Self::Any => None,
@@ -56,7 +56,7 @@ impl Affinity {
         }
     }
 
-    /// The same worker, for long.
+    /// Pins the preferred worker, for a caller that stays for long.
     pub(crate) fn for_long(self) -> Self {
         match self {
             Self::Preferred(worker) => Self::Pinned(worker),
@@ -64,13 +64,13 @@ impl Affinity {
         }
     }
 
-    /// Whether a vehicle that lives there is to come here.
+    /// Whether a vehicle that lives on `worker` should move.
     pub(crate) fn should_migrate(&self, worker: &Worker) -> bool {
         matches!(self, Self::Pinned(here) if !here.is(worker))
     }
 }
 
-/// All of them.
+/// The core's own workers and the lent ones.
 #[derive(Clone)]
 pub(crate) struct Workers {
     own: Arc<[Worker]>,
@@ -78,7 +78,7 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    /// Starts so many of the core's own, one at least: for vehicles that nobody's connection asks for.
+    /// Starts this many workers of the core's own, at least one: for vehicles that no connection asks for.
     pub(crate) fn start(own: usize) -> Self {
         let start = |_| Worker { thread: Arbiter::new().handle(), lent_by: None };
         Self { own: (0..own.max(1)).map(start).collect(), lent: Arc::default() }
@@ -93,7 +93,7 @@ impl Workers {
         lent.push(Worker { thread: arbiter, lent_by: here });
     }
 
-    /// Near the calling thread, if it is lent.
+    /// Prefers the calling thread, if it is lent.
     pub(crate) fn here(&self) -> Affinity {
         let here = Some(thread::current().id());
         self.lock()
@@ -109,22 +109,23 @@ impl Workers {
         self.own[worker as usize].clone()
     }
 
-    /// Those that are lent now.
+    /// The threads that are lent now.
     pub(crate) fn lent(&self) -> Vec<Worker> {
         self.lock().clone()
     }
 
-    /// The core's own.
+    /// The core's own workers.
     pub(crate) fn own(&self) -> &[Worker] {
         &self.own
     }
 
-    /// Waits until every step of a vehicle that runs now is over and handed to the writer.
+    /// Waits until every step of a vehicle that is running now is over and handed to the writer.
     pub(crate) async fn drain(&self) {
         let lent = self.lent();
         let turns = self.own.iter().chain(&lent).map(|worker| {
             let (turn, came) = oneshot::channel();
-            // A worker runs one step at a time, and this between two of them; one that ended runs none.
+            // A worker runs one step at a time, so this task runs between two of them; a thread that ended runs
+            // none.
             worker.thread.spawn(async move {
                 turn.send(()).ok();
             });
@@ -133,7 +134,7 @@ impl Workers {
         join_all(turns.collect::<Vec<_>>()).await;
     }
 
-    /// Stops the core's own.
+    /// Stops the core's own workers.
     pub(crate) fn stop(&self) {
         for worker in &*self.own {
             worker.thread.stop();

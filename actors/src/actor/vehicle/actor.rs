@@ -20,41 +20,42 @@ use crate::model::{Fix, Timestamp, VehicleId};
 use crate::ports::{Counts, Slice, StoreError};
 use crate::tracking::{self, Context as Judgement, Effects, Fold, Mark, Meanwhile, Standing, VehicleState};
 
-/// A correction that waits for its slice while so many fixes are applied is given up for now.
+/// A correction is given up for now if more fixes than this are applied while it waits for its slice.
 const MAX_MEANWHILE: usize = 20_000;
 
 /// The actor of one vehicle in use.
 pub(crate) struct VehicleActor {
     pub(super) parts: VehicleParts,
-    /// What it is once all it handed over is committed.
+    /// The state once everything it handed over is committed.
     pub(super) state: Arc<VehicleState>,
     last_used: Instant,
     /// Taken out of use: takes no fixes any more.
     pub(super) retired: bool,
-    /// What happens while a correction waits for its slice.
+    /// What was applied while a correction waits for its slice.
     correcting: Option<Meanwhile>,
-    /// Counts corrections: the one that is waited for.
+    /// The number of the correction that is waited for.
     correction: u64,
-    /// Its writes that are on their way.
+    /// Its writes that are not committed yet.
     chain: WriteChain,
-    /// What it would be with what came while the store was away.
+    /// The state with the fixes that came while the store was away; nothing of it is written.
     pub(super) provisional: Option<Arc<VehicleState>>,
     /// Fixes on which its predecessors panicked too often.
     pub(super) quarantined: Quarantined,
     _alive: Alive,
 }
 
-/// What a vehicle has to do before it does what it is asked.
+/// What a vehicle has to do before it handles a request.
 enum Begun {
-    /// Nothing helps: a commit failed since it was asked.
+    /// Nothing helps: a commit has failed since the request was accepted.
     TooLate,
-    /// Take over the committed state: a commit failed since the last one, or the store refused what it handed over.
+    /// Take over the committed state: a commit failed since the last request, or the store refused one of its
+    /// writes.
     Anew,
     /// Nothing.
     Here,
 }
 
-/// What a step of the engine left.
+/// The result of one step of the engine.
 struct Step {
     state: VehicleState,
     effects: Effects,
@@ -81,16 +82,16 @@ impl VehicleActor {
         self.parts.vehicle.id
     }
 
-    /// Takes over the vehicle's committed state; the mailbox waits until it is there.
+    /// Takes over the vehicle's committed state; the mailbox waits until it has arrived.
     fn seed(&mut self, after_barrier: bool, ctx: &mut Context<Self>, then: impl FnOnce(&mut Self) + 'static) {
         let (writer, occupancy) = (self.parts.writer.clone(), self.parts.occupancy.clone());
         let vehicle = self.id();
         self.chain.restart();
         let seed = async move {
             if after_barrier {
-                // What an earlier actor of this vehicle left must be committed or refused first.
-                // While the store is away it is refused: what is judged now is too, and a newer
-                // generation takes over the state again.
+                // What an earlier actor of this vehicle handed over must be committed or refused first. While the
+                // store is away it is refused: so is what is judged now, and a newer generation takes over the
+                // state again.
                 writer.barrier().await.ok();
             }
             occupancy.send(Seed(vehicle)).await
@@ -107,13 +108,13 @@ impl VehicleActor {
         }));
     }
 
-    /// Applies a part's fixes, but for those. However a frame was packed, newest first too: what it holds is applied in
-    /// its order.
+    /// Applies a part's fixes except the quarantined ones. In whatever order a frame was packed, even newest first,
+    /// its fixes are applied in timeline order.
     fn apply(&mut self, part: VehicleReport, quarantined: &[Fix]) {
         let in_order = in_order(part.fixes(), quarantined);
         let fixes = in_order.as_deref().unwrap_or(part.fixes());
         self.remember(fixes);
-        // Should it panic, this notes on which fix before the part is lost and comes again.
+        // If the step panics, this notes the fix it was at, before the part is lost and sent again.
         let guard = self.parts.poison.guard(fixes);
         let step = self.step(|state, judgement, effects, meters| {
             effects.rows.reserve_exact(fixes.len());
@@ -140,7 +141,7 @@ impl VehicleActor {
         Step { state, effects, judged_at: judgement.detected_at }
     }
 
-    /// Hands a step's effects to the writer. What cannot be handed over has not happened.
+    /// Hands a step's effects to the writer. Effects that cannot be handed over count as not having happened.
     fn hand_over(&mut self, step: Step, part: VehicleReport) {
         let Step { state, effects, judged_at } = step;
         if effects.is_empty() && state == *self.state && self.is_committed(&part) {
@@ -165,7 +166,7 @@ impl VehicleActor {
     ) {
         let arrived = effects.rows.iter().map(|row| row.fix.received_at).min();
         if state.last != self.state.last {
-            // Before the writer has it: its commit must find what was told.
+            // Before the writer has it: the commit must find what was published.
             self.parts.hub.publish(self.id(), self.parts.vehicle.organization_id, &state, part.ticket());
         }
         let write = Write {
@@ -195,12 +196,12 @@ impl VehicleActor {
         let number = self.correction;
         let (writer, store, vehicle) = (self.parts.writer.clone(), Arc::clone(&self.parts.store), self.id());
         let slice = async move {
-            // What was handed over before must be stored when the slice is read.
+            // Everything handed over before must be stored when the slice is read.
             writer.barrier().await?;
             store.slice(vehicle).await.map_err(|error| unread(&error))
         };
         ctx.spawn(slice.into_actor(self).map(move |slice, actor, _| {
-            // Nothing is remembered if the state was taken over anew, or too much happened.
+            // `None` if the state was taken over anew, or too many fixes were applied meanwhile.
             let meanwhile = actor.correcting.take_if(|_| actor.correction == number);
             match (slice, meanwhile) {
                 (Ok(Some(slice)), Some(meanwhile)) => actor.correct(&slice, &meanwhile, part),
@@ -211,7 +212,7 @@ impl VehicleActor {
         }));
     }
 
-    /// Evaluates a slice and hands over what it found. Live fixes wait for no more than this.
+    /// Evaluates a slice and hands over the correction. Live fixes wait for no more than this.
     fn correct(&mut self, slice: &Slice, meanwhile: &Meanwhile, part: VehicleReport) {
         let fences = self.parts.fences.load();
         let judgement =
@@ -223,7 +224,7 @@ impl VehicleActor {
         self.write(effects, state, judged_at, part);
     }
 
-    /// Keeps fixes for a correction that waits for its slice.
+    /// Keeps fixes for a correction that is waiting for its slice.
     fn remember(&mut self, fixes: &[Fix]) {
         if let Some(meanwhile) = &mut self.correcting {
             meanwhile.fixes.extend_from_slice(fixes);
@@ -233,7 +234,7 @@ impl VehicleActor {
         }
     }
 
-    /// Ends, unless something is on its way.
+    /// Stops the actor, unless something is on its way.
     fn give_back(&self, ctx: &mut Context<Self>) {
         if self.correcting.is_none() && self.chain.is_empty() {
             let gone = Passivated { vehicle: self.id(), incarnation: self.parts.incarnation };
@@ -243,14 +244,14 @@ impl VehicleActor {
         }
     }
 
-    /// Whether the state is the committed one. Nothing on its way may also mean that it was
-    /// refused; but then the part's generation is over, or the chain is invalid, and that is told first.
+    /// Whether the state is the committed one. An empty chain may also mean that a write was refused, but then the
+    /// part's generation is over or the chain is invalid, and both change before the chain empties.
     fn is_committed(&self, part: &VehicleReport) -> bool {
         self.chain.is_empty() && part.ticket().is_current() && self.chain.is_valid()
     }
 
-    /// Runs `apply` in the part's generation: at once, or after taking over the committed state when a
-    /// commit failed since the last one, or the store refused what it handed over.
+    /// Runs `apply` in the part's generation: at once, or after taking over the committed state if a commit has
+    /// failed since the last request or the store refused one of the vehicle's writes.
     fn in_generation(
         &mut self,
         part: VehicleReport,
@@ -264,7 +265,7 @@ impl VehicleActor {
         }
     }
 
-    /// Where what is asked stands among the write generations.
+    /// Compares the request's write generation with the vehicle's.
     fn begin(&mut self, part: &VehicleReport) -> Begun {
         self.last_used = Instant::now();
         let generation = part.ticket().generation;
@@ -279,8 +280,8 @@ impl VehicleActor {
     }
 }
 
-/// A vehicle whose records and state say different things starts again from what is stored: it panics, and is
-/// supervised like any other that does.
+/// A vehicle whose records and state contradict each other starts again from what is stored: it panics, and is
+/// supervised like any other vehicle that does.
 fn hold(is_whole: bool, meters: &Meters) {
     if !is_whole {
         meters.violated(Invariant::Stays, "a vehicle's records do not leave the stays that its state has");
@@ -293,7 +294,7 @@ fn unread(error: &StoreError) -> LiveError {
     LiveError::Unavailable
 }
 
-/// What these effects may mark dirty when they are stored: only the store knows what it had before.
+/// The dirty mark that these effects may leave once they are stored: only the store knows what it had before.
 fn may_be_late(effects: &Effects) -> Option<Mark> {
     let rechecked = effects.rows.iter().filter(|row| matches!(row.standing, Standing::Recheck { .. }));
     rechecked.map(|row| Mark::of_fix(row.fix.recorded_at)).chain(effects.late).reduce(Mark::merge)
@@ -337,7 +338,7 @@ impl Handler<Settle> for VehicleActor {
                 hold(fold.agrees(&effects.records, state), meters);
             });
             actor.hand_over(step, part);
-            // From here on a connection that still has the address cannot begin a new stay.
+            // From here on, a connection that still has the address cannot begin a new stay.
             actor.retired |= retire;
         });
     }
@@ -349,7 +350,7 @@ impl Handler<Correct> for VehicleActor {
     fn handle(&mut self, Correct { part }: Correct, ctx: &mut Context<Self>) {
         match self.begin(&part) {
             Begun::TooLate => part.settle(Err(LiveError::Unavailable)),
-            // The first of a new generation takes over the state; this one comes again.
+            // The first request of a new generation takes over the state; the coordinator sends this one again.
             Begun::Anew => self.seed(false, ctx, |_| part.settle(Err(LiveError::Unavailable))),
             Begun::Here => self.begin_correction(part, ctx),
         }

@@ -1,4 +1,4 @@
-//! What a vehicle is asked and told, and how it answers.
+//! The messages a vehicle gets, and how it answers.
 
 use std::sync::Arc;
 
@@ -8,7 +8,8 @@ use super::report_batch::VehicleReport;
 use crate::model::{Timestamp, Vehicle, VehicleId};
 
 /// Fixes of one vehicle, in their order. From a reporter; one in flight per reporter and vehicle. Noted as applied,
-/// with those that were left out because the engine panics on them, and settled once the others are committed or refused.
+/// together with the fixes left out because the engine panics on them, and settled once the others are committed or
+/// refused.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Report(pub(crate) VehicleReport);
@@ -37,14 +38,14 @@ pub(crate) struct Correct {
 #[rtype(result = "()")]
 pub(crate) struct Retire;
 
-/// The vehicle's fixes come in on another thread than it lives on: the actor gives itself back unless something is on
+/// The vehicle's fixes arrive on another thread than the one it lives on: the actor stops unless something is on
 /// its way. From the directory.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Leave;
 
-/// It is time to look whether the vehicle was used: the actor gives itself back if it was not for long. From the
-/// directory, whose timer serves all of them: one of their own would be looked at with each message.
+/// It is time to check for use: the actor stops if the vehicle was idle for long. From the directory, whose timer
+/// serves all vehicles: a timer in each actor would be polled with each message.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Rest;

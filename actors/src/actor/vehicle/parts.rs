@@ -1,4 +1,4 @@
-//! What a vehicle's actor works with.
+//! What a vehicle's actor is given.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,9 +32,9 @@ pub(crate) struct VehicleParts {
     pub(crate) generation: u64,
     /// Whether an earlier actor of this vehicle may have left something on its way to a commit.
     pub(crate) restarted: bool,
-    /// Told when the actor goes idle.
+    /// Where the actor reports that it went idle.
     pub(crate) passivated: Recipient<Passivated>,
-    /// Counts restarts: which of the vehicle's actors this is.
+    /// The number of this actor among those of all vehicles.
     pub(crate) incarnation: u64,
     /// Fixes that its actors panicked on.
     pub(crate) poison: PoisonFixes,

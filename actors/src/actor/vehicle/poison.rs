@@ -1,4 +1,4 @@
-//! Fixes on which a vehicle's actor panicked. Outlives the actor, so that its successors know them.
+//! Fixes on which a vehicle's actor panicked. They outlive the actor, so that its successors know them.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::model::Fix;
 use crate::tracking;
 
-/// So many panics on one fix, and it is taken out.
+/// A fix is taken out after this many panics on it.
 const PANICS: u32 = 3;
-/// Fixes remembered of one vehicle; the oldest is forgotten.
+/// Fixes remembered per vehicle; beyond that, the oldest is forgotten.
 const REMEMBERED: usize = 64;
 
-/// The poison of one vehicle.
+/// The fixes on which one vehicle's actors panicked, with the number of panics.
 #[derive(Clone, Default)]
 pub(crate) struct PoisonFixes(Arc<Mutex<Vec<(Fix, u32)>>>);
 
@@ -36,8 +36,8 @@ impl PoisonFixes {
         self.known().is_empty()
     }
 
-    /// Those on which the engine panicked often enough. As long as an actor lives they are the same: it ends with the
-    /// panic that adds one.
+    /// The fixes on which the engine panicked often enough. They do not change while an actor lives: the panic that
+    /// adds one ends it.
     pub(crate) fn quarantined(&self) -> Quarantined {
         let known = self.known();
         Quarantined(known.iter().filter(|(_, panics)| *panics >= PANICS).map(|(fix, _)| *fix).collect())
@@ -62,7 +62,7 @@ impl PoisonFixes {
 }
 
 impl Quarantined {
-    /// What of a report is left out.
+    /// The fixes of a report that are left out.
     pub(crate) fn of(&self, fixes: &[Fix]) -> Vec<Fix> {
         let is_out = |fix: &&Fix| self.0.iter().any(|quarantined| is_same(quarantined, fix));
         if self.0.is_empty() { Vec::new() } else { fixes.iter().filter(is_out).copied().collect() }
@@ -86,7 +86,7 @@ impl Drop for PanicGuard<'_> {
     }
 }
 
-/// Fixes in the order in which they are applied, without some; `None` if they are so already.
+/// The fixes in the order in which they are applied, without the quarantined ones; `None` if that changes nothing.
 pub(super) fn in_order(fixes: &[Fix], quarantined: &[Fix]) -> Option<Vec<Fix>> {
     let is_ranked = fixes.is_sorted_by(|one, next| tracking::by_rank(one, next).is_le());
     if is_ranked && quarantined.is_empty() {
@@ -98,7 +98,7 @@ pub(super) fn in_order(fixes: &[Fix], quarantined: &[Fix]) -> Option<Vec<Fix>> {
     Some(fixes)
 }
 
-/// Whether two reports are of one fix: what makes it stored once.
+/// Whether two reports are of one fix, by the key under which it is stored once.
 pub(crate) fn is_same(one: &Fix, other: &Fix) -> bool {
     let key = |fix: &Fix| (fix.recorded_at, fix.place.latitude.to_bits(), fix.place.longitude.to_bits());
     key(one) == key(other)

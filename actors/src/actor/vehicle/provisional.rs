@@ -1,5 +1,5 @@
-//! Where a vehicle is while the store is away. Fixes are judged and shown, and nothing comes of them: they come
-//! again, and are judged and recorded then.
+//! Where a vehicle is while the store is away. Fixes are judged and shown, and their effects are dropped: they are
+//! reported again, and are judged and recorded then.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use super::poison::in_order;
 use crate::model::Fix;
 use crate::tracking::{self, Context as Judgement, Effects, VehicleState};
 
-/// Fixes that cannot be stored while the store is away: who watches is shown where the vehicle is all the same.
-/// They come again. From a reporter, which does not wait.
+/// Fixes that cannot be stored because the store is away: subscribers are still shown where the vehicle is. The
+/// fixes are reported again later. From a reporter, which does not wait.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct ShowProvisional(pub(crate) Vec<Fix>);
@@ -30,7 +30,7 @@ impl Handler<ShowProvisional> for VehicleActor {
             Judgement { vehicle: &self.parts.vehicle, fences: &fences, detected_at: (self.parts.clock)() };
         for (index, fix) in fixes.iter().enumerate() {
             guard.at(index);
-            // What follows from it is found again, and recorded, when it can be stored.
+            // The effects are found again, and recorded, when the fix can be stored.
             tracking::apply(&mut state, *fix, &judgement, &mut Effects::default());
         }
         if !self.retired && state.last != before.last {

@@ -1,6 +1,6 @@
-//! What comes together: the fixes of one frame or request, for one vehicle or many. It carries them to the vehicles,
-//! the vehicles' answers back and the room they take; who waits is woken once for all. Owns who has answered, and
-//! knows nothing of what the answers mean.
+//! The fixes of one frame or request, for one vehicle or many. A batch carries them to the vehicles, and the
+//! vehicles' answers and the permits back; its waiting reporter is woken once for all of them. Owns which vehicles
+//! have answered, and knows nothing of what the answers mean.
 
 use std::iter;
 use std::ops::Range;
@@ -15,36 +15,36 @@ use crate::error::LiveError;
 use crate::model::Fix;
 use crate::ports::Counts;
 
-/// What became of what was asked for.
+/// What became of a vehicle's part.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Outcome {
     pub(crate) counts: Counts,
-    /// Whether the vehicle awaits a correction that what was asked for brought about, or left.
+    /// Whether the vehicle awaits a correction that this request caused, or left behind.
     pub(crate) is_dirty: bool,
-    /// The store will never take it, and why: nothing of it is stored.
+    /// Why the store will never take it: nothing of it is stored.
     pub(crate) refused: Option<Arc<str>>,
 }
 
-/// Fixes on their way, by vehicle. What is asked of a vehicle without any is a batch of one empty part.
+/// Fixes on their way, grouped by vehicle. A request without fixes is a batch of one empty part.
 pub(crate) struct ReportBatch {
     fixes: Vec<Fix>,
-    /// Where each vehicle's fixes are.
+    /// The range of each vehicle's fixes.
     parts: Vec<Range<usize>>,
     ticket: WriteTicket,
     answers: Mutex<Answers>,
-    /// Who waits for them.
+    /// The task that waits for them.
     waiting: AtomicWaker,
 }
 
 struct Answers {
     stages: Vec<Stage>,
-    /// Parts that no vehicle has applied, refused or lost yet.
+    /// Parts that are not applied, refused or lost yet.
     unapplied: usize,
-    /// Parts of which it is not known what became of them.
+    /// Parts whose outcome is not known yet.
     unsettled: usize,
-    /// Fixes that a part's vehicle left out, because the engine panics on them.
+    /// Fixes that a part's vehicle left out because the engine panics on them.
     quarantined: QuarantinedByReport,
-    /// Given back once all is settled.
+    /// Given back once every part is settled.
     room: Option<OwnedSemaphorePermit>,
 }
 
@@ -54,7 +54,7 @@ enum Stage {
     Sent,
     /// Its vehicle stopped before it was applied.
     Lost,
-    /// On its way to its commit.
+    /// Applied, and on its way to its commit.
     Applied,
     Settled(Result<Outcome, LiveError>),
 }
@@ -62,25 +62,25 @@ enum Stage {
 /// Fixes that vehicles left out, by part.
 pub(crate) type QuarantinedByReport = Vec<(usize, Vec<Fix>)>;
 
-/// What became of a part.
+/// The outcome of a part.
 pub(crate) type Settled = Result<Outcome, LiveError>;
 
-/// One vehicle's part of a batch. Dropped before anything is known of it, it is lost; dropped after it was applied,
-/// nobody knows what became of it, and it has to come again.
+/// One vehicle's part of a batch. Dropped before it is applied, it is lost and may be sent again; dropped after
+/// that, its outcome is unknown, and it has to be reported again.
 pub(crate) struct VehicleReport {
     batch: Arc<ReportBatch>,
     index: usize,
     is_settled: bool,
 }
 
-/// Says of a part that its vehicle applied it.
+/// Notes that a part was applied by its vehicle.
 pub(crate) struct AppliedSignal {
     batch: Arc<ReportBatch>,
     index: usize,
 }
 
 impl ReportBatch {
-    /// One that takes the room of a permit until all of it is settled.
+    /// A batch that holds the room of a permit until all of it is settled.
     pub(crate) fn new(fixes: Vec<Fix>, parts: Vec<Range<usize>>, permit: Permit) -> Arc<Self> {
         let Permit { room, ticket } = permit;
         let many = parts.len();
@@ -94,15 +94,15 @@ impl ReportBatch {
         Arc::new(Self { fixes, parts, ticket, answers: Mutex::new(answers), waiting: AtomicWaker::new() })
     }
 
-    /// Something asked of a vehicle that brings no fix. Nobody sends it a second time: it counts as applied from the
-    /// beginning, so that, once it is lost, whoever asked hears that nobody knows what became of it.
+    /// A request to one vehicle that carries no fix. It is never sent a second time, so it counts as applied from
+    /// the beginning: if it is lost, the caller gets an error that leaves the outcome open.
     pub(crate) fn empty(permit: Permit) -> Arc<Self> {
         let batch = Self::new(Vec::new(), iter::once(0..0).collect(), permit);
         batch.note(0, Stage::Applied);
         batch
     }
 
-    /// A part, to be given to its vehicle; again only after it was lost.
+    /// A part to be sent to its vehicle; to be taken again only after it was lost.
     pub(crate) fn part(self: &Arc<Self>, index: usize) -> VehicleReport {
         let mut answers = self.answers();
         if let Some(stage) = answers.stages.get_mut(index).filter(|stage| matches!(stage, Stage::Lost)) {
@@ -118,17 +118,17 @@ impl ReportBatch {
         self.parts.get(index).and_then(|part| self.fixes.get(part.clone())).unwrap_or_default()
     }
 
-    /// Where a part's fixes are among all of them.
+    /// The range of a part's fixes among all of the batch.
     pub(crate) fn range(&self, index: usize) -> Range<usize> {
         self.parts.get(index).cloned().unwrap_or_default()
     }
 
-    /// How many parts there are.
+    /// The number of parts.
     pub(crate) fn len(&self) -> usize {
         self.parts.len()
     }
 
-    /// Waits until each part is applied, refused or lost; which are lost.
+    /// Waits until each part is applied, refused or lost; returns the lost ones.
     pub(crate) fn poll_applied(&self, cx: &mut Context<'_>) -> Poll<Vec<usize>> {
         self.poll(cx, |answers| {
             let lost = |(index, stage): (usize, &Stage)| matches!(stage, Stage::Lost).then_some(index);
@@ -137,7 +137,8 @@ impl ReportBatch {
         })
     }
 
-    /// Waits until it is known what became of each part, and takes that: with the fixes that were left out of it.
+    /// Waits until the outcome of each part is known, and takes the outcomes together with the fixes that were left
+    /// out.
     pub(crate) fn poll_settled(&self, cx: &mut Context<'_>) -> Poll<(Vec<Settled>, QuarantinedByReport)> {
         self.poll(cx, |answers| {
             let settled = |stage| match stage {
@@ -156,18 +157,18 @@ impl ReportBatch {
             return Poll::Ready(over);
         }
         self.waiting.register(cx.waker());
-        // What came between the two looks has found nobody to wake.
+        // An answer that came between the two checks found no waker to wake.
         ready(&mut self.answers()).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// Notes how far a part has come, unless it came farther.
+    /// Notes how far a part has come, unless it is further already.
     fn note(&self, index: usize, news: Stage) {
         let mut answers = self.answers();
         let Some(stage) = answers.stages.get_mut(index) else { return };
         let was_sent = matches!(stage, Stage::Sent);
         let next = match (&*stage, news) {
             (Stage::Settled(_), _) | (Stage::Applied | Stage::Lost, Stage::Applied) => return,
-            // Nobody will ever say what became of it.
+            // Its outcome can no longer be known.
             (Stage::Applied, Stage::Lost) => Stage::Settled(Err(LiveError::Unavailable)),
             (_, news) => news,
         };
@@ -178,7 +179,7 @@ impl ReportBatch {
         let is_news = (was_sent && answers.unapplied == 0) || (is_settled && answers.unsettled == 0);
         let room = if answers.unsettled == 0 { answers.room.take() } else { None };
         drop(answers);
-        // Before anybody hears that it is over: there is room then.
+        // Before the waiter is woken, so that it finds the room free.
         drop(room);
         if is_news {
             self.waiting.wake();
@@ -196,12 +197,12 @@ impl VehicleReport {
         self.batch.fixes(self.index)
     }
 
-    /// What it may still be written by.
+    /// The write generation it belongs to.
     pub(crate) fn ticket(&self) -> &WriteTicket {
         &self.batch.ticket
     }
 
-    /// Leaves fixes out of it. Before it is settled: who hears of that takes them with it.
+    /// Leaves fixes out of it. To be called before it is settled: the waiter takes both together.
     pub(crate) fn set_aside(&self, fixes: &[Fix]) {
         let mut answers = self.batch.answers();
         answers.quarantined.retain(|(part, _)| *part != self.index);
@@ -210,12 +211,12 @@ impl VehicleReport {
         }
     }
 
-    /// For saying that it is applied, when it may be settled already.
+    /// A signal for noting later that it was applied, even if it is settled by then.
     pub(crate) fn notice(&self) -> AppliedSignal {
         AppliedSignal { batch: Arc::clone(&self.batch), index: self.index }
     }
 
-    /// Says what became of it.
+    /// Settles it with its outcome.
     pub(crate) fn settle(mut self, outcome: Settled) {
         self.is_settled = true;
         self.batch.note(self.index, Stage::Settled(outcome));
@@ -231,7 +232,7 @@ impl Drop for VehicleReport {
 }
 
 impl AppliedSignal {
-    /// Its vehicle applied it.
+    /// Notes that the vehicle applied the part.
     pub(crate) fn applied(self) {
         self.batch.note(self.index, Stage::Applied);
     }

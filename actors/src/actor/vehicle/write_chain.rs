@@ -4,32 +4,32 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// The writes of a vehicle that are on their way. When the store refuses one of them for good, the chain is invalid: the
-/// writes behind it were judged by a state that never was, and are refused unseen; the vehicle starts a new chain from
-/// what is stored. Nobody else's writes are touched.
+/// The writes of a vehicle that are on their way. When the store refuses one of them for good, the chain is
+/// invalid: the writes behind it were judged by a state that never came to be, and are refused unseen; the vehicle
+/// starts a new chain from what is stored. Writes of other vehicles are not affected.
 #[derive(Debug, Default)]
 pub(crate) struct WriteChain {
     shared: Arc<Shared>,
     number: u64,
 }
 
-/// What a vehicle and its writes have in common, wherever they are.
+/// What a vehicle shares with its writes, wherever they are.
 #[derive(Debug, Default)]
 struct Shared {
     /// The number of the chain that is valid.
     newest: AtomicU64,
-    /// Writes whose commit is not known yet, of invalid chains too.
+    /// Writes whose outcome is not known yet, those of invalid chains included.
     waiting: AtomicUsize,
 }
 
-/// A write in its chain, until its commit is known.
+/// A write's place in its chain, held until its commit is known.
 pub(crate) struct ChainLink {
     shared: Arc<Shared>,
     number: u64,
 }
 
 impl WriteChain {
-    /// Whether no write of it was refused.
+    /// Whether none of its writes was refused.
     pub(crate) fn is_valid(&self) -> bool {
         self.shared.is_valid(self.number)
     }
@@ -45,7 +45,7 @@ impl WriteChain {
         ChainLink { shared: Arc::clone(&self.shared), number: self.number }
     }
 
-    /// Starts the newest chain. By the vehicle, before it takes over what is stored.
+    /// Switches to the newest chain. Called by the vehicle before it takes over what is stored.
     pub(crate) fn restart(&mut self) {
         self.number = self.shared.newest.load(Ordering::Acquire);
     }
@@ -58,15 +58,15 @@ impl Shared {
 }
 
 impl ChainLink {
-    /// Whether no write of the chain was refused.
+    /// Whether none of the chain's writes was refused.
     pub(crate) fn is_valid(&self) -> bool {
         self.shared.is_valid(self.number)
     }
 
-    /// Invalidates the chain. By the writer, before it tells anybody.
+    /// Invalidates the chain. Called by the writer before it reports the refusal.
     pub(crate) fn invalidate(&self) {
         let next = self.number + 1;
-        // One that is invalid already stays so.
+        // An invalid chain stays as it is.
         self.shared.newest.compare_exchange(self.number, next, Ordering::AcqRel, Ordering::Acquire).ok();
     }
 }

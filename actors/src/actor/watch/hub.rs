@@ -1,8 +1,8 @@
-//! The way of a position to those who watch, past the commit: a vehicle tells here what it judged, on its own
-//! thread, and whoever looks out for it is woken at once. With nobody who looks, it costs one look at a number.
+//! How positions reach subscribers ahead of their commit: a vehicle publishes what it judged here, from its own
+//! thread, and its subscribers are woken at once. Without subscribers this costs one atomic load.
 //!
-//! What is told here may turn out not to be stored: until its commit is known it stays open, and when the commit
-//! fails, `Occupancy` tells the truth of every vehicle that has something open.
+//! What is published may turn out not to be stored: it stays open until its commit is known. When the commit fails,
+//! `Occupancy` sends the stored state of every vehicle that has an open position.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,59 +20,59 @@ use crate::provisional::{PositionSubscription, ProvisionalPosition, SubscriberQu
 use crate::tracking::VehicleState;
 use crate::watch::{Audience, Interest};
 
-/// Between two tellings, for each who was woken by the first: few are told at once, for many it is worth while to
-/// gather. So however many watch, about 25,000 are woken in a second.
+/// The pause between two deliveries to a group, per subscriber woken by the first: a few are served at once, for
+/// many it pays to gather. However many watch, about 25,000 are woken per second.
 const PAUSE_EACH: Duration = Duration::from_micros(40);
-/// And not longer, however many there are.
+/// The longest pause, whatever the number of subscribers.
 const MAX_PAUSE: Duration = Duration::from_millis(20);
 
-/// Where vehicles were seen and who looks out for them.
+/// Provisional positions and their subscribers.
 #[derive(Clone)]
 pub(crate) struct PositionHub {
     shared: Arc<Shared>,
 }
 
 struct Shared {
-    /// How many look out.
+    /// The number of subscribers.
     subscribers: AtomicUsize,
     permits: Permits,
     hub_state: Mutex<HubState>,
-    /// Something has to wait for the end of a pause.
+    /// Notified when a position has to wait for the end of a pause.
     waits: Notify,
 }
 
-/// What is told, in one order; commits are told under its lock.
+/// What was published, in one order; commits are announced under its lock too.
 #[derive(Default)]
 pub(crate) struct HubState {
     order: u64,
-    /// What was judged in an earlier generation does not count any more.
+    /// Positions judged in an earlier generation are void.
     generation: u64,
-    /// What was told of vehicles and is not known to be stored.
+    /// The newest published position of each vehicle that is not known to be stored.
     open: HashMap<VehicleId, Arc<ProvisionalPosition>, FxBuildHasher>,
     groups: HashMap<Audience, Group>,
 }
 
-/// Those who watch the same vehicles are told in the same rhythm, and keep nobody else waiting.
+/// Subscribers with the same audience: they are served in one rhythm, and hold up no other group.
 #[derive(Default)]
 struct Group {
     slots: Subscribers,
-    /// In the order in which it was seen.
+    /// In the order of publication.
     waiting: Vec<Arc<ProvisionalPosition>>,
     quiet_until: Option<Instant>,
 }
 
-/// What was told of a vehicle when its commit comes.
+/// How a commit compares with what was published of its vehicle.
 pub(crate) enum Uncommitted {
-    /// Nothing that is open.
+    /// Nothing published is still open.
     Nothing,
-    /// Just what is committed.
+    /// Exactly the committed state was published.
     This,
-    /// Something newer.
+    /// Something newer was published.
     Newer(Arc<ProvisionalPosition>),
 }
 
 impl PositionHub {
-    /// Nobody looks out yet. What has to wait is told on the thread.
+    /// Starts without subscribers; `thread` serves the groups whose pause ends.
     pub(crate) fn begin(thread: &ArbiterHandle, permits: Permits) -> Self {
         let (hub_state, waits) = (Mutex::default(), Notify::new());
         let shared = Arc::new(Shared { subscribers: AtomicUsize::new(0), permits, hub_state, waits });
@@ -81,12 +81,12 @@ impl PositionHub {
         hub
     }
 
-    /// The state, locked; commits are told under this lock too.
+    /// Locks the state; commits are announced under this lock too.
     pub(crate) fn lock(&self) -> MutexGuard<'_, HubState> {
         self.shared.hub_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A vehicle judged what has that ticket, and has not handed it over yet.
+    /// Publishes the state that a vehicle judged under `ticket`, before it hands the write over.
     pub(crate) fn publish(
         &self,
         vehicle: VehicleId,
@@ -98,7 +98,8 @@ impl PositionHub {
             return;
         }
         let mut hub_state = self.lock();
-        // After a failed commit there is a moment from which on the truth is told, and no other.
+        // After a failed commit the stored state is sent at one point in the order; nothing judged before may
+        // follow it.
         if ticket.is_current()
             && ticket.generation >= hub_state.generation
             && hub_state.publish(vehicle, organization, state, Instant::now())
@@ -107,7 +108,8 @@ impl PositionHub {
         }
     }
 
-    /// The same, of what cannot be stored because the store is away: until it answers again.
+    /// Publishes a state that cannot be stored because the store is away; it stays open until the store answers
+    /// again.
     pub(crate) fn publish_unstorable(
         &self,
         vehicle: VehicleId,
@@ -122,12 +124,12 @@ impl PositionHub {
         }
     }
 
-    /// Whether anybody looks out for anything.
+    /// Whether there are any subscribers.
     pub(crate) fn is_watched(&self) -> bool {
         self.shared.subscribers.load(Ordering::Acquire) > 0
     }
 
-    /// Looks out for what is of interest, from now on.
+    /// Subscribes to the positions of interest, from now on.
     pub(crate) fn subscribe(&self, interest: &Interest, hub_state: &mut HubState) -> PositionSubscription {
         if !interest.positions && !interest.fuel {
             return PositionSubscription::blind();
@@ -149,8 +151,8 @@ impl PositionHub {
         })
     }
 
-    /// The store answers again, and what it holds is about to be told: nothing before counts any more. Answers
-    /// the vehicles of which something else was told.
+    /// Called when the store answers again, just before its contents are announced: whatever was published before
+    /// is void. Returns the vehicles that had an open position.
     pub(crate) fn begin_anew(&self, hub_state: &mut HubState) -> Vec<VehicleId> {
         hub_state.generation = self.shared.permits.next_generation().unwrap_or(u64::MAX);
         for group in hub_state.groups.values_mut() {
@@ -159,7 +161,7 @@ impl PositionHub {
         hub_state.open.drain().map(|(vehicle, _)| vehicle).collect()
     }
 
-    /// Tells what waits for the end of a pause, for ever.
+    /// Serves the groups whose pause has ended; never returns.
     async fn keep_telling(self) {
         loop {
             let due = self.lock().next_due();
@@ -176,13 +178,13 @@ impl PositionHub {
 }
 
 impl HubState {
-    /// Counts what is told.
+    /// Numbers the next announcement.
     pub(crate) fn next_order(&mut self) -> u64 {
         self.order += 1;
         self.order
     }
 
-    /// Whether it has to wait, and is the first that does.
+    /// Returns whether a group's queue was empty and the position now waits in it.
     fn publish(
         &mut self,
         vehicle: VehicleId,
@@ -213,7 +215,7 @@ impl HubState {
         waits
     }
 
-    /// A vehicle's state is committed.
+    /// Takes note that a vehicle's state is committed.
     pub(crate) fn commit(&mut self, vehicle: VehicleId, state: &Arc<VehicleState>) -> Uncommitted {
         let Some(open) = self.open.get(&vehicle) else {
             self.forget_waiting(vehicle);
@@ -227,7 +229,7 @@ impl HubState {
         Uncommitted::This
     }
 
-    /// What was told of a vehicle last, if it is open, is not going to be stored.
+    /// Discards the vehicle's last published position, which will not be stored; returns whether one was open.
     pub(crate) fn withdraw(&mut self, vehicle: VehicleId) -> bool {
         self.forget_waiting(vehicle);
         self.open.remove(&vehicle).is_some()
@@ -239,7 +241,7 @@ impl HubState {
         }
     }
 
-    /// What was told of the vehicles of interest and is open.
+    /// The open positions of the vehicles of interest.
     pub(crate) fn uncommitted_of(&self, interest: &Interest) -> Vec<Arc<ProvisionalPosition>> {
         let open = self.open.values().filter(|position| {
             interest.audience.sees(position.organization_id) && interest.vehicle(position.vehicle_id)

@@ -1,4 +1,4 @@
-//! What readers are shown: committed state, and provisional positions ahead of it.
+//! What readers get: committed state, and provisional positions ahead of it.
 
 pub(crate) mod hub;
 pub(crate) mod occupancy;

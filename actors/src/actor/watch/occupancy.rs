@@ -1,5 +1,5 @@
-//! Where everything is: the newest committed state of every vehicle, running or passivated, who is
-//! inside which fence, and who watches. Is told what was committed; answers every live read.
+//! The newest committed state of every vehicle, running or passivated, which vehicles are inside which fence, and
+//! the watchers. It is sent every commit and answers every live read.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -33,7 +33,7 @@ pub(crate) struct Occupancy {
 }
 
 impl Occupancy {
-    /// Takes the states out of the seeds.
+    /// Takes the states from the seeds.
     pub(crate) fn new(
         seeds: &mut [VehicleSeed],
         next_sequence: i64,
@@ -55,7 +55,7 @@ impl Occupancy {
         occupancy
     }
 
-    /// Takes over a vehicle that was not known; answers what that changed.
+    /// Adds a vehicle that was not known; returns the change.
     fn add(
         &mut self,
         vehicle: VehicleId,
@@ -67,14 +67,15 @@ impl Occupancy {
         self.crossed(VehicleUpdate::new(vehicle, organization_id, None, state))
     }
 
-    /// Takes over the state of a vehicle that is known; one that is not stays so. Answers the state before, too.
+    /// Replaces the state of a known vehicle and returns the change and the previous state; an unknown vehicle is
+    /// not added.
     fn renew(&mut self, vehicle: VehicleId, of: OrganizationId, state: Arc<VehicleState>) -> Option<Renewed> {
         let known = self.vehicles.get_mut(&vehicle)?;
         let before = std::mem::replace(&mut known.state, Arc::clone(&state));
         Some((self.crossed(VehicleUpdate::new(vehicle, of, Some(&before), state)), before))
     }
 
-    /// Takes over who is inside what.
+    /// Updates which vehicles are inside which fences.
     fn crossed(&mut self, update: VehicleUpdate) -> VehicleUpdate {
         let vehicle_id = update.vehicle_id;
         for fence in &update.left {
@@ -95,8 +96,9 @@ impl Occupancy {
         }
     }
 
-    /// Takes over what is committed, and tells it. Of a vehicle that was seen there already by all who watch,
-    /// only what they were not told. After something was told that is not so, `all` is told, be it as it was before.
+    /// Takes over committed states and sends the watchers what is new to them: a state that was published already,
+    /// or that looks like the one before, is sent only if the vehicle entered or left a fence. With `all`, set
+    /// after something untrue was published, states that look like the one before are sent too.
     fn apply(
         &mut self,
         states: impl IntoIterator<Item = (VehicleId, OrganizationId, Arc<VehicleState>)>,
@@ -104,8 +106,8 @@ impl Occupancy {
         next_sequence: i64,
         all: bool,
     ) {
-        // A vehicle may come more than once in a commit: only its last state counts. One that was
-        // taken out of use does not come back by what was still on its way.
+        // A vehicle may occur more than once in a commit: only its last state counts. A write that was still on its
+        // way does not bring back a vehicle that was taken out of use.
         let mut newest: Vec<_> = states.into_iter().collect();
         newest.reverse();
         newest.sort_by_key(|(vehicle, ..)| *vehicle);
@@ -142,7 +144,7 @@ impl Occupancy {
         self.watchers.tell(&commit, &hub_state);
     }
 
-    /// Tells where a vehicle is by what is stored.
+    /// Sends watchers the vehicle's stored state.
     fn tell_truth(&mut self, vehicle: VehicleId) {
         let Some(known) = self.vehicles.get(&vehicle) else { return };
         self.apply(
@@ -186,7 +188,7 @@ impl Handler<Committed> for Occupancy {
     }
 }
 
-/// What is stored after a doubtful commit replaces what is known. From the writer.
+/// What is stored after a doubtful commit replaces the state in memory. From the writer.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Replace(pub(crate) Reread);
@@ -196,7 +198,7 @@ impl Handler<Replace> for Occupancy {
 
     fn handle(&mut self, Replace(reread): Replace, _: &mut Context<Self>) {
         let open = self.hub.begin_anew(&mut self.hub.lock());
-        // Of those that were not in the failed commit itself, what is known is stored.
+        // For vehicles outside the failed commit, the state in memory is the stored one.
         let untouched = open.iter().filter_map(|vehicle| {
             let known = self.vehicles.get(vehicle)?;
             Some((*vehicle, known.organization_id, Arc::clone(&known.state)))
@@ -224,7 +226,7 @@ impl Handler<Seed> for Occupancy {
     }
 }
 
-/// Makes a vehicle known that never reported. From the edge.
+/// Adds a vehicle that never reported. From the edge.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Introduce {
@@ -247,7 +249,7 @@ impl Handler<Introduce> for Occupancy {
     }
 }
 
-/// Forgets a vehicle that was taken out of use; answers whose it was. From the edge.
+/// Forgets a vehicle that was taken out of use; returns its organization. From the edge.
 #[derive(Message)]
 #[rtype(result = "Option<OrganizationId>")]
 pub(crate) struct Forget(pub(crate) VehicleId);
@@ -271,7 +273,7 @@ impl Handler<Forget> for Occupancy {
     }
 }
 
-/// A vehicle's writes were refused for good: what was told of them is not so. From the writer.
+/// A vehicle's writes were refused for good: what was published of them is not true. From the writer.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Withdraw(pub(crate) VehicleId);

@@ -1,4 +1,4 @@
-//! What readers ask of the newest committed state.
+//! Readers' queries of the newest committed state.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ impl Handler<View> for Occupancy {
     }
 }
 
-/// What some vehicles did so far in the fences they are in. From the edge.
+/// What some vehicles have done so far in the fences they are in. From the edge.
 #[derive(Message)]
 #[rtype(result = "Vec<RunningVisit>")]
 pub(crate) struct Running(pub(crate) Vec<VehicleId>);

@@ -1,4 +1,4 @@
-//! Who watches, and what of a commit is for whom. Knows nothing of what is committed or why.
+//! The watchers, and which part of a commit each of them gets. Knows nothing of what is committed or why.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,15 +16,15 @@ struct Watcher {
     updates: mpsc::Sender<Arc<Update>>,
 }
 
-/// Those who watch.
+/// All watchers.
 pub(super) struct Watchers {
     all: Vec<Watcher>,
-    /// The number of the next record that nobody was told of.
+    /// The number of the first record that watchers were not yet sent.
     told_up_to: Arc<AtomicI64>,
     meters: Meters,
 }
 
-/// What is to be told.
+/// What watchers are to be sent.
 pub(super) struct Commit<'a> {
     pub(super) vehicles: &'a [Arc<VehicleUpdate>],
     pub(super) removed: Option<(VehicleId, OrganizationId)>,
@@ -33,7 +33,7 @@ pub(super) struct Commit<'a> {
 }
 
 impl<'a> Commit<'a> {
-    /// One without records.
+    /// A commit without records.
     pub(super) const fn of(
         vehicles: &'a [Arc<VehicleUpdate>],
         removed: Option<(VehicleId, OrganizationId)>,
@@ -42,7 +42,7 @@ impl<'a> Commit<'a> {
         Self { vehicles, removed, records: &[], next_sequence }
     }
 
-    /// What of it an audience may see.
+    /// The part of it that an audience may see.
     fn part(&self, audience: Audience) -> Update {
         let seen = |organization: OrganizationId| audience.sees(organization);
         let removed = self.removed.iter().filter(|(_, of)| seen(*of));
@@ -65,20 +65,20 @@ impl Watchers {
     }
 
     pub(super) fn add(&mut self, interest: Interest, capacity: usize) -> mpsc::Receiver<Arc<Update>> {
-        // Those who left while nothing was committed.
+        // Drops the watchers that left while nothing was committed.
         self.all.retain(|watcher| !watcher.updates.is_closed());
         let (updates, receiver) = mpsc::channel(capacity.max(1));
         self.all.push(Watcher { interest, updates });
         receiver
     }
 
-    /// Whether anybody wants to know of vehicles that went into no fence and out of none.
+    /// Whether any watcher wants updates of vehicles that neither entered nor left a fence.
     pub(super) fn follow_states(&self) -> bool {
         self.all.iter().any(|watcher| watcher.interest.positions || watcher.interest.fuel)
     }
 
-    /// Sends each watcher its part, if any of it is of interest. One whose channel is full is let go, and watches
-    /// anew. Under the hub's lock: what is seen later is told later.
+    /// Sends each watcher its part, if any of it is of interest. A watcher whose channel is full is dropped, and
+    /// has to watch anew. Called under the hub's lock, so that positions published later arrive later.
     pub(super) fn tell(&mut self, commit: &Commit<'_>, _order: &HubState) {
         let meter = &self.meters.watchers;
         let mut parts: HashMap<Audience, Arc<Update>> = HashMap::new();
@@ -90,7 +90,8 @@ impl Watchers {
             }
             meter.try_send(updates, Arc::clone(part))
         });
-        // After what is told: whoever reads this and finds nothing waiting was told all before it.
+        // Stored after sending: a watcher that reads this number and finds its channel empty has received
+        // everything before it.
         self.told_up_to.store(commit.next_sequence, Ordering::Release);
     }
 }

@@ -1,5 +1,5 @@
-//! Writes on their way to a commit: gathered, cut into transactions, and halved around one that the store
-//! refuses. Owns what is owed to whom; commits nothing.
+//! Writes on their way to a commit: gathered, cut into transactions, and halved around one that the store refuses.
+//! Owns the answers that the senders are owed; commits nothing.
 
 use std::collections::VecDeque;
 
@@ -18,17 +18,18 @@ use crate::ports::{Batch, Committed, VehicleWrite};
 pub(super) struct Owed {
     pub(super) part: VehicleReport,
     pub(super) known_duplicates: u64,
-    /// Fixes that the store has to account for.
+    /// Fixes that the commit's counts must add up to.
     pub(super) rows: u64,
-    /// Whether the write marked its vehicle, or corrected it: only then it is answered for.
+    /// Whether the write marked its vehicle dirty, or corrected it: only then is the sender answered whether it is
+    /// dirty.
     pub(super) is_about_late_data: bool,
     pub(super) link: ChainLink,
     pub(super) came: Instant,
-    /// How long its oldest fix was here when it came. Seconds.
+    /// How long ago its oldest fix had arrived when it was handed over. Seconds.
     pub(super) age_seconds: f64,
 }
 
-/// One transaction and whom it is for, in the same order.
+/// One transaction and the answers it owes, in the same order.
 #[derive(Default)]
 pub(super) struct Piece {
     pub(super) batch: Batch,
@@ -36,7 +37,7 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// What it weighs: rows and records.
+    /// Its weight: rows and records.
     pub(super) fn weight(&self) -> usize {
         self.batch.writes.iter().map(|write| write.effects.weight()).sum()
     }
@@ -54,7 +55,7 @@ impl Piece {
         [self, Self { batch: Batch { writes }, owed }]
     }
 
-    /// Takes out the writes whose chain is invalid.
+    /// Separates the writes whose chain is invalid.
     fn without_void(self) -> (Self, Vec<Owed>) {
         if self.owed.iter().all(|owed| owed.link.is_valid()) {
             return (self, Vec::new());
@@ -73,34 +74,34 @@ impl Piece {
     }
 }
 
-/// What waits for its commit.
+/// The writes that wait for their commit.
 #[derive(Default)]
 pub(super) struct Waiting {
     writes: VecDeque<(Write, Instant)>,
     rows: usize,
-    /// Halves of a batch that the store refused; they come before everything else, in their order.
+    /// Halves of a batch that the store refused; they are tried before everything else, in their order.
     halves: VecDeque<Piece>,
-    /// How many writes came, and how many of them are committed or refused.
+    /// Writes taken in so far, and those of them that are committed or refused.
     taken: u64,
     finished: u64,
-    /// Each with the number of writes that came before it.
+    /// Each barrier with the number of writes taken in before it.
     barriers: VecDeque<(u64, oneshot::Sender<Result<(), LiveError>>)>,
 }
 
 impl Waiting {
-    /// A write, and since when it waits.
+    /// Adds a write that has waited since `came`.
     pub(super) fn push(&mut self, write: Write, came: Instant) {
         self.taken += 1;
         self.rows += write.effects.weight();
         self.writes.push_back((write, came));
     }
 
-    /// What the writes weigh that are not cut into pieces yet: rows and records.
+    /// The weight of the writes not yet cut into pieces: rows and records.
     pub(super) fn rows(&self) -> usize {
         self.rows
     }
 
-    /// How many writes wait beside those that are cut into pieces already.
+    /// The number of writes not yet cut into pieces.
     pub(super) fn len(&self) -> usize {
         self.writes.len()
     }
@@ -109,12 +110,13 @@ impl Waiting {
         self.writes.is_empty() && self.halves.is_empty()
     }
 
-    /// Whether no more can be won by waiting.
+    /// Whether there is no point in waiting for more writes.
     pub(super) fn is_due(&self, max_rows: usize) -> bool {
         self.rows >= max_rows || !self.barriers.is_empty() || !self.halves.is_empty()
     }
 
-    /// Takes the next transaction, about as large as may be; may be empty when all that waited is void.
+    /// Takes the next transaction, as large as `max_rows` allows; may be empty if everything that waited had an
+    /// invalid chain.
     pub(super) fn next(&mut self, max_rows: usize) -> Piece {
         let piece = match self.halves.pop_front() {
             Some(half) => half,
@@ -166,18 +168,18 @@ impl Waiting {
         }
     }
 
-    /// So many writes are committed or refused.
+    /// Counts writes that are committed or refused.
     pub(super) fn finished(&mut self, writes: usize) {
         self.finished += writes as u64;
     }
 
-    /// Somebody waits until all that came until now is finished.
+    /// Adds a barrier, to be released once everything taken in so far is committed or refused.
     pub(super) fn add_barrier(&mut self, released: oneshot::Sender<Result<(), LiveError>>) {
         self.barriers.push_back((self.taken, released));
     }
 
-    /// Answers those who waited for what is finished now. Writes that came after them do not
-    /// keep them waiting, however many come.
+    /// Releases the barriers whose writes are all finished. Writes that came after a barrier do not delay it,
+    /// however many there are.
     pub(super) fn release_barriers(&mut self) {
         while self.barriers.front().is_some_and(|(before, _)| *before <= self.finished) {
             if let Some((_, barrier)) = self.barriers.pop_front() {
@@ -192,7 +194,7 @@ impl Waiting {
         }
     }
 
-    /// Refuses all that waits; how many writes that were.
+    /// Refuses everything that waits; returns how many writes that was.
     pub(super) fn refuse_all(&mut self) -> usize {
         self.rows = 0;
         self.finished = self.taken;
@@ -206,21 +208,22 @@ impl Waiting {
     }
 }
 
-/// Tells senders that nothing came of their writes: send again.
+/// Answers the senders that their writes came to nothing and have to be sent again.
 pub(super) fn refuse(owed: impl IntoIterator<Item = Owed>) {
     for owed in owed {
         owed.part.settle(Err(LiveError::Unavailable));
     }
 }
 
-/// Whom to tell the coordinator of corrections about. What a step of its own left it hears as the answer.
+/// The vehicles to report to the coordinator of corrections. For its own correction steps it gets the answer
+/// anyway.
 pub(super) fn dirty_vehicles(batch: &Batch, committed: &[Committed]) -> Vec<VehicleId> {
     let writes = batch.writes.iter().zip(committed);
     let dirty = writes.filter(|(write, committed)| committed.is_dirty && write.effects.correction.is_none());
     dirty.map(|(write, _)| write.vehicle_id).collect()
 }
 
-/// What of a commit's answer cannot be, if anything.
+/// What is impossible about a commit's answer, if anything.
 pub(super) fn broken_invariant(
     owed: &[Owed],
     committed: &[Committed],

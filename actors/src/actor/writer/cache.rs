@@ -1,5 +1,5 @@
-//! Newest vehicle states on their way to readers outside the process. Coalesces, may lag, never
-//! blocks anybody. Fills a cache that is new, was emptied, or was not filled for long.
+//! Newest vehicle states on their way to readers outside the process. Coalesces, may lag, never blocks another
+//! actor. Refills a cache that is new, was emptied, or was last filled long ago.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -18,13 +18,13 @@ use crate::model::{OrganizationId, VehicleId};
 use crate::ports::{LiveCache, Newest};
 use crate::tracking::VehicleState;
 
-/// Between two writes to the cache.
+/// The time between two writes to the cache.
 const PUT_EVERY: Duration = Duration::from_millis(100);
-/// A cache that does not answer in this time is away.
+/// A cache that takes longer than this to answer counts as away.
 const PUT_TIMEOUT: Duration = Duration::from_millis(500);
-/// Between two looks at whether the cache was emptied, or is back.
+/// The time between two checks whether the cache was emptied, or is back.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// What nothing else took out goes when the cache is filled anew.
+/// The time between two fillings: each drops leftovers that nothing else removed.
 const FILL_EVERY: Duration = Duration::from_secs(300);
 /// Filling takes some seconds for a hundred thousand vehicles.
 const FILL_TIMEOUT: Duration = Duration::from_secs(60);
@@ -71,7 +71,7 @@ impl Cache {
         }
     }
 
-    /// One thing at a time: what is put may not be overtaken by an older filling.
+    /// One request at a time: an older filling must not overwrite what is put after it.
     fn turn(&mut self, ctx: &mut Context<Self>) {
         if self.is_busy {
             return;
@@ -81,7 +81,7 @@ impl Cache {
             self.looked_at = Some(Instant::now());
             self.look(ctx);
         } else if self.is_away {
-            // Until it answers, it is only looked at.
+            // It is only checked until it answers.
         } else if is_due(self.filled_at, FILL_EVERY) {
             self.fill(ctx);
         } else if !self.newest.is_empty() || !self.removed.is_empty() {
@@ -99,7 +99,7 @@ impl Cache {
     }
 
     fn fill(&mut self, ctx: &mut Context<Self>) {
-        // Committed, so they are among all.
+        // They are committed, so the filling contains them.
         self.newest.clear();
         self.removed.clear();
         let (cache, occupancy) = (Arc::clone(&self.cache), self.occupancy.clone());
@@ -152,7 +152,7 @@ impl Cache {
         self.is_away = problem.is_some();
     }
 
-    /// Keeps what could not be put until the cache is back, unless something newer came.
+    /// Keeps what could not be put until the cache is back, except where something newer came.
     fn keep(&mut self, removed: Vec<(OrganizationId, VehicleId)>, states: Vec<Newest>) {
         for (organization, vehicle, state) in states {
             match self.newest.entry(vehicle) {
@@ -178,8 +178,8 @@ impl Actor for Cache {
     }
 }
 
-/// Newest states, after their commit. From the writer; dropped when the mailbox is full, since a
-/// newer one follows.
+/// The newest states, after their commit. From the writer; dropped when the mailbox is full, since newer ones
+/// follow.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct CacheNewest(pub(crate) Vec<Newest>);
@@ -197,7 +197,7 @@ impl Handler<CacheNewest> for Cache {
     }
 }
 
-/// A vehicle that is not there any more. From the edge.
+/// A vehicle that was taken out of use. From the edge.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct CacheRemove(pub(crate) VehicleId, pub(crate) OrganizationId);

@@ -1,4 +1,4 @@
-//! One commit, and the telling of it: the store first, then memory, then whoever waits for it.
+//! One commit, and its announcement: the store first, then memory, then the senders that wait for it.
 
 use std::sync::Arc;
 
@@ -21,11 +21,11 @@ pub(super) enum Ended {
         weight: usize,
     },
     Failed(StoreError, Piece),
-    /// It is stored, and what the store says of it cannot be.
+    /// It is stored, but the store's answer cannot be true.
     Broken(Invariant, String, Piece),
 }
 
-/// Commits a piece and tells readers of it.
+/// Commits a piece and announces it to readers.
 pub(super) fn commit(
     parts: &PersistenceParts,
     piece: Piece,
@@ -57,8 +57,8 @@ pub(super) fn commit(
     }
 }
 
-/// Tells what is committed, so that an answer after the acknowledgement shows it. Answers the number
-/// of the next record.
+/// Announces what is committed, so that a query after the acknowledgement shows it. Returns the number of the next
+/// record, and the states for the cache.
 async fn tell(
     occupancy: &Addr<Occupancy>,
     batch: Batch,

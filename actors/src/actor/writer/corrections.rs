@@ -1,8 +1,8 @@
-//! Whose turn it is to be corrected. Knows which vehicles are dirty, and asks them for one step of a
-//! correction at a time; knows nothing of what is corrected.
+//! Which vehicle is corrected next. Knows which vehicles are dirty, and asks them for one step of a correction at a
+//! time; knows nothing of what is corrected.
 //!
-//! Bounds: a vehicle is in here once, and only so many steps are on their way over all vehicles, so
-//! that live fixes find the store free. A step that fails comes again, later and later.
+//! Bounds: a vehicle is in here once, and only [`STEPS_TOGETHER`] steps are under way over all vehicles, so that
+//! live fixes find the store free. A step that fails is tried again after ever longer pauses.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -19,9 +19,9 @@ use crate::error::LiveError;
 use crate::meters::Meters;
 use crate::model::VehicleId;
 
-/// Steps on their way at once, over all vehicles: they mostly wait for the store, and share its commits.
+/// Steps under way at once, over all vehicles: they mostly wait for the store, and share its commits.
 const STEPS_TOGETHER: usize = 8;
-/// A step that keeps failing is tried no more seldom than this.
+/// The longest pause before a step that keeps failing is tried again.
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 /// What corrections are made with.
@@ -38,11 +38,11 @@ pub(crate) struct CorrectionsParts {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
-    /// Until a time is over.
+    /// Waits until a pause is over.
     Paused,
     /// In line.
     Queued,
-    /// A step is on its way. `again`: it was marked since.
+    /// A step is under way. `again`: the vehicle was marked dirty since it began.
     Running { again: bool },
 }
 
@@ -52,7 +52,7 @@ struct Case {
     since: Instant,
 }
 
-/// Whoever waits until some vehicles are clean.
+/// An edit that waits until some vehicles are clean.
 struct Waiter {
     vehicles: HashSet<VehicleId>,
     clean: oneshot::Sender<()>,
@@ -72,7 +72,7 @@ impl Corrections {
         Self { parts, cases: HashMap::new(), line: VecDeque::new(), running: 0, waiters: Vec::new() }
     }
 
-    /// A vehicle that was clean is dirty.
+    /// Adds a vehicle that was clean and is now dirty.
     fn open(&mut self, vehicle: VehicleId) {
         self.parts.meters.corrections.offer(1);
         self.parts.meters.corrections_waiting.add(1);
@@ -135,7 +135,7 @@ impl Corrections {
         }
     }
 
-    /// A vehicle is clean, or gone.
+    /// Removes a vehicle that is clean, or gone, and answers the edits that waited for it.
     fn forget(&mut self, vehicle: VehicleId) {
         if let Some(case) = self.cases.remove(&vehicle) {
             self.parts.meters.corrections.accept(1, case.since.elapsed());
@@ -190,8 +190,8 @@ impl Handler<Dirty> for Corrections {
     }
 }
 
-/// Waits until some vehicles are clean; they wait for no others to share their correction. From the
-/// edge of an edit, which gives up waiting when it takes too long.
+/// Waits until some vehicles are clean; their pause, meant to share a correction with other late fixes, ends at
+/// once. From the edge of an edit, which gives up waiting when it takes too long.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Await(pub(crate) Vec<VehicleId>);
@@ -200,7 +200,7 @@ impl Handler<Await> for Corrections {
     type Result = ResponseFuture<()>;
 
     fn handle(&mut self, Await(vehicles): Await, ctx: &mut Context<Self>) -> Self::Result {
-        // Those who gave up leave.
+        // Drops the waiters that gave up.
         self.waiters.retain(|waiter| !waiter.clean.is_closed());
         let vehicles: HashSet<_> = vehicles.into_iter().filter(|v| self.cases.contains_key(v)).collect();
         for vehicle in &vehicles {

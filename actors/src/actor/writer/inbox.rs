@@ -1,5 +1,5 @@
-//! What vehicles hand to the writer. Kept beside its mailbox, so that the writer's thread is woken once for a
-//! batch and not for each write. Owns when the writer is woken; commits nothing.
+//! What vehicles hand to the writer. Kept beside its mailbox, so that the writer's thread is woken once per batch
+//! instead of once per write. Owns when the writer is woken; commits nothing.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -12,7 +12,7 @@ use crate::error::LiveError;
 use crate::model::{OrganizationId, Timestamp, VehicleId};
 use crate::tracking::{Effects, VehicleState};
 
-/// The writer, as others see it.
+/// The writer, as other actors see it.
 #[derive(Clone)]
 pub(crate) struct Writer {
     pub(crate) inbox: Inbox,
@@ -21,23 +21,23 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Hands over a write; back again when the writer is gone. Writes of one sender keep their order.
+    /// Hands over a write; returns it if the writer is gone. Writes of one sender keep their order.
     pub(crate) fn take(&self, write: Write) -> Result<(), Box<Write>> {
         let should_wake = self.inbox.push(write)?;
         if should_wake {
-            // A full mailbox is fine: the writer looks after each message.
+            // A full mailbox is fine: the writer checks the inbox after each message.
             self.wake.try_send(Wake).ok();
         }
         Ok(())
     }
 
-    /// Waits until what was handed over before is committed.
+    /// Waits until everything handed over before is committed.
     pub(crate) async fn barrier(&self) -> Result<(), LiveError> {
         self.barrier.send(Barrier).await.map_err(|_| LiveError::Stopped)?
     }
 }
 
-/// One vehicle's effects, to be committed. From a vehicle; never more on the way than there are permits.
+/// One vehicle's effects, to be committed. From a vehicle; there are never more under way than permits.
 pub(crate) struct Write {
     pub(crate) vehicle_id: VehicleId,
     pub(crate) organization_id: OrganizationId,
@@ -45,20 +45,21 @@ pub(crate) struct Write {
     pub(crate) state: Arc<VehicleState>,
     /// The server's clock when it was judged.
     pub(crate) judged_at: Timestamp,
-    /// What it answers.
+    /// The report that the commit answers.
     pub(crate) part: VehicleReport,
     pub(crate) link: ChainLink,
-    /// How long its oldest fix was here when it was handed over. Seconds.
+    /// How long ago its oldest fix had arrived when it was handed over. Seconds.
     pub(crate) age_seconds: f64,
 }
 
-/// There is something to take. From whoever handed over a write that the writer wants to hear of.
+/// There is something to take. From the vehicle whose write reached the weight at which the writer wants to be
+/// woken.
 #[derive(Message)]
 #[rtype(result = "()")]
 pub(crate) struct Wake;
 
-/// Answered once everything written before is committed and known to readers; with an error when
-/// it was refused instead, or while the store is away.
+/// Answered once everything handed over before is committed and visible to readers; with an error if it was refused
+/// instead, or while the store is away.
 #[derive(Message)]
 #[rtype(result = "Result<(), LiveError>")]
 pub(crate) struct Barrier;
@@ -74,12 +75,12 @@ struct Held {
     wake_at: WakeAt,
 }
 
-/// When the writer wants to hear of a write.
+/// When the writer wants to be woken.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum WakeAt {
-    /// As soon as what is held weighs so much: rows and records.
+    /// As soon as the writes held here weigh this much: rows and records.
     Weight(usize),
-    /// Not at all: it looks by itself, or has been told.
+    /// Not at all: it checks by itself, or has been woken.
     #[default]
     Never,
     /// Never again: it is gone.
@@ -87,7 +88,7 @@ pub(crate) enum WakeAt {
 }
 
 impl Inbox {
-    /// Keeps a write. Whether to wake the writer.
+    /// Keeps a write; returns whether to wake the writer.
     fn push(&self, write: Write) -> Result<bool, Box<Write>> {
         let mut held = self.lock();
         if matches!(held.wake_at, WakeAt::Closed) {
@@ -102,7 +103,7 @@ impl Inbox {
         Ok(should_wake)
     }
 
-    /// Takes all that is there, in its order.
+    /// Takes all writes, in their order.
     pub(crate) fn take(&self) -> Vec<(Write, Instant)> {
         let mut held = self.lock();
         held.weight = 0;
@@ -111,7 +112,7 @@ impl Inbox {
         std::mem::replace(&mut held.writes, Vec::with_capacity(many))
     }
 
-    /// Says when to ring from now on. Whether that is due already.
+    /// Sets when to wake the writer from now on; returns whether that is already due.
     pub(crate) fn set(&self, wake_at: WakeAt) -> bool {
         let mut held = self.lock();
         held.wake_at = wake_at;

@@ -1,4 +1,4 @@
-//! What the writer works with.
+//! What the writer is given.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::config::{Health, LiveConfig};
 use crate::meters::Meters;
 use crate::ports::TrackStore;
 
-/// Whom the writer asks and tells.
+/// The actors and channels that the writer works with.
 pub(crate) struct PersistenceParts {
     pub(crate) store: Arc<dyn TrackStore>,
     pub(crate) permits: Permits,
@@ -21,9 +21,9 @@ pub(crate) struct PersistenceParts {
     pub(crate) cache: Option<Addr<Cache>>,
     pub(crate) corrections: Addr<Corrections>,
     pub(crate) config: LiveConfig,
-    /// Told when another server has taken over and this one must stop.
+    /// Set when another server has taken over and this one must stop.
     pub(crate) taken_over: watch::Sender<bool>,
-    /// Told when it cannot go on.
+    /// Set when the writer cannot go on.
     pub(crate) health: watch::Sender<Health>,
     pub(crate) meters: Meters,
 }

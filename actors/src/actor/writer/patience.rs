@@ -1,4 +1,4 @@
-//! How long the writer waits for the store, and how it asks one that is away.
+//! How long the writer waits for the store, and how it probes one that is away.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use crate::config::LiveConfig;
 use crate::model::VehicleId;
 use crate::ports::{Reread, StoreError, TrackStore};
 
-/// The first pause is so many times shorter than the last: most failures are over at once.
+/// The first pause is this many times shorter than the longest: most failures are over at once.
 const FIRST_PAUSE: u32 = 8;
 
-/// Asks the store again and again what it holds of some vehicles, until it answers.
+/// Asks the store what it holds of some vehicles, over and over until it answers.
 pub(super) async fn reread(
     store: Arc<dyn TrackStore>,
     vehicles: Vec<VehicleId>,
@@ -31,7 +31,7 @@ pub(super) async fn reread(
     }
 }
 
-/// What the store answers, in time. A store that panics is away: the writer outlives it.
+/// The store's answer within `limit`. A store that panics counts as away: the writer outlives it.
 pub(super) async fn in_time<T>(
     limit: Duration,
     answer: impl Future<Output = Result<T, StoreError>>,

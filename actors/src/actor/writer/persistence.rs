@@ -1,8 +1,8 @@
-//! The one writer: gathers writes, commits them together, and only then says so.
+//! The one writer: gathers writes, commits them together, and only then acknowledges them.
 //!
-//! Owns the order of events and the promise of an acknowledgement. One commit is under way at a
-//! time; what comes meanwhile makes the next one bigger. After a commit that failed, or may have,
-//! nothing in memory is believed: the writer reads back what is stored before it goes on.
+//! Owns the order of events and the promise of an acknowledgement. One commit is under way at a time; writes that
+//! come meanwhile make the next one larger. After a commit that failed, or may have, memory is not trusted: the
+//! writer reads back what is stored before it goes on.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,11 @@ use crate::meters::Invariant;
 use crate::model::VehicleId;
 use crate::ports::{Committed, Counts, Reread, StoreError};
 
-/// So long the writer gathers at least: what one frame brought comes from several vehicles, one after another.
+/// The least time the writer gathers: a frame's vehicles hand over their writes one after another.
 const LEAST_WINDOW: Duration = Duration::from_millis(1);
-/// Barriers that may wait without their senders waiting.
+/// Messages that may wait in the mailbox before their senders have to wait.
 const MAILBOX: usize = 1_024;
-/// So many writes refused for good, without one that is taken between them: it is not them.
+/// This many writes refused for good, without one accepted in between, mean that the fault is not in the writes.
 const MAX_REFUSED_IN_A_ROW: u32 = 64;
 
 /// The writer.
@@ -48,21 +48,21 @@ pub(crate) struct Persistence {
     committed_at: Option<Instant>,
 }
 
-/// What the writer is at.
+/// What the writer is doing.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Doing {
     /// Gathering writes.
     Gathering,
     /// Committing some, gathering more.
     Committing,
-    /// Waiting for the store to tell what the failed commit left. Nothing is taken.
+    /// Waiting for the store to answer what the failed commit left. Nothing is accepted.
     Rereading,
-    /// Nothing any more: another server writes.
+    /// Nothing any more: another server writes, or record numbers are wrong.
     Ended,
 }
 
 impl Persistence {
-    /// Starts the writer on its thread. A vehicle can write before the thread has even begun.
+    /// Starts the writer on its thread. Vehicles can hand over writes before the thread has even begun.
     pub(crate) fn begin(thread: &ArbiterHandle, parts: PersistenceParts, next_sequence: i64) -> Writer {
         let (sender, receiver) = channel(MAILBOX);
         let address = Addr::new(sender);
@@ -88,7 +88,7 @@ impl Persistence {
         }
     }
 
-    /// Takes in what was handed over, commits if that is due, and says what it wants to hear of.
+    /// Takes in what was handed over, commits if that is due, and sets when it wants to be woken.
     fn look(&mut self, window_over: bool, ctx: &mut Context<Self>) {
         loop {
             self.take_in();
@@ -128,7 +128,8 @@ impl Persistence {
         }
     }
 
-    /// Starts a commit if one is due: enough rows, or somebody waits, or the window is over.
+    /// Starts a commit if one is due: there are enough rows, a barrier or a refused half waits, or the window is
+    /// over.
     fn flush_if_due(&mut self, window_over: bool, ctx: &mut Context<Self>) {
         if self.doing != Doing::Gathering || self.waiting.is_empty() {
             return;
@@ -143,8 +144,8 @@ impl Persistence {
         }
     }
 
-    /// How long to gather from now on: hardly at all where nothing was committed for a whole window, so that a lone fix
-    /// is acknowledged at once, and under load a whole window after each commit.
+    /// How long to gather from now on: hardly at all if nothing was committed for a whole window, so that a lone
+    /// fix is acknowledged at once; under load, a whole window after each commit.
     fn window(&self) -> Duration {
         let over = self.committed_at.map_or(Duration::MAX, |at| at.elapsed());
         let window = self.parts.config.batch_window;
@@ -158,7 +159,7 @@ impl Persistence {
         let max_rows = self.parts.config.max_batch_rows;
         let mut piece = self.waiting.next(max_rows);
         while piece.owed.is_empty() {
-            // All of it was void.
+            // The chains of all its writes were invalid.
             if self.waiting.is_empty() {
                 return self.waiting.release_barriers();
             }
@@ -175,7 +176,7 @@ impl Persistence {
                     actor.next_sequence = next_sequence;
                     actor.parts.meters.commit_rows.note(weight as f64);
                     if let Some(cache) = &actor.parts.cache {
-                        // A full mailbox is fine: the cache takes the next state.
+                        // A full mailbox is fine: a newer state of the vehicles follows.
                         let many = newest.len() as u64;
                         if cache.try_send(CacheNewest(newest)).is_err() {
                             actor.parts.meters.cache.refuse(many);
@@ -210,8 +211,8 @@ impl Persistence {
         self.waiting.release_barriers();
     }
 
-    /// The store takes everything else, but not this: half of it may be fine. Of a single write nothing is
-    /// stored, nor of what its vehicle handed over after it.
+    /// The store takes other writes, but not this piece: half of it may be fine. Of a single refused write nothing
+    /// is stored, nor of what its vehicle handed over after it.
     fn refused(&mut self, why: String, mut piece: Piece, ctx: &mut Context<Self>) {
         self.doing = Doing::Gathering;
         if piece.owed.len() > 1 {
@@ -234,7 +235,8 @@ impl Persistence {
         }
     }
 
-    /// What the store says cannot be. With wrong numbers nobody may go on; for the rest, what is stored counts.
+    /// The store's answer cannot be true. With wrong record numbers the writer must stop; otherwise what is stored
+    /// is read back.
     fn broken(&mut self, which: Invariant, what: String, piece: Piece, ctx: &mut Context<Self>) {
         self.parts.meters.violated(which, &what);
         if which == Invariant::EventNumbers {
@@ -249,7 +251,7 @@ impl Persistence {
         }
     }
 
-    /// The commit failed, or may have: refuse everything on its way, and read back what is stored.
+    /// The commit failed, or may have: refuses everything under way, and reads back what is stored.
     fn failed(&mut self, error: &StoreError, piece: Piece, ctx: &mut Context<Self>) {
         let Piece { batch, owed } = piece;
         tracing::error!(%error, writes = batch.writes.len(), "commit failed, nothing is acknowledged until the store answers");
@@ -283,7 +285,7 @@ impl Persistence {
         self.parts.taken_over.send_replace(true);
     }
 
-    /// The store answers again: what it holds is the truth, in every reader's memory too.
+    /// The store answers again: what it holds replaces the state in every reader's memory.
     fn resume(&mut self, reread: Reread, ctx: &mut Context<Self>) {
         self.next_sequence = reread.next_sequence;
         let (occupancy, corrections) = (self.parts.occupancy.clone(), self.parts.corrections.clone());
@@ -295,7 +297,7 @@ impl Persistence {
         ctx.spawn(told.into_actor(self).map(|_, actor, _| {
             tracing::info!("the store answers again");
             actor.refused_in_a_row = 0;
-            // Nothing waits: no permit of the new generation is out before the next line.
+            // Nothing waits: no permit of the new generation is given out before `restore` below.
             actor.doing = Doing::Gathering;
             actor.parts.permits.restore();
         }));
@@ -313,7 +315,7 @@ impl Actor for Persistence {
 impl Drop for Persistence {
     fn drop(&mut self) {
         self.inbox.set(WakeAt::Closed);
-        // Whoever waits for one of them hears that it came to nothing.
+        // Dropping the writes answers their senders with an error.
         drop(self.inbox.take());
     }
 }

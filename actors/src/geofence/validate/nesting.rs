@@ -1,4 +1,4 @@
-//! Rings within rings, once it is known that none cross: holes outside, holes in holes, parts in parts.
+//! Rings within rings, once it is known that none of them cross: holes outside, holes in holes, parts in parts.
 
 use std::slice;
 
@@ -10,7 +10,7 @@ use super::super::plane::Point;
 use super::problem::{MAX_PROBLEMS, ShapeProblem};
 use super::rings::{NamedRing, Outline};
 
-/// What is wrong with how rings and parts lie in each other.
+/// The problems with how rings and parts lie within each other.
 pub(super) fn problems(rings: &[NamedRing], outlines: &[Outline]) -> Vec<ShapeProblem> {
     let parts: Vec<&[Outline]> =
         outlines.chunk_by(|a, b| (a.part, a.is_copy) == (b.part, b.is_copy)).collect();
@@ -60,7 +60,7 @@ type Area<'a> = (&'a Outline, EdgeIndex);
 /// The box of an area and its number.
 type Entry = GeomWithData<Rectangle<[f64; 2]>, usize>;
 
-/// The problems of those outlines that lie within the area of another one.
+/// The problems of outlines that lie within the area of another one.
 fn nested<'a>(
     areas: &'a [Area<'a>],
     problem: impl Fn(&Outline) -> ShapeProblem + 'a,
@@ -91,7 +91,7 @@ impl SelectionFunction<Entry> for Around {
     }
 }
 
-/// Where the ring lies that crosses no edge of the area: its first vertex that is on no edge tells.
+/// Where a ring that crosses no edge of the area lies: its first vertex that is on no edge decides.
 fn off_boundary(ring: &[Point], area: &EdgeIndex) -> Option<Position> {
     ring.iter().map(|&p| area.locate(p)).find(|position| *position != Position::Boundary)
 }

@@ -3,7 +3,7 @@
 use super::problem::{MAX_PROBLEMS, MAX_VERTICES, RADIUS_METERS, ShapeProblem};
 use crate::model::{Circle, Place, Polygon};
 
-/// What is wrong with a circle.
+/// The problems of a circle.
 pub(super) fn of_circle(circle: &Circle) -> Vec<ShapeProblem> {
     let mut problems: Vec<_> = place_problem(circle.center, || "/center".to_owned()).into_iter().collect();
     let radius = circle.radius_meters;
@@ -17,7 +17,7 @@ pub(super) fn of_circle(circle: &Circle) -> Vec<ShapeProblem> {
     problems
 }
 
-/// What is wrong with the numbers of polygons, given with the pointers to them.
+/// The problems with the numbers of polygons, which come with the pointers to them.
 pub(super) fn of_parts(parts: &[(String, &Polygon)]) -> Vec<ShapeProblem> {
     if parts.is_empty() {
         return vec![ShapeProblem::new(

@@ -44,7 +44,7 @@ pub(super) fn named(parts: &[(String, &Polygon)]) -> Vec<NamedRing> {
     rings
 }
 
-/// What is wrong with a ring whatever lies around it.
+/// The problems of a ring, whatever lies around it.
 pub(super) fn problem(ring: &NamedRing) -> Option<ShapeProblem> {
     let mut distinct: Vec<_> = ring.places.iter().map(|p| (p.latitude + 0.0, p.longitude + 0.0)).collect();
     distinct.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));

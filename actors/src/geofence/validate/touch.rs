@@ -55,7 +55,7 @@ pub(super) fn check(outlines: &[Outline], touches: Vec<Touch>) -> Result<(), Cla
     visits.sort_by(|a, b| {
         sweep_order(&a.at, &b.at).then(a.outline.cmp(&b.outline)).then(a.vertex.cmp(&b.vertex))
     });
-    // An edge is told as often as its neighbours in the sweep change.
+    // The sweep reports an edge each time its neighbours change.
     visits.dedup_by_key(|visit| (visit.at, visit.outline, visit.vertex));
     visits
         .chunk_by(|a, b| a.at == b.at)

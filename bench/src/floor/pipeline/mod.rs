@@ -73,7 +73,7 @@ impl Pipeline {
         }
     }
 
-    /// Takes a frame; answers the number of its last item. `own`: the vehicle whose socket it is.
+    /// Takes a frame; returns the number of its last item. `own`: the vehicle whose socket it is.
     pub(crate) fn frame(&mut self, text: &str, own: Option<u32>) -> Option<i64> {
         let frame: FrameIn<'_> = serde_json::from_str(text).ok()?;
         self.now_micros = waypost_actors::clock::now().as_micros();
@@ -131,7 +131,7 @@ fn outer(outline: &Outline) -> Vec<Coord> {
     }
 }
 
-/// A place's offset in a region of so many cells on a side; `None` outside of it.
+/// A place's offset in a region of `side` × `side` cells; `None` outside of it.
 fn cell(x: f64, y: f64, side: usize) -> Option<usize> {
     let scale = side as f64 / WIDTH;
     let (column, row) = ((x - WEST) * scale, (y - SOUTH) * scale);
