@@ -39,7 +39,8 @@ pub(super) async fn trim(tx: &mut Tx, before: i64) -> Result<()> {
 pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
     let select = "select number, fixes from fix_log where shard = 0 order by number";
     let rows: Vec<(i64, Vec<u8>)> = db.read().sql(select).all().await?;
-    let unreadable = |number, error: SqlError| SqlError::Decode(format!("row {number} of fix_log: {error}").into());
+    let unreadable =
+        |number, error: SqlError| SqlError::Decode(format!("row {number} of fix_log: {error}").into());
     rows.into_iter()
         .map(|(number, fixes)| Ok((number, unpack(&fixes).map_err(|error| unreadable(number, error))?)))
         .collect()

@@ -64,7 +64,11 @@ mod tests {
             memory.doubt = Some((5, doubtful));
             memory.settle_doubt(newest);
             let known = memory.unsaved().state(VEHICLE).expect("it is behind").unsaved;
-            assert_eq!((known, memory.doubt.is_none()), (expected, true), "the newest one stored is {newest}");
+            assert_eq!(
+                (known, memory.doubt.is_none()),
+                (expected, true),
+                "the newest one stored is {newest}"
+            );
         }
     }
 }
