@@ -34,8 +34,8 @@ pub async fn list_audit(
         from: query.one("from", instant),
         to: query.one("to", instant),
     };
-    let (slice, named) = (query.slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_audit(&context, &caller, named, &filter, &slice).await?;
+    let slice = query.slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_audit(&context, &by, &filter, &slice).await?;
     Ok(answer::slice(&request, found))
 }

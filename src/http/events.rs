@@ -1,13 +1,13 @@
 //! `/v1/events`: everything that happened, of every kind.
 
 use actix_web::HttpRequest;
-use waypost_actors::model::{DriverId, EventStatus, GeofenceId, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{DriverId, EventStatus, GeofenceId, Timestamp, VehicleId};
 use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::answer::{self, Answer, SliceOf};
 use super::event_filter::event_filter;
 use super::query::{Query, id, instant};
-use super::request::{Shared, SignedCaller};
+use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::events as ops;
 
@@ -23,7 +23,7 @@ use crate::ops::events as ops;
         ("to" = Option<Timestamp>, Query, description = "Happened or began up to here, exclusive"),
         ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<RecordView>, description = "A slice of the log")))]
 pub async fn list_events(
@@ -41,8 +41,8 @@ pub async fn list_events(
         to: query.one("to", instant),
         ..common
     };
-    let (asked, named) = (query.slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_events(&context, &caller, named, filter, order, &asked).await?;
+    let asked = query.slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_events(&context, &by, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }

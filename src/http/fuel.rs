@@ -3,15 +3,16 @@
 use actix_web::HttpRequest;
 use uuid::Uuid;
 use waypost_actors::fuel::{FuelEventKind, FuelRecord, Quality};
-use waypost_actors::model::{DriverId, EventStatus, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{DriverId, EventStatus, Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
 use super::event_filter::event_filter;
 use super::query::{Query, id, instant, word};
-use super::request::{PathId, Shared, SignedCaller};
+use super::request::{InOrganization, PathId, Shared, SignedCaller};
 use crate::domain::event::EventFilter;
 use crate::domain::fuel::{FuelEntry, FuelEventOrder, FuelFilter};
 use crate::ops::fuel as ops;
+use crate::ops::scoped::Scoped;
 
 /// List the fuel log: what sensors said, and what that means in litres.
 #[utoipa::path(get, path = "/v1/fuel", tag = "fuel",
@@ -20,7 +21,7 @@ use crate::ops::fuel as ops;
         ("to" = Option<Timestamp>, Query, description = "recordedAt up to here, exclusive"),
         ("quality" = Option<Vec<Quality>>, Query, description = "Default: every one"),
         ("sort" = Option<String>, Query, description = "-recordedAt (default) or recordedAt"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query, description = "Default 200, at most 1,000"),
         ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<FuelEntry>, description = "A slice of the log")))]
@@ -37,26 +38,19 @@ pub async fn list_fuel(
         qualities: query.many("quality", word(Quality::WORDS)),
         is_oldest_first: query.order(&[("-recordedAt", false), ("recordedAt", true)]).unwrap_or(false),
     };
-    let (asked, named) = (query.long_slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_fuel(&context, &caller, named, &filter, &asked).await?;
+    let asked = query.long_slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_fuel(&context, &by, &filter, &asked).await?;
     Ok(answer::slice(&request, found))
 }
 
 /// Get an entry of the fuel log.
 #[utoipa::path(get, path = "/v1/fuel/{id}", tag = "fuel",
     params(("id" = Uuid, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = FuelEntry, description = "The entry")))]
-pub async fn find_fuel(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<Uuid>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_fuel(&context, &caller, named, id).await?;
+pub async fn find_fuel(context: Shared, PathId(id): PathId<Uuid>, by: Scoped) -> Answer {
+    let found = ops::find_fuel(&context, &by, id).await?;
     Ok(answer::ok(&found, &found))
 }
 
@@ -69,7 +63,7 @@ pub async fn find_fuel(
         ("from" = Option<Timestamp>, Query, description = "Ended then or later"),
         ("to" = Option<Timestamp>, Query, description = "Begun before it"),
         ("sort" = Option<String>, Query, description = "-startedAt (default), startedAt or sequence"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<FuelRecord>, description = "A slice of the list")))]
 pub async fn list_fuel_events(
@@ -86,8 +80,8 @@ pub async fn list_fuel_events(
         to: query.one("to", instant),
         ..common
     };
-    let (asked, named) = (query.slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_fuel_events(&context, &caller, named, filter, order, &asked).await?;
+    let asked = query.slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_fuel_events(&context, &by, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }

@@ -6,7 +6,7 @@ use actix_web::{HttpMessage, HttpRequest, HttpResponse};
 use futures_util::stream::{self, BoxStream, StreamExt};
 use serde::Serialize;
 use utoipa::ToSchema;
-use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{Timestamp, VehicleId};
 
 use super::answer::Answer;
 use super::code::Code;
@@ -14,7 +14,7 @@ use super::edge::RequestId;
 use super::fuel_lines::{self, Writer};
 use super::problem::Problem;
 use super::query::{Query, id, instant, whole, word};
-use super::request::{Shared, SignedCaller};
+use super::request::{InOrganization, Shared, SignedCaller};
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry, RawFormat};
 use crate::domain::fuel_chart::{ChartFormat, FuelChart};
 use crate::ops::error::OpError;
@@ -22,6 +22,7 @@ use crate::ops::fuel_chart as chart;
 use crate::ops::fuel_consumption as consumption;
 use crate::ops::fuel_pages::PeriodRequest;
 use crate::ops::fuel_raw as raw;
+use crate::ops::scoped::Scoped;
 
 /// Points of a chart unless the client asks otherwise.
 pub(super) const DEFAULT_POINTS: i64 = 500;
@@ -54,7 +55,7 @@ fn period(query: &mut Query) -> PeriodRequest {
         ("from" = Timestamp, Query, description = "recordedAt from here, inclusive"),
         ("to" = Timestamp, Query, description = "recordedAt up to here, exclusive; at most 31 days later"),
         ("format" = Option<RawFormat>, Query, description = "Default: as Accept says, else json"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, description = "The entries", content(
         (Vec<FuelEntry> = "application/json"), (FuelEntry = "application/x-ndjson"), (String = "text/csv"))),
         (status = 406, description = "notAcceptable")))]
@@ -64,7 +65,8 @@ pub async fn fuel_raw_data(
     request: HttpRequest,
     mut query: Query,
 ) -> Answer {
-    let (asked, named) = (period(&mut query), query.organization());
+    let asked = period(&mut query);
+    let by = Scoped { caller, organization: query.organization() };
     let format = query.one("format", word(RawFormat::WORDS));
     query.finish()?;
     if request.version() < Version::HTTP_11 {
@@ -75,7 +77,7 @@ pub async fn fuel_raw_data(
         let known: Vec<&str> = known.collect();
         return Err(Problem::new(Code::NotAcceptable).detail(format!("there is {}", known.join(", "))));
     };
-    let pages = raw::fuel_raw_data(&context, &caller, named, asked).await?;
+    let pages = raw::fuel_raw_data(&context, &by, asked).await?;
     let request_id = request.extensions().get::<RequestId>().map(|id| id.0.clone()).unwrap_or_default();
     let mut answer = HttpResponse::Ok();
     answer.content_type(fuel_lines::media_type(format)).insert_header((header::VARY, "accept"));
@@ -124,7 +126,7 @@ fn text(
         ("points" = Option<i64>, Query, description = "At most so many, 4 to 5,000, besides a null for each gap; default 500. \
             The lowest and the highest of each part of the period stay"),
         ("format" = Option<ChartFormat>, Query, description = "Default: chartjs"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = FuelChart, description = "The chart")))]
 pub async fn fuel_chart(context: Shared, SignedCaller(caller): SignedCaller, mut query: Query) -> Answer {
     let asked = PeriodRequest {
@@ -132,12 +134,12 @@ pub async fn fuel_chart(context: Shared, SignedCaller(caller): SignedCaller, mut
         from: query.one("from", instant),
         to: query.one("to", instant),
     };
-    let named = query.organization();
+    let by = Scoped { caller, organization: query.organization() };
     let points = query.one("points", |text| whole(text, MIN_POINTS, MAX_POINTS)).unwrap_or(DEFAULT_POINTS);
     let format = query.one("format", word(ChartFormat::WORDS)).unwrap_or(ChartFormat::ChartJs);
     query.finish()?;
     let points = usize::try_from(points).unwrap_or_default();
-    let chart = chart::fuel_chart(&context, &caller, named, asked, points).await?;
+    let chart = chart::fuel_chart(&context, &by, asked, points).await?;
     Ok(HttpResponse::Ok().json(FuelChart::new(format, &chart)))
 }
 
@@ -147,15 +149,15 @@ pub async fn fuel_chart(context: Shared, SignedCaller(caller): SignedCaller, mut
         ("from" = Timestamp, Query, description = "From here, inclusive"),
         ("to" = Timestamp, Query, description = "Up to here, exclusive; at most 366 days later, of more than ten \
             vehicles 3,660 days by their number"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = ConsumptionOut, description = "One for each vehicle")))]
 pub async fn fuel_consumption(
     context: Shared,
     SignedCaller(caller): SignedCaller,
     mut query: Query,
 ) -> Answer {
-    let (asked, named) = (period(&mut query), query.organization());
-    query.finish()?;
-    let data = consumption::fuel_consumption(&context, &caller, named, asked).await?;
+    let asked = period(&mut query);
+    let by = query.scoped(caller)?;
+    let data = consumption::fuel_consumption(&context, &by, asked).await?;
     Ok(HttpResponse::Ok().json(ConsumptionOut { data }))
 }

@@ -4,16 +4,17 @@ use actix_web::{HttpRequest, HttpResponse};
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::model::{
-    Cause, Event, EventId, EventKind, EventStatus, GeofenceId, OrganizationId, Origin, Timestamp, VehicleId,
+    Cause, Event, EventId, EventKind, EventStatus, GeofenceId, Origin, Timestamp, VehicleId,
 };
 
 use super::answer::{self, Answer, CursorPagination, SliceOf};
 use super::event_filter::event_filter;
 use super::query::{Query, flag, id, instant, number, word};
-use super::request::{PathId, Shared, SignedCaller};
+use super::request::{InOrganization, PathId, Shared, SignedCaller};
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::ops::geofence_events as ops;
 use crate::ops::inside::{Inside, VehicleInside, vehicles_inside, vehicles_inside_at};
+use crate::ops::scoped::Scoped;
 
 /// Who is inside a geofence.
 #[derive(Debug, Serialize, ToSchema)]
@@ -58,7 +59,7 @@ fn order(query: &mut Query) -> EventOrder {
         ("status" = Option<Vec<EventStatus>>, Query, description = "Default: active; in the feed: every one"),
         ("minDurationSeconds" = Option<f64>, Query, description = "Records of visits that ended and were at least so long: their entries, dwells and exits"),
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<Event>, description = "A slice of the log")))]
 pub async fn list_events(
@@ -70,26 +71,19 @@ pub async fn list_events(
     let order = order(&mut query);
     let vehicle_ids = query.many("vehicleId", id);
     let filter = EventFilter { vehicle_ids, ..filter(&mut query, order) };
-    let (asked, named) = (query.slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_events(&context, &caller, named, filter, order, &asked).await?;
+    let asked = query.slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_events(&context, &by, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }
 
 /// Get a geofence event.
 #[utoipa::path(get, path = "/v1/geofence-events/{id}", tag = "geofence events",
     params(("id" = EventId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = Event, description = "The event")))]
-pub async fn find_event(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<EventId>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_event(&context, &caller, named, id).await?;
+pub async fn find_event(context: Shared, PathId(id): PathId<EventId>, by: Scoped) -> Answer {
+    let found = ops::find_event(&context, &by, id).await?;
     Ok(answer::ok(&found, &found))
 }
 
@@ -102,7 +96,7 @@ pub async fn find_event(
         ("inferred" = Option<bool>, Query), ("status" = Option<Vec<EventStatus>>, Query),
         ("minDurationSeconds" = Option<f64>, Query, description = "Records of visits that ended and were at least so long"),
         ("sort" = Option<String>, Query, description = "-occurredAt (default), occurredAt or sequence"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<Event>, description = "A slice of the log")))]
 pub async fn list_events_of_vehicle(
@@ -114,9 +108,9 @@ pub async fn list_events_of_vehicle(
 ) -> Answer {
     let order = order(&mut query);
     let filter = filter(&mut query, order);
-    let (asked, named) = (query.slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_events_of_vehicle(&context, &caller, named, vehicle, filter, order, &asked).await?;
+    let asked = query.slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_events_of_vehicle(&context, &by, vehicle, filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }
 
@@ -125,7 +119,7 @@ pub async fn list_events_of_vehicle(
 #[utoipa::path(get, path = "/v1/geofence-events/geofence/{geofenceId}/vehicles", tag = "geofence events",
     params(("geofenceId" = GeofenceId, Path),
         ("asOf" = Option<Timestamp>, Query, description = "A past instant: who was inside then; a future one is refused"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = InsideOut, description = "The vehicles inside")))]
 pub async fn list_vehicles_inside(
@@ -136,11 +130,11 @@ pub async fn list_vehicles_inside(
     mut query: Query,
 ) -> Answer {
     let at = query.one("asOf", instant);
-    let (asked, named) = (query.slice(), query.organization());
-    query.finish()?;
+    let asked = query.slice();
+    let by = query.scoped(caller)?;
     let Inside { as_of, slice } = match at {
-        None => vehicles_inside(&context, &caller, named, geofence, &asked).await?,
-        Some(at) => vehicles_inside_at(&context, &caller, named, geofence, at, &asked).await?,
+        None => vehicles_inside(&context, &by, geofence, &asked).await?,
+        Some(at) => vehicles_inside_at(&context, &by, geofence, at, &asked).await?,
     };
     let (pagination, link) = answer::cursor_pagination(&request, &slice);
     let body = InsideOut { as_of, data: slice.items, pagination };

@@ -1,11 +1,11 @@
 //! `GET /v1/vehicles/{id}/positions`.
 
 use actix_web::HttpRequest;
-use waypost_actors::model::{OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{Timestamp, VehicleId};
 
 use super::answer::{self, Answer, SliceOf};
 use super::query::{Query, flag, instant};
-use super::request::{PathId, Shared, SignedCaller};
+use super::request::{InOrganization, PathId, Shared, SignedCaller};
 use crate::domain::position::{HistoryRequest, StoredPosition};
 use crate::ops::position_history as ops;
 
@@ -18,7 +18,7 @@ use crate::ops::position_history as ops;
         ("to" = Option<Timestamp>, Query, description = "recordedAt up to here, exclusive"),
         ("quarantined" = Option<bool>, Query, description = "true: those that are not evaluated too, each with the reason"),
         ("sort" = Option<String>, Query, description = "recordedAt (default) or -recordedAt"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query, description = "Default 200, at most 1,000"),
         ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<StoredPosition>, description = "A slice of the history")))]
@@ -35,8 +35,8 @@ pub async fn list_positions(
         with_quarantined: query.one("quarantined", flag).unwrap_or(false),
         is_newest_first: query.order(&[("recordedAt", false), ("-recordedAt", true)]).unwrap_or(false),
     };
-    let (slice, named) = (query.long_slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_positions(&context, &caller, named, id, &asked, &slice).await?;
+    let slice = query.long_slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_positions(&context, &by, id, &asked, &slice).await?;
     Ok(answer::slice(&request, found))
 }

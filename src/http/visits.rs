@@ -1,12 +1,13 @@
 //! `/v1/visits`.
 
 use actix_web::HttpRequest;
-use waypost_actors::model::{DriverId, GeofenceId, OrganizationId, Timestamp, VehicleId, VisitId};
+use waypost_actors::model::{DriverId, GeofenceId, Timestamp, VehicleId, VisitId};
 
 use super::answer::{self, Answer, SliceOf};
 use super::query::{Query, flag, id, instant, number};
-use super::request::{PathId, Shared, SignedCaller};
+use super::request::{InOrganization, PathId, Shared, SignedCaller};
 use crate::domain::visit::{Visit, VisitFilter, VisitOrder};
+use crate::ops::scoped::Scoped;
 use crate::ops::visits as ops;
 
 /// List visits: stays of vehicles in geofences, open ones with what they did so far.
@@ -18,7 +19,7 @@ use crate::ops::visits as ops;
         ("open" = Option<bool>, Query, description = "true: still inside; false: ended"),
         ("minDurationSeconds" = Option<f64>, Query, description = "At least so long; open ones up to now"),
         ("sort" = Option<String>, Query, description = "-enteredAt (default) or enteredAt"),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization"),
+        InOrganization,
         ("limit" = Option<i64>, Query), ("after" = Option<String>, Query, description = "A cursor")),
     responses((status = 200, body = SliceOf<Visit>, description = "A slice of the visits")))]
 pub async fn list_visits(
@@ -37,25 +38,18 @@ pub async fn list_visits(
         open: query.one("open", flag),
         min_duration_seconds: query.one("minDurationSeconds", number),
     };
-    let (asked, named) = (query.slice(), query.organization());
-    query.finish()?;
-    let found = ops::list_visits(&context, &caller, named, &filter, order, &asked).await?;
+    let asked = query.slice();
+    let by = query.scoped(caller)?;
+    let found = ops::list_visits(&context, &by, &filter, order, &asked).await?;
     Ok(answer::slice(&request, found))
 }
 
 /// Get a visit; an open one with what it did so far.
 #[utoipa::path(get, path = "/v1/visits/{id}", tag = "visits",
     params(("id" = VisitId, Path),
-        ("organizationId" = Option<OrganizationId>, Query, description = "Operators name the organization")),
+        InOrganization),
     responses((status = 200, body = Visit, description = "The visit")))]
-pub async fn find_visit(
-    context: Shared,
-    SignedCaller(caller): SignedCaller,
-    PathId(id): PathId<VisitId>,
-    mut query: Query,
-) -> Answer {
-    let named = query.organization();
-    query.finish()?;
-    let found = ops::find_visit(&context, &caller, named, id).await?;
+pub async fn find_visit(context: Shared, PathId(id): PathId<VisitId>, by: Scoped) -> Answer {
+    let found = ops::find_visit(&context, &by, id).await?;
     Ok(answer::ok(&found, &found))
 }

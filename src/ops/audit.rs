@@ -1,10 +1,9 @@
 //! The audit: every change of master data, as `change` recorded it in the change's transaction.
 
-use waypost_actors::model::OrganizationId;
-
 use super::error::OpError;
 use super::listing::Listing;
-use crate::auth::{AccountScope, Action, Caller};
+use super::scoped::Scoped;
+use crate::auth::{AccountScope, Action};
 use crate::context::Context;
 use crate::domain::audit::{AuditEntry, AuditFilter};
 use crate::domain::paging::{Slice, SliceRequest};
@@ -13,16 +12,15 @@ use crate::store::audit;
 /// Entries of an organization, newest first.
 pub async fn list_audit(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &AuditFilter,
     request: &SliceRequest,
 ) -> Result<Slice<AuditEntry>, OpError> {
     // Entries that belong to no organization are for callers who may change operators.
-    let scope = if caller.may(Action::WriteOperators).is_ok() {
-        caller.accounts(&context.db, Action::ReadAudit, named).await?
+    let scope = if by.caller.may(Action::WriteOperators).is_ok() {
+        by.caller.accounts(&context.db, Action::ReadAudit, by.organization).await?
     } else {
-        AccountScope::Organization(caller.scope(&context.db, Action::ReadAudit, named).await?)
+        AccountScope::Organization(by.scope(context, Action::ReadAudit).await?)
     };
     let whose = match &scope {
         AccountScope::Organization(scope) => scope.organization_id().to_string(),

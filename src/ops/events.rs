@@ -1,11 +1,11 @@
 //! The log of records of every kind.
 
-use waypost_actors::model::OrganizationId;
 use waypost_actors::tracking::{Record, RecordKind, RecordView};
 
 use super::error::OpError;
 use super::listing::Listing;
-use crate::auth::{Action, Caller, OrgScope};
+use super::scoped::Scoped;
+use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::paging::{After, Slice, SliceRequest};
@@ -14,17 +14,16 @@ use crate::store::record_history;
 /// The records of the requested kinds that the caller may read, from a place in the log on.
 pub async fn list_events(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: EventFilter,
     order: EventOrder,
     request: &SliceRequest,
 ) -> Result<Slice<RecordView>, OpError> {
-    let mut scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
-    let sees = caller.sees();
+    let mut scope = by.scope(context, Action::ReadEvents).await?;
+    let sees = by.caller.sees();
     let mut kinds = filter.kinds;
     if kinds.iter().any(|kind| kind.is_fuel()) {
-        scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
+        scope = by.scope(context, Action::ReadFuel).await?;
     } else if kinds.is_empty() && !sees.fuel {
         kinds = RecordKind::WORDS.iter().map(|(_, kind)| *kind).filter(|kind| !kind.is_fuel()).collect();
     }

@@ -2,13 +2,13 @@
 
 use uuid::Uuid;
 use waypost_actors::fuel::FuelRecord;
-use waypost_actors::model::OrganizationId;
 use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
 use super::events::records_in;
 use super::listing::Listing;
-use crate::auth::{Action, Caller};
+use super::scoped::Scoped;
+use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::event::EventFilter;
 use crate::domain::fuel::{FuelEntry, FuelEventOrder, FuelFilter};
@@ -18,12 +18,11 @@ use crate::store::fuel_history;
 /// Entries of the fuel log, from a place in it on.
 pub async fn list_fuel(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &FuelFilter,
     request: &SliceRequest,
 ) -> Result<Slice<FuelEntry>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
+    let scope = by.scope(context, Action::ReadFuel).await?;
     let order = if filter.is_oldest_first { "oldest" } else { "newest" };
     let listing = Listing::new(context, format!("fuel {order} {}", scope.organization_id()), request);
     let items = fuel_history::list(&context.db, &scope, filter, listing.after()?, listing.limit()).await?;
@@ -31,26 +30,20 @@ pub async fn list_fuel(
 }
 
 /// An entry of the fuel log.
-pub async fn find_fuel(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: Uuid,
-) -> Result<FuelEntry, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
+pub async fn find_fuel(context: &Context, by: &Scoped, id: Uuid) -> Result<FuelEntry, OpError> {
+    let scope = by.scope(context, Action::ReadFuel).await?;
     fuel_history::find(&context.db, &scope, id).await?.ok_or(OpError::NotFound)
 }
 
 /// Refuels and drains, from a place in the list on.
 pub async fn list_fuel_events(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: EventFilter,
     order: FuelEventOrder,
     request: &SliceRequest,
 ) -> Result<Slice<FuelRecord>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
+    let scope = by.scope(context, Action::ReadFuel).await?;
     let kinds = if filter.kinds.is_empty() { RecordKind::FUEL.to_vec() } else { filter.kinds };
     let filter = EventFilter { kinds, ..filter };
     let purpose = format!("fuel-events {}", order.as_str());

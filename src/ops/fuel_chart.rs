@@ -1,11 +1,10 @@
 //! A tank's level over a period, thinned for a chart.
 
 use waypost_actors::fuel::Downsampler;
-use waypost_actors::model::OrganizationId;
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, PeriodRequest};
-use crate::auth::Caller;
+use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel_chart::{Chart, Mark};
 
@@ -18,12 +17,11 @@ const GAP_SECONDS: f64 = 600.0;
 /// The chart of a vehicle with at most `points` points, not counting a null for each gap.
 pub async fn fuel_chart(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     asked: PeriodRequest,
     points: usize,
 ) -> Result<Chart, OpError> {
-    let period = asked.check(context, caller, named, MAX_DAYS).await?;
+    let period = asked.check(context, by, MAX_DAYS).await?;
     let events = period.events(&context.db, period.from).await?;
     let edges = events.iter().flat_map(|event| [event.started_at, event.ended_at]);
     let mut sampler = Downsampler::new(period.from, period.to, points, GAP_SECONDS, edges);

@@ -1,11 +1,11 @@
 //! Fuel consumption of vehicles in a period.
 
 use waypost_actors::fuel::{Consumption, Measured, Meter, Tank};
-use waypost_actors::model::{Calibration, OrganizationId, VehicleId};
+use waypost_actors::model::{Calibration, VehicleId};
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, Period, PeriodRequest};
-use crate::auth::Caller;
+use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel::{ConsumptionOfPeriod, FuelEntry};
 use crate::store::{calibration, fuel_history};
@@ -21,12 +21,11 @@ const UNKNOWN_TANK: Tank = Tank { capacity_liters: 0.0, window_seconds: 0.0, ver
 /// The consumption of some vehicles in a period, by vehicle.
 pub async fn fuel_consumption(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     asked: PeriodRequest,
 ) -> Result<Vec<ConsumptionOfPeriod>, OpError> {
     let max_days = (MAX_VEHICLE_DAYS / asked.vehicle_ids.len().max(1)).min(MAX_DAYS);
-    let period = asked.check(context, caller, named, max_days).await?;
+    let period = asked.check(context, by, max_days).await?;
     let mut found = Vec::with_capacity(period.vehicle_ids.len());
     for vehicle_id in &period.vehicle_ids {
         let one = Period { vehicle_ids: vec![*vehicle_id], ..period.clone() };

@@ -6,11 +6,12 @@
 use std::collections::VecDeque;
 
 use waypost_actors::fuel::FuelEvent;
-use waypost_actors::model::{EventStatus, OrganizationId, Timestamp, VehicleId};
+use waypost_actors::model::{EventStatus, Timestamp, VehicleId};
 use waypost_actors::tracking::{RecordKind, RecordView};
 
 use super::error::OpError;
-use crate::auth::{Action, Caller, OrgScope};
+use super::scoped::Scoped;
+use crate::auth::{Action, OrgScope};
 use crate::context::Context;
 use crate::domain::event::{EventFilter, EventOrder};
 use crate::domain::field::FieldError;
@@ -49,11 +50,10 @@ impl PeriodRequest {
     pub(super) async fn check(
         self,
         context: &Context,
-        caller: &Caller,
-        named: Option<OrganizationId>,
+        by: &Scoped,
         max_days: usize,
     ) -> Result<Period, OpError> {
-        let scope = caller.scope(&context.db, Action::ReadFuel, named).await?;
+        let scope = by.scope(context, Action::ReadFuel).await?;
         let (from, to) = self.bounds(max_days)?;
         let mut vehicle_ids = self.vehicle_ids;
         vehicle_ids.sort_unstable();

@@ -1,11 +1,10 @@
 //! Raw data: the whole fuel log of vehicles over a period, a page at a time.
 
 use futures_util::stream::{self, BoxStream, StreamExt};
-use waypost_actors::model::OrganizationId;
 
 use super::error::OpError;
 use super::fuel_pages::{Pages, PeriodRequest};
-use crate::auth::Caller;
+use super::scoped::Scoped;
 use crate::context::Context;
 use crate::domain::fuel::FuelEntry;
 
@@ -18,11 +17,10 @@ const MAX_DAYS: usize = 31;
 /// Each page is read by a task of its own, which returns its connection even if the page is never asked for.
 pub async fn fuel_raw_data(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     asked: PeriodRequest,
 ) -> Result<BoxStream<'static, Result<Vec<FuelEntry>, OpError>>, OpError> {
-    let period = asked.check(context, caller, named, MAX_DAYS).await?;
+    let period = asked.check(context, by, MAX_DAYS).await?;
     let mut pages = Pages::new(&context.db, period);
     let first = pages.next().await?;
     let rest = stream::try_unfold(pages, |mut pages| async {

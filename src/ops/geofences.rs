@@ -2,7 +2,7 @@
 
 use futures_util::future::try_join_all;
 use serde_json::json;
-use waypost_actors::model::{GeofenceId, OrganizationId, ShapeSpec, Timestamp};
+use waypost_actors::model::{GeofenceId, ShapeSpec, Timestamp};
 
 use super::change::Change;
 use super::error::OpError;
@@ -10,7 +10,7 @@ use super::etag::IfMatch;
 use super::geofence_shape::{self, Checked};
 use super::own_organization::{Counted, require_room, settings_of};
 use super::scoped::Scoped;
-use crate::auth::{Action, Caller, OrgScope};
+use crate::auth::{Action, OrgScope};
 use crate::clock;
 use crate::context::Context;
 use crate::domain::body::{Body, Params};
@@ -186,11 +186,10 @@ async fn check(shape: ShapeSpec) -> Result<Checked, OpError> {
 /// The scope of a geofence, after checking that the geofence exists.
 pub(super) async fn require_geofence(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: GeofenceId,
 ) -> Result<OrgScope, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
+    let scope = by.scope(context, Action::ReadEvents).await?;
     let found = geofence::find(context.db.read(), &scope, id).await?;
     found.map(|_| scope).ok_or(OpError::NotFound)
 }

@@ -5,14 +5,15 @@ use std::collections::HashMap;
 use serde::Serialize;
 use utoipa::ToSchema;
 use waypost_actors::live::InsideView;
-use waypost_actors::model::{Cause, GeofenceId, OrganizationId, Place, Timestamp, VehicleId};
+use waypost_actors::model::{Cause, GeofenceId, Place, Timestamp, VehicleId};
 
 use super::error::OpError;
 use super::listing::Listing;
 use super::live_view::{Connection, connection, silent_for};
 use super::own_organization::settings_of;
+use super::scoped::Scoped;
 use super::{geofences, vehicles};
-use crate::auth::{Caller, OrgScope};
+use crate::auth::OrgScope;
 use crate::context::Context;
 use crate::domain::assignment::CurrentDriver;
 use crate::domain::field::FieldError;
@@ -53,12 +54,11 @@ pub struct Inside {
 /// The vehicles inside a geofence now, by entry, then id.
 pub async fn vehicles_inside(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     geofence: GeofenceId,
     request: &SliceRequest,
 ) -> Result<Inside, OpError> {
-    let scope = geofences::require_geofence(context, caller, named, geofence).await?;
+    let scope = geofences::require_geofence(context, by, geofence).await?;
     let purpose = format!("inside {geofence} {}", scope.organization_id());
     let listing = Listing::new(context, purpose, request);
     let after = listing.after()?;
@@ -70,7 +70,7 @@ pub async fn vehicles_inside(
     let slice = listing.slice(inside, place)?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|view| view.vehicle_id).collect();
     let stubs = stubs(context, &scope, &ids).await?;
-    let mut drivers = vehicles::drivers_of(context, caller, &scope, &ids, None).await?;
+    let mut drivers = vehicles::drivers_of(context, &by.caller, &scope, &ids, None).await?;
     let shown = |view: InsideView| {
         Some(VehicleInside {
             vehicle: stubs.get(&view.vehicle_id)?.clone(),
@@ -89,13 +89,12 @@ pub async fn vehicles_inside(
 /// today, so late data counts. State and position are those of the newest fix recorded up to then.
 pub async fn vehicles_inside_at(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     geofence: GeofenceId,
     at: Timestamp,
     request: &SliceRequest,
 ) -> Result<Inside, OpError> {
-    let scope = geofences::require_geofence(context, caller, named, geofence).await?;
+    let scope = geofences::require_geofence(context, by, geofence).await?;
     if at > context.clock.now() {
         let problem = FieldError::new("?asOf", "value", "must not be in the future");
         return Err(OpError::Invalid(vec![problem]));
@@ -109,7 +108,7 @@ pub async fn vehicles_inside_at(
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
     let (stubs, places) =
         (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
-    let mut drivers = vehicles::drivers_of(context, caller, &scope, &ids, Some(at)).await?;
+    let mut drivers = vehicles::drivers_of(context, &by.caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
         // Retention may have deleted the fixes; the visit still has its entry.
         let (seen_at, position) = places.get(&was.vehicle_id).copied().unwrap_or((was.entered_at, was.entry));

@@ -1,10 +1,11 @@
 //! A vehicle's stored fixes, by the device's clock.
 
-use waypost_actors::model::{OrganizationId, VehicleId};
+use waypost_actors::model::VehicleId;
 
 use super::error::OpError;
 use super::listing::Listing;
-use crate::auth::{Action, Caller};
+use super::scoped::Scoped;
+use crate::auth::Action;
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
 use crate::domain::position::{AfterFix, HistoryRequest, StoredPosition};
@@ -13,13 +14,12 @@ use crate::store::{position_history, vehicle};
 /// Fixes of a vehicle, even if it was deleted, from a place in its history on.
 pub async fn list_positions(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     id: VehicleId,
     asked: &HistoryRequest,
     slice: &SliceRequest,
 ) -> Result<Slice<StoredPosition>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadPositions, named).await?;
+    let scope = by.scope(context, Action::ReadPositions).await?;
     if !vehicle::existed(context.db.read(), &scope, id).await? {
         return Err(OpError::NotFound);
     }
@@ -28,7 +28,7 @@ pub async fn list_positions(
     let listing = Listing::new(context, purpose, slice);
     let mut items =
         position_history::list(&context.db, &scope, id, asked, listing.after()?, listing.limit()).await?;
-    if !caller.sees().fuel {
+    if !by.caller.sees().fuel {
         items.iter_mut().for_each(|stored| stored.fuel = None);
     }
     listing.slice(items, |last| AfterFix {

@@ -4,10 +4,11 @@ use std::collections::HashMap;
 
 use uuid::Uuid;
 use waypost_actors::live::RunningVisit;
-use waypost_actors::model::{OrganizationId, VisitId};
+use waypost_actors::model::VisitId;
 
 use super::error::OpError;
 use super::listing::Listing;
+use super::scoped::Scoped;
 use crate::auth::{Action, Caller};
 use crate::context::Context;
 use crate::domain::paging::{Slice, SliceRequest};
@@ -17,32 +18,26 @@ use crate::store::visit;
 /// Visits, from a place in the list on.
 pub async fn list_visits(
     context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
+    by: &Scoped,
     filter: &VisitFilter,
     order: VisitOrder,
     request: &SliceRequest,
 ) -> Result<Slice<Visit>, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
+    let scope = by.scope(context, Action::ReadEvents).await?;
     let purpose = format!("visits {} {}", order.as_str(), scope.organization_id());
     let listing = Listing::new(context, purpose, request);
     let (after, now) = (listing.after()?, context.clock.now());
     let items = visit::list(&context.db, &scope, filter, order, after, listing.limit(), now).await?;
     let mut slice = listing.slice(items, |last| (last.entered_at, Uuid::from(last.id)))?;
-    go_on(context, caller, &mut slice.items).await?;
+    go_on(context, &by.caller, &mut slice.items).await?;
     Ok(slice)
 }
 
 /// A visit.
-pub async fn find_visit(
-    context: &Context,
-    caller: &Caller,
-    named: Option<OrganizationId>,
-    id: VisitId,
-) -> Result<Visit, OpError> {
-    let scope = caller.scope(&context.db, Action::ReadEvents, named).await?;
+pub async fn find_visit(context: &Context, by: &Scoped, id: VisitId) -> Result<Visit, OpError> {
+    let scope = by.scope(context, Action::ReadEvents).await?;
     let mut found = visit::find(&context.db, &scope, id).await?.ok_or(OpError::NotFound)?;
-    go_on(context, caller, std::slice::from_mut(&mut found)).await?;
+    go_on(context, &by.caller, std::slice::from_mut(&mut found)).await?;
     Ok(found)
 }
 
