@@ -114,10 +114,8 @@ body!(
     pub struct UpdateSystemUser {
         /// `active` (also after it was locked) or `disabled`.
         status "status": given SystemUserStatus, word;
-        /// What it is called.
-        name "name": required String, text(1..=120);
-        /// What it may do.
-        scopes "scopes": required Scopes, by(scopes, value_type = Vec<Scope>);
+        /// The rest.
+        ..said: SystemUserIn;
         /// A new password, which ends its sessions.
         password "password": given String, by(any_text, format = Password, min_length = 12, max_length = 128);
     }

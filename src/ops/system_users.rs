@@ -139,12 +139,11 @@ pub async fn update_system_user(
     system_user::hold(change.on(), id).await?;
     let now = change.now();
     let current = system_user::find(change.on(), &scope, id, now.into()).await?.ok_or(OpError::NotFound)?;
-    let UpdateSystemUser { name, scopes, status, .. } = body.changed_if(&current, &current.said, |user| {
+    let UpdateSystemUser { said, status, .. } = body.changed_if(&current, &current.said, |user| {
         if let Some((code, must)) = weak {
             user.problem("password", code, format!("must be {must}"));
         }
     })?;
-    let said = SystemUserIn { name, scopes };
     let status = next_status(&current, status)?;
     if said == current.said && status == current.status && new_hash.is_none() {
         return Ok(current);
