@@ -126,7 +126,7 @@ pub(super) async fn store_states(
     anybody_is_dirty: bool,
 ) -> Result<Vec<VehicleId>> {
     if !anybody_is_dirty && states.iter().all(|new| !new.change.is_whole && new.change.mark.is_none()) {
-        put_plain(tx, states, log_number).await?;
+        put_plain(tx, &states.iter().collect::<Vec<_>>(), log_number).await?;
         return Ok(Vec::new());
     }
     let (whole, merged): (Vec<_>, Vec<_>) = states.iter().partition(|new| new.change.is_whole);
@@ -148,11 +148,11 @@ pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<V
 }
 
 /// Stores states of vehicles that are not marked dirty, which is the common case.
-async fn put_plain(tx: &mut Tx, states: &[NewState], log_number: i64) -> Result<()> {
+async fn put_plain(tx: &mut Tx, states: &[&NewState], log_number: i64) -> Result<()> {
     if states.is_empty() {
         return Ok(());
     }
-    let columns = plain_columns(states.iter(), log_number)?;
+    let columns = plain_columns(states, log_number)?;
     let new = if let Connection::Postgres(tx) = tx.connection() {
         let there = Update { change: PLAIN_CHANGE, columns: &columns, named: PLAIN_NAMED }.run(tx).await?;
         if there == states.len() as u64 {
@@ -199,21 +199,18 @@ const REPLACED: &str = state_and!(
 );
 
 /// The columns of a state except for its mark.
-fn plain_columns<'a>(
-    states: impl Iterator<Item = &'a NewState> + Clone,
-    log_number: i64,
-) -> Result<Vec<Column<'static>>> {
+fn plain_columns(states: &[&NewState], log_number: i64) -> Result<Vec<Column<'static>>> {
     Ok(vec![
-        Column::Uuid(states.clone().map(|new| new.vehicle.0).collect()),
-        Column::Uuid(states.clone().map(|new| new.organization.0).collect()),
-        Column::Written(states.clone().map(|new| StateText::of(&new.state)).collect::<Result<_>>()?),
-        Column::Int(states.map(|_| log_number).collect()),
+        Column::Uuid(states.iter().map(|new| new.vehicle.0).collect()),
+        Column::Uuid(states.iter().map(|new| new.organization.0).collect()),
+        Column::Written(states.iter().map(|new| StateText::of(&new.state)).collect::<Result<_>>()?),
+        Column::Int(vec![log_number; states.len()]),
     ])
 }
 
 fn insert_states(states: &[&NewState], log_number: i64, after: &'static str) -> Result<Insert<'static>> {
     let marks = || states.iter().map(|new| new.change.mark);
-    let mut columns = plain_columns(states.iter().copied(), log_number)?;
+    let mut columns = plain_columns(states, log_number)?;
     columns.extend([
         Column::MaybeTime(marks().map(|mark| Some(Time(mark?.from))).collect()),
         Column::MaybeTime(marks().map(|mark| Some(Time(mark?.until))).collect()),

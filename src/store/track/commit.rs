@@ -41,7 +41,7 @@ impl Track {
     /// `None` when this writer is not the one any more.
     pub(super) async fn commit_whole(&self, batch: &Batch) -> Result<Option<Vec<Committed>>> {
         let memory = &mut *self.memory.lock().await;
-        if memory.unsaved.is_none() {
+        if !memory.is_recovered {
             self.recover(memory).await?;
         }
         match self.commit_batch(memory, &batch.writes, Fresh::Believed).await {
@@ -96,7 +96,7 @@ impl Track {
         store_quarantines(tx, writes).await?;
         fix_log::append(tx, number, writes).await?;
         let fixes = writes.iter().map(|write| write.effects.rows.len()).sum();
-        let plan = memory.unsaved().plan(left_of(writes, &stored.late), fixes);
+        let plan = memory.unsaved.plan(left_of(writes, &stored.late), fixes);
         let mut dirty = store_states(tx, &plan.saved, number, anybody_is_dirty).await?;
         if anybody_is_dirty {
             dirty.extend(dirty_among(tx, &plan.logged()).await?);
@@ -118,7 +118,7 @@ impl Track {
 
     /// Deletes what of the log is in the rows of all states; answers where it begins then.
     async fn trim(&self, tx: &mut Tx, memory: &mut Memory, number: i64) -> Result<i64> {
-        let from = memory.unsaved().log_from().unwrap_or(number);
+        let from = memory.unsaved.log_from().unwrap_or(number);
         if from - memory.log_from < fix_log::TRIM_ROWS {
             return Ok(memory.log_from);
         }

@@ -5,8 +5,9 @@ use super::unsaved::{Plan, Unsaved};
 /// What the writer knows beyond what is stored; held from the beginning of a commit to its end.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
-    /// `None` until the log was read.
-    pub(super) unsaved: Option<Unsaved>,
+    /// Whether the log was read: until then the rest is empty.
+    pub(super) is_recovered: bool,
+    pub(super) unsaved: Unsaved,
     /// A commit of which nobody knows whether it is stored: its number, and what it does.
     pub(super) doubt: Option<(i64, Plan)>,
     /// The log holds nothing from before this commit.
@@ -14,16 +15,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn unsaved(&mut self) -> &mut Unsaved {
-        self.unsaved.get_or_insert_default()
-    }
-
     /// Whether the commit in doubt is stored, once the newest one that is stored is known.
     pub(super) fn settle_doubt(&mut self, newest: i64) {
         if let Some((number, plan)) = self.doubt.take()
             && number <= newest
         {
-            self.unsaved().committed(plan, number);
+            self.unsaved.committed(plan, number);
         }
     }
 }
@@ -50,7 +47,7 @@ mod tests {
             state: Arc::new(VehicleState { unsaved, ..VehicleState::default() }),
             change: MarkChange::default(),
         };
-        memory.unsaved().plan(HashMap::from([(VEHICLE, Left { newest, is_logged: true })]), 1)
+        memory.unsaved.plan(HashMap::from([(VEHICLE, Left { newest, is_logged: true })]), 1)
     }
 
     #[test]
@@ -63,7 +60,7 @@ mod tests {
             let doubtful = plan(&mut memory, 2);
             memory.doubt = Some((5, doubtful));
             memory.settle_doubt(newest);
-            let known = memory.unsaved().state(VEHICLE).expect("it is behind").unsaved;
+            let known = memory.unsaved.state(VEHICLE).expect("it is behind").unsaved;
             assert_eq!(
                 (known, memory.doubt.is_none()),
                 (expected, true),

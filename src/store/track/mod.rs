@@ -107,10 +107,9 @@ impl Track {
             reread.dirty.extend(is_dirty.map(|(id, ..)| VehicleId::from(*id)));
             let mut stored: HashMap<Uuid, VehicleState> =
                 rows.into_iter().map(|(id, StateText(state), _)| (id, state)).collect();
-            let unsaved = memory.unsaved();
             reread.states.extend(some.iter().map(|id| {
                 let stored = stored.remove(&id.0);
-                let newer = unsaved.state(*id).map(|state| VehicleState::clone(state));
+                let newer = memory.unsaved.state(*id).map(|state| VehicleState::clone(state));
                 (*id, newer.or(stored).unwrap_or_default())
             }));
         }

@@ -43,7 +43,7 @@ impl Track {
     /// not the writer any more.
     async fn save(&self, of: impl FnOnce(&Unsaved) -> Vec<NewState>) -> Result<usize> {
         let memory = &mut *self.memory.lock().await;
-        if memory.unsaved.is_none() {
+        if !memory.is_recovered {
             return Ok(0);
         }
         let mut tx = self.writer.begin().await?;
@@ -52,12 +52,12 @@ impl Track {
             return Ok(0);
         };
         memory.settle_doubt(log_number);
-        let states = of(memory.unsaved());
+        let states = of(&memory.unsaved);
         store_states(&mut tx, &states, log_number, false).await?;
-        let log_from = memory.unsaved().log_from().unwrap_or(log_number + 1);
+        let log_from = memory.unsaved.log_from().unwrap_or(log_number + 1);
         fix_log::trim(&mut tx, log_from).await?;
         tx.commit().await?;
-        memory.unsaved().saved(&states);
+        memory.unsaved.saved(&states);
         memory.log_from = log_from;
         Ok(states.len())
     }
@@ -86,9 +86,9 @@ impl Track {
     async fn read_stored(&self, memory: &mut Memory) -> Result<Stored> {
         let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
         let (mut vehicles, numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
-        if let Some(unsaved) = &memory.unsaved {
+        if memory.is_recovered {
             for seed in &mut vehicles {
-                if let Some(state) = unsaved.state(seed.vehicle.id) {
+                if let Some(state) = memory.unsaved.state(seed.vehicle.id) {
                     seed.state = VehicleState::clone(state);
                 }
             }
@@ -105,9 +105,8 @@ impl Track {
             let since = replayed.since.get(&seed.vehicle.id)?;
             Some((new_state(seed), *since))
         });
-        let mut unsaved = Unsaved::default();
-        unsaved.resume(of_log);
-        memory.unsaved = Some(unsaved);
+        memory.unsaved.resume(of_log);
+        memory.is_recovered = true;
         let doubtful = stored.vehicles.iter_mut().filter_map(|seed| {
             let mark = replayed.marks.get(&seed.vehicle.id)?;
             seed.is_dirty = true;
