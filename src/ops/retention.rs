@@ -5,6 +5,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
+use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{OrganizationId, Timestamp};
 
 use crate::context::Context;
@@ -94,7 +95,7 @@ async fn keep_states(db: &Db, horizon: &Horizon, now: Timestamp) -> Result<(), S
         return Ok(());
     }
     let fences = retention::fences(db, horizon.organization).await?;
-    let prepared = tokio::task::spawn_blocking(move || retention::prepared(&fences)).await;
+    let prepared = tokio::task::spawn_blocking(move || FenceSet::prepare(&fences)).await;
     let Ok(fences) = prepared else { return Ok(()) };
     for vehicle in due {
         while !retention::keep_from(db, vehicle, judged, &fences, now).await? {}

@@ -3,11 +3,9 @@
 //! Before a vehicle's past is deleted, the engine's state at that point is kept as a checkpoint, and corrections
 //! start there from then on (docs/retention.md). `ops::retention` decides when and how often.
 
-use std::sync::Arc;
-
 use sqlx::types::Json;
 use uuid::Uuid;
-use waypost_actors::geofence::{FenceSet, FenceTimeline};
+use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::tracking::{self, Context};
 
@@ -78,12 +76,6 @@ pub async fn vehicles_due(
 /// An organization's stored fences, to be prepared off the async threads.
 pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>> {
     read_fences_of(db, organization).await
-}
-
-/// Prepares fences for evaluation.
-#[must_use]
-pub fn prepared(fences: &[Fence]) -> FenceSet {
-    FenceSet::new(fences.iter().map(|fence| Arc::new(FenceTimeline::prepare(fence))).collect())
 }
 
 /// Keeps a vehicle's state as of the horizon, or as far as one step gets, and makes corrections start there.

@@ -2,9 +2,10 @@
 //! possible.
 
 use waypost::store::partitions::{drop_partitions, make_partitions};
-use waypost::store::retention::{Timeline, keep_from, prepared, vehicles_due};
+use waypost::store::retention::{Timeline, keep_from, vehicles_due};
 use waypost::store::sql::Engine;
 use waypost::store::time::Time;
+use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{Mark, Standing};
@@ -30,7 +31,7 @@ async fn kept(store: &TestStore) -> Vec<Time> {
 
 /// Keeps the one vehicle's state as of a second, in steps; returns how many steps it took.
 async fn keep(store: &TestStore, second: i64) -> usize {
-    let fences = prepared(&[]);
+    let fences = FenceSet::empty();
     let mut steps = 1;
     while !keep_from(&store.db, VEHICLE, at(second), &fences, at(second + DAY)).await.expect("kept") {
         steps += 1;

@@ -4,9 +4,8 @@
 //! each vehicle and applies again what the log has since (docs/decisions/0014-states-lag-behind-a-fix-log.md).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
-use waypost_actors::geofence::{FenceSet, FenceTimeline};
+use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Fence, OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
@@ -71,13 +70,9 @@ pub(super) fn replay_all(
         .collect();
     let organizations: HashSet<OrganizationId> =
         seeds.values().map(|seed| seed.vehicle.organization_id).collect();
-    let fences: HashMap<OrganizationId, FenceSet> = organizations
-        .into_iter()
-        .map(|organization| {
-            let own = fences.iter().filter(|fence| fence.organization_id == organization);
-            (organization, FenceSet::new(own.map(|fence| Arc::new(FenceTimeline::prepare(fence))).collect()))
-        })
-        .collect();
+    let fences: Vec<Fence> =
+        fences.iter().filter(|fence| organizations.contains(&fence.organization_id)).cloned().collect();
+    let (fences, no_fences) = (FenceSet::by_organization(&fences), FenceSet::empty());
     let mut replayed = Replayed::default();
     for (number, steps) in log {
         for (vehicle, applied) in steps {
@@ -86,7 +81,7 @@ pub(super) fn replay_all(
                 continue;
             }
             replayed.since.entry(*vehicle).or_insert(*number);
-            let fences = &fences[&seed.vehicle.organization_id];
+            let fences = fences.get(&seed.vehicle.organization_id).unwrap_or(&no_fences);
             let context = Context { vehicle: &seed.vehicle, fences, detected_at: applied.judged_at };
             let began = began(&seed.state, applied);
             if !replay(&mut seed.state, applied, &context) {

@@ -2,10 +2,7 @@
 //! snapshot of their organization without a message.
 
 use std::collections::HashMap;
-use std::num::NonZero;
-use std::panic::resume_unwind;
 use std::sync::{Arc, PoisonError, RwLock};
-use std::thread;
 
 use actix::prelude::*;
 use arc_swap::ArcSwap;
@@ -33,29 +30,12 @@ impl Shelves {
 
     /// Puts all fences at the start.
     pub(crate) fn load(fences: &[Fence]) -> Self {
-        let mut by_organization: HashMap<OrganizationId, Vec<Arc<FenceTimeline>>> = HashMap::new();
-        for fence in prepared(fences) {
-            by_organization.entry(fence.organization_id).or_default().push(fence);
-        }
         let shelves = Self::default();
-        for (organization, fences) in by_organization {
-            shelves.of(organization).store(Arc::new(FenceSet::new(fences)));
+        for (organization, fences) in FenceSet::by_organization(fences) {
+            shelves.of(organization).store(Arc::new(fences));
         }
         shelves
     }
-}
-
-/// Prepares fences, on every core.
-fn prepared(fences: &[Fence]) -> Vec<Arc<FenceTimeline>> {
-    let cores = thread::available_parallelism().map_or(1, NonZero::get);
-    let prepare = |some: &[Fence]| -> Vec<_> {
-        some.iter().map(|fence| Arc::new(FenceTimeline::prepare(fence))).collect()
-    };
-    thread::scope(|scope| {
-        let parts = fences.chunks(fences.len().div_ceil(cores).max(1));
-        let parts: Vec<_> = parts.map(|some| scope.spawn(move || prepare(some))).collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })
 }
 
 /// The registry of fences.
