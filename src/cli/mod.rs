@@ -4,6 +4,7 @@
 
 mod config;
 mod demo;
+mod export;
 mod keys;
 mod output;
 mod serve;
@@ -54,6 +55,8 @@ pub(crate) enum Command {
     /// Move an embedded store into an empty PostgreSQL database, check that all of it is there, and stop.
     #[command(after_help = ELSEWHERE)]
     Transfer(TransferArgs),
+    /// Print what is stored, as CSV; also while a server runs.
+    Export(export::Export),
     /// Work on the keys that sign access tokens.
     Keys(keys::Keys),
     /// Print every setting with its default, the value in force and where that came from.
@@ -70,6 +73,7 @@ pub(crate) async fn run(cli: Cli) -> ExitCode {
         Command::Demo(args) => demo::demo(args).await,
         Command::Migrate(args) => migrate(args).await,
         Command::Transfer(args) => transfer::transfer(args).await,
+        Command::Export(export) => export::run(export).await,
         Command::Keys(keys) => keys::run(keys).await,
         Command::Config(args) => config::config(args),
         Command::Openapi => openapi(),

@@ -107,7 +107,7 @@ pub async fn vehicles_inside_at(
     let slice = listing.slice(inside, |was| (was.entered_at, was.vehicle_id))?;
     let ids: Vec<VehicleId> = slice.items.iter().map(|was| was.vehicle_id).collect();
     let (stubs, places) =
-        (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &ids, at).await?);
+        (stubs(context, &scope, &ids).await?, visit::places_at(&context.db, &context.track, &ids, at).await?);
     let mut drivers = vehicles::drivers_of(context, &by.caller, &scope, &ids, Some(at)).await?;
     let shown = |was: WasInside| {
         // Retention may have deleted the fixes; the visit still has its entry.

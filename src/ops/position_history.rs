@@ -27,7 +27,8 @@ pub async fn list_positions(
     let purpose = format!("positions {order} {id} {}", scope.organization_id());
     let listing = Listing::new(context, purpose, slice);
     let mut items =
-        position_history::list(&context.db, &scope, id, asked, listing.after()?, listing.limit()).await?;
+        position_history::list(&context.db, &context.track, id, asked, listing.after()?, listing.limit())
+            .await?;
     if !by.caller.sees().fuel {
         items.iter_mut().for_each(|stored| stored.fuel = None);
     }

@@ -27,7 +27,9 @@ const KEEP_ADDRESSES_SECONDS: f64 = 90.0 * 86_400.0;
 /// What was deleted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gone {
-    /// Positions, without those of whole partitions.
+    /// Chunks of positions, without those of whole partitions.
+    pub chunks: u64,
+    /// Single positions, without those of whole partitions.
     pub positions: u64,
     /// Readings of fuel sensors, without those of whole partitions.
     pub fuel_rows: u64,
@@ -51,13 +53,16 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
     let horizons = retention::horizons(db, now).await?;
     let mut gone = Gone::default();
     for horizon in &horizons {
-        keep_states(db, horizon, now).await?;
+        keep_states(context, horizon, now).await?;
     }
     // Weeks that no organization keeps any more are dropped whole.
     let longest = |of: fn(&Horizon) -> Option<Timestamp>| horizons.iter().map(of).min().flatten();
-    for (table, before) in
-        [("position", longest(|horizon| horizon.positions)), ("fuel_log", longest(|horizon| horizon.fuel))]
-    {
+    let positions = longest(|horizon| horizon.positions);
+    for (table, before) in [
+        ("position", positions),
+        ("position_chunk", positions),
+        ("fuel_log", longest(|horizon| horizon.fuel)),
+    ] {
         if let Some(before) = before {
             gone.partitions += partitions::drop_partitions(db, table, before).await?;
         }
@@ -71,6 +76,8 @@ pub async fn enforce(context: &Context) -> Result<Gone, SqlError> {
 async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone) -> Result<(), SqlError> {
     let organization = horizon.organization;
     if let Some(positions) = horizon.positions {
+        gone.chunks += delete_rows(db, Timeline::Chunks, organization, positions).await?;
+        retention::cut_chunks(db, organization, positions).await?;
         gone.positions += delete_rows(db, Timeline::Positions, organization, positions).await?;
         gone.positions += delete_rows(db, Timeline::RefusedFixes, organization, positions).await?;
     }
@@ -88,7 +95,8 @@ async fn delete_past(db: &Db, horizon: &Horizon, now: Timestamp, gone: &mut Gone
 }
 
 /// Keeps each vehicle's state as of the horizon before its past is deleted.
-async fn keep_states(db: &Db, horizon: &Horizon, now: Timestamp) -> Result<(), SqlError> {
+async fn keep_states(context: &Context, horizon: &Horizon, now: Timestamp) -> Result<(), SqlError> {
+    let Context { db, track, .. } = context;
     let Some(judged) = horizon.judged() else { return Ok(()) };
     let due = retention::vehicles_due(db, horizon.organization, judged).await?;
     if due.is_empty() {
@@ -98,7 +106,7 @@ async fn keep_states(db: &Db, horizon: &Horizon, now: Timestamp) -> Result<(), S
     let prepared = tokio::task::spawn_blocking(move || FenceSet::prepare(&fences)).await;
     let Ok(fences) = prepared else { return Ok(()) };
     for vehicle in due {
-        while !retention::keep_from(db, vehicle, judged, &fences, now).await? {}
+        while !retention::keep_from(db, track, vehicle, judged, &fences, now).await? {}
     }
     Ok(())
 }

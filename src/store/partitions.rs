@@ -15,11 +15,16 @@ const FIRST_MONDAY_SECONDS: i64 = 4 * 86_400;
 const WEEKS_AHEAD: i64 = 4;
 
 /// Tables that are partitioned by `recorded_at`.
-const TABLES: [&str; 2] = ["position", "fuel_log"];
+const TABLES: [&str; 3] = ["position", "position_chunk", "fuel_log"];
 
 /// The week of an instant, counted from the first Monday of 1970.
 pub(super) fn week_of(at: Timestamp) -> i64 {
     (at.as_millis().div_euclid(1000) - FIRST_MONDAY_SECONDS).div_euclid(WEEK_SECONDS)
+}
+
+/// The beginning of an instant's week.
+pub(super) fn week_begin(at: Timestamp) -> Timestamp {
+    Timestamp::from_micros((FIRST_MONDAY_SECONDS + week_of(at) * WEEK_SECONDS).saturating_mul(1_000_000))
 }
 
 /// Makes the partitions of the week before `now`, its own and the next ones, unless they exist. Does nothing on
@@ -59,7 +64,9 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
         return Ok(());
     }
     let statements = [
-        format!("create table {name} (like {table} including defaults including constraints)"),
+        format!(
+            "create table {name} (like {table} including defaults including constraints including storage)"
+        ),
         format!(
             "with moved as (delete from {table}_default where recorded_at >= '{from}' and recorded_at < '{to}' \
              returning *) insert into {name} select * from moved"
@@ -76,6 +83,7 @@ async fn make_partition(pool: &PgPool, table: &str, monday: i64) -> Result<()> {
 /// partition that cannot be locked at once is left for another time. Does nothing on SQLite.
 pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<u64> {
     let Pools::Postgres { pool, .. } = &db.pools else { return Ok(0) };
+    let end = if table == "position_chunk" { "ended_at" } else { "recorded_at" };
     let past = "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid \
         where i.inhparent = to_regclass($1) and c.relname ~ '_[0-9]{8}$' order by 1";
     let names: Vec<String> = sqlx::query_scalar(past).bind(table).fetch_all(pool).await?;
@@ -83,7 +91,7 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
     let newest = format!("{table}_{}", newest[..10].replace('-', ""));
     let mut dropped = 0;
     for name in names.iter().filter(|name| **name <= newest) {
-        match drop_partition(pool, name).await {
+        match drop_partition(pool, name, end).await {
             Ok(true) => dropped += 1,
             Ok(false) => {}
             Err(error) if is_unavailable(&error) => {
@@ -95,7 +103,8 @@ pub async fn drop_partitions(db: &Db, table: &str, before: Timestamp) -> Result<
     Ok(dropped)
 }
 
-async fn drop_partition(pool: &PgPool, name: &str) -> Result<bool> {
+/// `end`: the column with the newest instant of a row.
+async fn drop_partition(pool: &PgPool, name: &str, end: &str) -> Result<bool> {
     let mut tx = pool.begin().await?;
     for patience in ["lock_timeout = '1s'", "statement_timeout = '60s'"] {
         sqlx::query(AssertSqlSafe(format!("set local {patience}"))).execute(&mut *tx).await?;
@@ -104,7 +113,7 @@ async fn drop_partition(pool: &PgPool, name: &str) -> Result<bool> {
     sqlx::query(AssertSqlSafe(format!("lock table {name} in exclusive mode"))).execute(&mut *tx).await?;
     let kept = format!(
         "select exists (select from {name} p where not exists (select from vehicle_state s \
-         where s.vehicle_id = p.vehicle_id and s.kept_from >= p.recorded_at))"
+         where s.vehicle_id = p.vehicle_id and s.kept_from >= p.{end}))"
     );
     if sqlx::query_scalar(AssertSqlSafe(kept)).fetch_one(&mut *tx).await? {
         return Ok(false);

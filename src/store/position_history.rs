@@ -1,12 +1,14 @@
-//! Reads a vehicle's fixes, which the track writer writes.
+//! A vehicle's fixes, as a list shows them.
 
-use uuid::Uuid;
 use waypost_actors::model::VehicleId;
 
-use super::position_row::{FixRow, SELECT_FIXES};
-use super::sql::{Db, Result, SqlError, Stmt};
-use super::time::Time;
-use crate::auth::scope::OrgScope;
+use super::fixes::{Key, Range, read_fixes};
+use super::packed_chunk::ChunkFix;
+use super::position_chunk::Span;
+use super::position_row::FixRow;
+use super::sql::{Db, Reader, Result, SqlError};
+use super::time::just_before;
+use super::track::Track;
 use crate::domain::position::{AfterFix, HistoryRequest, PositionFuel, StoredPosition};
 
 impl TryFrom<FixRow> for StoredPosition {
@@ -40,53 +42,29 @@ impl TryFrom<FixRow> for StoredPosition {
 /// At most `limit` fixes of a vehicle after a place in its history.
 pub async fn list(
     db: &Db,
-    scope: &OrgScope,
+    track: &Track,
     vehicle: VehicleId,
     request: &HistoryRequest,
     after: Option<AfterFix>,
     limit: i64,
 ) -> Result<Vec<StoredPosition>> {
-    let stmt = db
-        .lists()
-        .sql(SELECT_FIXES)
-        .push(" join vehicle v on v.id = p.vehicle_id where v.organization_id = ")
-        .push_bind(Uuid::from(scope.organization_id()))
-        .push(" and p.vehicle_id = ")
-        .push_bind(Uuid::from(vehicle));
-    let stmt = narrowed(stmt, request, after);
-    let stmt = stmt.push(if request.is_newest_first {
-        " order by p.recorded_at desc, p.latitude desc, p.longitude desc limit "
-    } else {
-        " order by p.recorded_at, p.latitude, p.longitude limit "
-    });
-    let rows: Vec<FixRow> = stmt.push_bind(limit).all().await?;
-    rows.into_iter().map(StoredPosition::try_from).collect()
+    let tail = track.tail(vehicle)?;
+    read_history(db, vehicle, &tail, request, after, usize::try_from(limit).unwrap_or_default()).await
 }
 
-fn narrowed<'c>(mut stmt: Stmt<'c>, request: &HistoryRequest, after: Option<AfterFix>) -> Stmt<'c> {
-    if let Some(from) = request.from {
-        stmt = stmt.push(" and p.recorded_at >= ").push_bind(Time(from));
-    }
-    if let Some(to) = request.to {
-        stmt = stmt.push(" and p.recorded_at < ").push_bind(Time(to));
-    }
-    if !request.with_quarantined {
-        stmt = stmt.push(" and p.quarantine is null");
-    }
-    let Some(after) = after else { return stmt };
-    // The instant limits the search to its partitions; then the whole key is compared.
-    let (instant, key) = if request.is_newest_first {
-        (" and p.recorded_at <= ", " and (p.recorded_at, p.latitude, p.longitude) < (")
-    } else {
-        (" and p.recorded_at >= ", " and (p.recorded_at, p.latitude, p.longitude) > (")
-    };
-    stmt.push(instant)
-        .push_bind(Time(after.recorded_at))
-        .push(key)
-        .push_bind(Time(after.recorded_at))
-        .push(", ")
-        .push_bind(after.latitude)
-        .push(", ")
-        .push_bind(after.longitude)
-        .push(")")
+/// At most `limit` fixes of a vehicle after a place in its history. `tail`: those that are in no chunk, read before.
+pub(super) async fn read_history(
+    db: &Db,
+    vehicle: VehicleId,
+    tail: &[ChunkFix],
+    request: &HistoryRequest,
+    after: Option<AfterFix>,
+    limit: usize,
+) -> Result<Vec<StoredPosition>> {
+    let HistoryRequest { from, to, is_newest_first, with_quarantined } = *request;
+    let span = Span { vehicle, from, to: to.map(just_before), is_newest_first };
+    let after = after.map(|after| Key(after.recorded_at, after.latitude, after.longitude));
+    let keep = |row: &FixRow| with_quarantined || row.is_evaluated();
+    let rows = read_fixes(Reader::Lists(db), tail, Range { span, after }, limit, keep).await?;
+    rows.into_iter().map(StoredPosition::try_from).collect()
 }

@@ -1,13 +1,17 @@
-//! A fix in the store: stored once per (vehicle, recordedAt, latitude, longitude), merged from all reports of it. The
-//! result does not depend on the order of the reports.
+//! A fix in the table `position`: one that came late, or was reported again, or whose quarantine changed. Stored once per
+//! (vehicle, recordedAt, latitude, longitude), merged from all reports of it. The result does not depend on the order of
+//! the reports.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use uuid::Uuid;
-use waypost_actors::model::{Fix, FuelReading, Place, VehicleId};
+use waypost_actors::model::{Fix, FuelReading, Place, Timestamp, VehicleId};
 use waypost_actors::ports::{Counts, StoredFix, VehicleWrite};
-use waypost_actors::tracking::{Mark, Quarantine, Standing};
+use waypost_actors::tracking::{Mark, PositionRow, Quarantine, Standing};
 
+use super::packed_chunk::ChunkFix;
+use super::position_chunk::chunked_at;
 use super::record_row::unknown;
 use super::rows::{Column, Insert};
 use super::sql::{Result, Tx};
@@ -145,21 +149,31 @@ impl Stored {
     }
 }
 
-/// Whether to look up fixes that cannot be stored yet ([`Standing::Fresh`]) all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fresh {
-    /// They are not: one that is stored is a conflict, and ends the transaction.
-    Believed,
-    /// They are; a stored one stays unchanged.
-    Doubted,
+/// Those fixes that are newer than everything stored of their vehicle, in the order in which they were recorded.
+pub(super) fn fresh_of(rows: &[PositionRow]) -> impl Iterator<Item = ChunkFix> {
+    let fresh = rows.iter().filter(|row| row.standing == Standing::Fresh);
+    fresh.map(|row| (row.fix, row.quarantine))
 }
 
-/// Stores the batch's fixes.
-pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite], trust: Fresh) -> Result<Stored> {
+/// Stores those of the batch's fixes that are not fresh. `newest`: a vehicle's fixes that are in no chunk yet, with the
+/// fresh ones of this batch.
+pub(super) async fn store_positions(
+    tx: &mut Tx,
+    writes: &[VehicleWrite],
+    newest: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
+) -> Result<Stored> {
     let mut stored = Stored { counts: vec![Counts::default(); writes.len()], late: vec![None; writes.len()] };
-    let (mut fresh, mut recheck) = (Vec::new(), Vec::new());
+    let mut recheck = Vec::new();
     for (index, write) in writes.iter().enumerate() {
         for row in &write.effects.rows {
+            let late = match row.standing {
+                Standing::Fresh => {
+                    stored.counts[index].stored += 1;
+                    continue;
+                }
+                Standing::Recheck { late } => late,
+                Standing::Repeat => false,
+            };
             let known = write.state.fuel.is_some() || row.fix.recorded_at <= write.state.corrected_to;
             let may_touch_fuel = row.standing != Standing::Repeat && (known || row.fix.has_fuel());
             let report = Report {
@@ -168,29 +182,63 @@ pub(super) async fn store_positions(tx: &mut Tx, writes: &[VehicleWrite], trust:
                 quarantine: row.quarantine,
                 may_touch_fuel,
             };
-            match row.standing {
-                Standing::Fresh => {
-                    stored.counts[index].stored += 1;
-                    fresh.push(report);
-                }
-                Standing::Recheck { late } => recheck.push((index, report, late)),
-                Standing::Repeat => recheck.push((index, report, false)),
-            }
+            recheck.push((index, report, late));
         }
     }
-    let conflict = if trust == Fresh::Believed { "" } else { "on conflict do nothing" };
-    insert(&fresh, conflict).run(tx).await?;
     if !recheck.is_empty() {
-        recheck_positions(tx, &recheck, &mut stored).await?;
+        let reports: Vec<Report> = recheck.iter().map(|(_, report, _)| *report).collect();
+        copy_stored(tx, &reports, newest).await?;
+        recheck_positions(tx, &recheck, &reports, &mut stored).await?;
     }
     Ok(stored)
 }
 
+/// Copies what chunks, and the fixes that will be in one, have of the reported fixes into the table, where reports are
+/// merged.
+async fn copy_stored(
+    tx: &mut Tx,
+    reports: &[Report],
+    newest: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
+) -> Result<()> {
+    let keys: HashSet<KeyBits> = reports.iter().map(Report::key).collect();
+    let (mut found, mut in_chunks) = (Vec::new(), BTreeSet::new());
+    let mut since: HashMap<VehicleId, Option<Timestamp>> = HashMap::new();
+    for report in reports {
+        let vehicle = report.vehicle;
+        let since = match since.entry(vehicle) {
+            Entry::Occupied(since) => *since.get(),
+            Entry::Vacant(entry) => {
+                let newest = newest(vehicle)?;
+                let since = newest.first().map(|(fix, _)| fix.recorded_at);
+                found.extend(newest.into_iter().map(|fix| (vehicle, fix)));
+                *entry.insert(since)
+            }
+        };
+        if since.is_none_or(|since| report.fix.recorded_at < since) {
+            in_chunks.insert((vehicle, report.fix.recorded_at));
+        }
+    }
+    found.extend(chunked_at(tx, &in_chunks).await?);
+    let stored = found.into_iter().map(|(vehicle, (fix, quarantine))| Report {
+        vehicle,
+        fix,
+        quarantine,
+        may_touch_fuel: false,
+    });
+    let stored: Vec<Report> = stored.filter(|report| keys.contains(&report.key())).collect();
+    insert(&stored, "on conflict do nothing").run(tx).await?;
+    Ok(())
+}
+
 /// Stores fixes that may exist already, each with its write and whether it is late if it is new.
-async fn recheck_positions(tx: &mut Tx, rows: &[(usize, Report, bool)], stored: &mut Stored) -> Result<()> {
-    let reports: Vec<Report> = rows.iter().map(|(_, report, _)| *report).collect();
+async fn recheck_positions(
+    tx: &mut Tx,
+    rows: &[(usize, Report, bool)],
+    reports: &[Report],
+    stored: &mut Stored,
+) -> Result<()> {
     let new = "on conflict do nothing returning vehicle_id, recorded_at, latitude, longitude";
-    let new: Vec<Key> = insert(&reports, new).returning(tx).await?;
+    let new: Vec<Key> = insert(reports, new).returning(tx).await?;
     let mut new: HashSet<KeyBits> = new.into_iter().map(Key::bits).collect();
     let mut repeated: HashMap<KeyBits, (usize, Report)> = HashMap::new();
     for (write, report, late) in rows {
@@ -280,7 +328,11 @@ const UNJUDGED: &str = concat!(
 
 /// Writes changes of quarantine: a fix confirmed by a later one, or judged otherwise by a correction. The last
 /// finding of several stands; a fix ahead of the clock never counts.
-pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> Result<()> {
+pub(super) async fn store_quarantines(
+    tx: &mut Tx,
+    writes: &[VehicleWrite],
+    newest: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
+) -> Result<()> {
     let mut found: HashMap<KeyBits, Report> = HashMap::new();
     for write in writes {
         let corrected = write.effects.correction.iter().flat_map(|correction| &correction.quarantines);
@@ -293,7 +345,11 @@ pub(super) async fn store_quarantines(tx: &mut Tx, writes: &[VehicleWrite]) -> R
     let change = "on conflict (vehicle_id, recorded_at, latitude, longitude) \
         do update set quarantine = excluded.quarantine \
         where position.quarantine is null or position.quarantine <> 'future'";
-    insert(&found.into_values().collect::<Vec<_>>(), change).run(tx).await?;
+    let found: Vec<Report> = found.into_values().collect();
+    if !found.is_empty() {
+        copy_stored(tx, &found, newest).await?;
+        insert(&found, change).run(tx).await?;
+    }
     Ok(())
 }
 
@@ -323,10 +379,42 @@ pub(super) struct FixRow {
 }
 
 impl FixRow {
+    /// Whether it is not evaluated because it was recorded ahead of the server's clock.
+    pub(super) fn is_of_future(&self) -> bool {
+        self.quarantine.as_deref() == Some(Quarantine::Future.as_str())
+    }
+
+    /// Whether it is evaluated.
+    pub(super) const fn is_evaluated(&self) -> bool {
+        self.quarantine.is_none()
+    }
+
     /// Why it is not evaluated, if it is not.
     pub(super) fn quarantine(&self) -> Result<Option<Quarantine>> {
         let Some(word) = &self.quarantine else { return Ok(None) };
         Quarantine::from_word(word).map(Some).ok_or_else(|| unknown("quarantine", word))
+    }
+}
+
+impl From<&ChunkFix> for FixRow {
+    fn from((fix, quarantine): &ChunkFix) -> Self {
+        Self {
+            recorded_at: fix.recorded_at.into(),
+            latitude: fix.place.latitude,
+            longitude: fix.place.longitude,
+            received_at: fix.received_at.into(),
+            speed_kmh: fix.speed_kmh,
+            heading_degrees: fix.heading_degrees,
+            altitude_meters: fix.altitude_meters,
+            accuracy_meters: fix.accuracy_meters,
+            odometer_km: fix.odometer_km,
+            ignition: fix.ignition,
+            fuel_percent: percent(fix),
+            fuel_liters: liters(fix),
+            fuel_raw: raw(fix),
+            fuel_cumulative: fix.fuel_cumulative,
+            quarantine: quarantine.map(|why| why.as_str().to_owned()),
+        }
     }
 }
 

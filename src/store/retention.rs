@@ -10,10 +10,12 @@ use waypost_actors::model::{Fence, OrganizationId, Timestamp, VehicleId};
 use waypost_actors::tracking::{self, Context};
 
 use super::checkpoint::insert_checkpoints;
+use super::position_chunk::cut_chunk;
 use super::seeds::{read_fences_of, read_vehicle};
-use super::slice::{checkpoint_before, fixes_behind, just_after};
+use super::slice::{checkpoint_before, fixes_behind};
 use super::sql::{Db, Result};
-use super::time::Time;
+use super::time::{Time, just_after};
+use super::track::Track;
 use crate::domain::organization_settings::Settings;
 
 const DAY_SECONDS: f64 = 86_400.0;
@@ -66,6 +68,7 @@ pub async fn vehicles_due(
     let select = "select s.vehicle_id from vehicle_state s where s.organization_id = $1 \
         and s.dirty_from is null and (s.kept_from is null or s.kept_from < $2) \
         and (exists (select 1 from position p where p.vehicle_id = s.vehicle_id and p.recorded_at <= $2) \
+        or exists (select 1 from position_chunk c where c.vehicle_id = s.vehicle_id and c.recorded_at <= $2) \
         or exists (select 1 from fuel_log l where l.vehicle_id = s.vehicle_id and l.recorded_at <= $2) \
         or exists (select 1 from records e where e.vehicle_id = s.vehicle_id and e.occurred_at <= $2)) \
         order by s.vehicle_id";
@@ -83,11 +86,13 @@ pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>>
 /// correction or because its organization has an edit of the past that is not settled yet.
 pub async fn keep_from(
     db: &Db,
+    track: &Track,
     vehicle: VehicleId,
     horizon: Timestamp,
     fences: &FenceSet,
     now: Timestamp,
 ) -> Result<bool> {
+    let _no_commit = track.hold_commits().await;
     let mut tx = db.begin().await?;
     // Locks out batches: a correction on its way would write back the state it started from.
     tx.on().sql("update writer set epoch = epoch where name = 'main'").run().await?;
@@ -101,9 +106,10 @@ pub async fn keep_from(
     if may.is_none() {
         return Ok(true);
     }
-    let from = checkpoint_before(&mut tx, vehicle, just_after(horizon)).await?;
+    let tail = track.tail(vehicle)?;
+    let from = checkpoint_before(&mut tx, vehicle, &tail, just_after(horizon)).await?;
     let (mut fixes, is_last) =
-        fixes_behind(&mut tx, vehicle, from.as_ref().map(|checkpoint| checkpoint.at)).await?;
+        fixes_behind(&mut tx, vehicle, &tail, from.as_ref().map(|checkpoint| checkpoint.at)).await?;
     let read = fixes.len();
     fixes.retain(|stored| stored.fix.recorded_at <= horizon);
     let is_reached = is_last || fixes.len() < read;
@@ -123,7 +129,9 @@ pub async fn keep_from(
 /// A table with a row per vehicle and instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timeline {
-    /// Fixes.
+    /// Chunks of fixes.
+    Chunks,
+    /// Fixes that came late, or were changed.
     Positions,
     /// Fixes that the store or the engine refused to process.
     RefusedFixes,
@@ -140,22 +148,37 @@ struct Texts {
     delete: &'static str,
 }
 
+/// `$end`: the newest instant in a row.
 macro_rules! texts_of {
-    ($table:literal) => {
+    ($table:literal, $end:literal) => {
         Texts {
             past: concat!(
                 "select s.vehicle_id, s.kept_from from vehicle_state s where s.organization_id = $1 \
                  and s.kept_from is not null and exists (select 1 from ",
                 $table,
-                " p where p.vehicle_id = s.vehicle_id and p.recorded_at <= s.kept_from \
-                 and p.recorded_at <= $2) order by s.vehicle_id"
+                " p where p.vehicle_id = s.vehicle_id and p.recorded_at <= s.kept_from and p.recorded_at <= $2 \
+                 and p.",
+                $end,
+                " <= s.kept_from and p.",
+                $end,
+                " <= $2) order by s.vehicle_id"
             ),
             nth: concat!(
-                "select recorded_at from ",
+                "select ",
+                $end,
+                " from ",
                 $table,
-                " where vehicle_id = $1 and recorded_at <= $2 order by recorded_at limit 1 offset $3"
+                " where vehicle_id = $1 and recorded_at <= $2 and ",
+                $end,
+                " <= $2 order by recorded_at limit 1 offset $3"
             ),
-            delete: concat!("delete from ", $table, " where vehicle_id = $1 and recorded_at <= $2"),
+            delete: concat!(
+                "delete from ",
+                $table,
+                " where vehicle_id = $1 and recorded_at <= $2 and ",
+                $end,
+                " <= $2"
+            ),
         }
     };
 }
@@ -163,9 +186,10 @@ macro_rules! texts_of {
 impl Timeline {
     const fn texts(self) -> Texts {
         match self {
-            Self::Positions => texts_of!("position"),
-            Self::RefusedFixes => texts_of!("refused_fix"),
-            Self::FuelLog => texts_of!("fuel_log"),
+            Self::Chunks => texts_of!("position_chunk", "ended_at"),
+            Self::Positions => texts_of!("position", "recorded_at"),
+            Self::RefusedFixes => texts_of!("refused_fix", "recorded_at"),
+            Self::FuelLog => texts_of!("fuel_log", "recorded_at"),
         }
     }
 
@@ -189,6 +213,23 @@ impl Timeline {
         let until = nth.map_or(Time(until), |(at,)| at);
         db.write().sql(delete).bind(vehicle.0).bind(until).run().await
     }
+}
+
+/// Shortens an organization's chunks of positions that began more than a day before the horizon, or before what is kept of
+/// their vehicle: what is past goes. So each fix goes a day late at most, and a chunk is written again once a day at most.
+pub async fn cut_chunks(db: &Db, organization: OrganizationId, horizon: Timestamp) -> Result<()> {
+    let select = "select s.vehicle_id, s.kept_from from vehicle_state s where s.organization_id = $1 \
+        and s.kept_from is not null and exists (select 1 from position_chunk c where c.vehicle_id = s.vehicle_id \
+        and c.recorded_at < $2 and c.recorded_at < s.kept_from and c.ended_at > s.kept_from) order by s.vehicle_id";
+    let day_before = horizon.plus_seconds(-DAY_SECONDS);
+    let rows: Vec<(Uuid, Time)> =
+        db.read().sql(select).bind(organization.0).bind(Time(day_before)).all().await?;
+    for (vehicle, kept_from) in rows {
+        let mut tx = db.begin().await?;
+        cut_chunk(&mut tx, vehicle.into(), horizon.min(kept_from.into())).await?;
+        tx.commit().await?;
+    }
+    Ok(())
 }
 
 /// Deletes an organization's oldest records that are past the horizon, at most `rows`; returns how many. Records of

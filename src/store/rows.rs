@@ -47,6 +47,8 @@ pub enum Column<'a> {
     MaybeText(Vec<Option<&'a str>>),
     /// text, made for its row
     Written(Vec<String>),
+    /// bytea
+    Bytes(Vec<Vec<u8>>),
     /// JSON, already written
     Json(Vec<String>),
     /// JSON, already written, or null
@@ -69,6 +71,7 @@ macro_rules! each_kind {
             Column::Text($values) => $body,
             Column::MaybeText($values) => $body,
             Column::Written($values) => $body,
+            Column::Bytes($values) => $body,
             Column::Json($values) => $body,
             Column::MaybeJson($values) => $body,
         }
@@ -97,6 +100,7 @@ impl Column<'_> {
             Self::Int(_) | Self::MaybeInt(_) => "::int8[]",
             Self::Bool(_) | Self::MaybeBool(_) => "::bool[]",
             Self::Text(_) | Self::MaybeText(_) | Self::Written(_) => "::text[]",
+            Self::Bytes(_) => "::bytea[]",
             Self::Json(_) | Self::MaybeJson(_) => "::text[]::jsonb[]",
         }
     }
@@ -105,12 +109,13 @@ impl Column<'_> {
         each_kind!(self, values => args.add(values)).map_err(sqlx::Error::Encode)
     }
 
-    /// Adds a row's value; owned texts are moved out.
+    /// Adds a row's value; owned texts and bytes are moved out.
     fn add_value(&mut self, row: usize, args: &mut SqliteArguments) -> Result<()> {
         match self {
             Self::Text(values) => args.add(values[row].to_owned()),
             Self::MaybeText(values) => args.add(values[row].map(str::to_owned)),
             Self::Written(values) | Self::Json(values) => args.add(std::mem::take(&mut values[row])),
+            Self::Bytes(values) => args.add(std::mem::take(&mut values[row])),
             Self::MaybeJson(values) => args.add(values[row].take()),
             Self::Uuid(values) => args.add(values[row]),
             Self::MaybeUuid(values) => args.add(values[row]),

@@ -11,9 +11,16 @@ use waypost_actors::ports::VehicleSeed;
 
 use super::calibration;
 use super::fence_row::{self, FenceRow};
-use super::sql::{Db, Result, Tx};
+use super::sql::{Db, Result, Stmt, Tx};
 use super::state_row::StateText;
 use super::time::Time;
+
+/// Vehicles in one statement.
+const TOGETHER: usize = 500;
+
+const SELECT_VEHICLES: &str = "select v.id, v.organization_id, v.name, v.tracking, s.state, \
+    coalesce(s.log_number, 0), v.deleted_at, s.dirty_from \
+    from vehicle v left join vehicle_state s on s.vehicle_id = v.id where ";
 
 /// Spans in which a vehicle was out of service, oldest first.
 type Spans = Vec<(Timestamp, Option<Timestamp>)>;
@@ -21,13 +28,25 @@ type Spans = Vec<(Timestamp, Option<Timestamp>)>;
 /// Every vehicle in use, and those taken out of use that still have open stays or await a correction; each with the
 /// newest commit contained in its stored state.
 pub(super) async fn read_vehicles(db: &Db) -> Result<Vec<(VehicleSeed, i64)>> {
-    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, i64, Option<Time>, Option<Time>);
-    let select = "select v.id, v.organization_id, v.name, v.tracking, s.state, coalesce(s.log_number, 0), \
-        v.deleted_at, s.dirty_from \
-        from vehicle v left join vehicle_state s on s.vehicle_id = v.id \
-        where v.deleted_at is null or s.dirty_from is not null \
+    let in_use = "v.deleted_at is null or s.dirty_from is not null \
         or exists (select 1 from visit where visit.vehicle_id = v.id and visit.exited_at is null)";
-    let rows = db.read().sql(select).all_beside::<Row>();
+    read_seeds(db, db.read().sql(SELECT_VEHICLES).push(in_use)).await
+}
+
+/// Some vehicles, in use or not, each with the newest commit contained in its stored state.
+pub(super) async fn read_vehicles_of(db: &Db, ids: &[VehicleId]) -> Result<Vec<(VehicleSeed, i64)>> {
+    let mut found = Vec::new();
+    for some in ids.chunks(TOGETHER) {
+        let stmt = db.read().sql(SELECT_VEHICLES).push("v.id in (");
+        let stmt = stmt.push_each(some, |stmt, id| stmt.push_bind(id.0)).push(")");
+        found.extend(read_seeds(db, stmt).await?);
+    }
+    Ok(found)
+}
+
+async fn read_seeds(db: &Db, stmt: Stmt<'_>) -> Result<Vec<(VehicleSeed, i64)>> {
+    type Row = (Uuid, Uuid, String, Json<VehicleLimits>, Option<StateText>, i64, Option<Time>, Option<Time>);
+    let rows = stmt.all_beside::<Row>();
     let (rows, spans, calibrations) = tokio::try_join!(rows, read_spans(db), calibration::read_all(db))?;
     let (mut spans, mut calibrations) = (spans, calibrations);
     let seed = |(id, organization, name, Json(limits), state, log_number, deleted_at, dirty): Row| {

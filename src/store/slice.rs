@@ -5,13 +5,17 @@ use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Slice, StoredFix};
 use waypost_actors::tracking::Checkpoint;
 
-use super::position_row::{FixRow, SELECT_FIXES};
-use super::sql::{Db, Result, Tx};
+use super::fixes::{Range, read_fixes};
+use super::packed_chunk::ChunkFix;
+use super::position_chunk::Span;
+use super::position_row::FixRow;
+use super::sql::{Db, Reader, Result, Tx};
 use super::state_row::{MarkRow, StateText};
-use super::time::Time;
+use super::time::{Time, just_after};
 
 /// Reads a vehicle's next slice in one snapshot; `None` when nothing awaits a correction.
-pub(super) async fn read_slice(db: &Db, vehicle: VehicleId) -> Result<Option<Slice>> {
+/// `tail`: the vehicle's fixes that are in no chunk, read before.
+pub(super) async fn read_slice(db: &Db, vehicle: VehicleId, tail: &[ChunkFix]) -> Result<Option<Slice>> {
     let mut tx = db.begin_snapshot().await?;
     let select = "select dirty_from, dirty_until, dirty_origin from vehicle_state \
         where vehicle_id = $1 and dirty_from is not null";
@@ -22,9 +26,9 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId) -> Result<Option<Sli
     let kept: Option<Time> = tx.on().sql(kept).bind(vehicle.0).scalar().await?;
     // What is past retention stays as it was found, because its fixes are gone.
     let begin = kept.map_or(mark.from, |kept| mark.from.max(just_after(kept.into())));
-    let checkpoint = checkpoint_before(&mut tx, vehicle, begin).await?;
+    let checkpoint = checkpoint_before(&mut tx, vehicle, tail, begin).await?;
     let after = checkpoint.as_ref().map(|checkpoint| checkpoint.at);
-    let (fixes, is_last) = fixes_behind(&mut tx, vehicle, after).await?;
+    let (fixes, is_last) = fixes_behind(&mut tx, vehicle, tail, after).await?;
     let until = fixes.last().filter(|_| !is_last).map(|stored| stored.fix.recorded_at);
     let checkpoints = checkpoints_in(&mut tx, vehicle, after, until).await?;
     Ok(Some(Slice { mark, checkpoint, fixes, checkpoints, is_last }))
@@ -36,16 +40,12 @@ fn checkpoint((at, StateText(state)): CheckpointRow) -> Checkpoint {
     Checkpoint { at: at.into(), state }
 }
 
-/// The first instant after `instant`.
-pub(super) fn just_after(instant: Timestamp) -> Timestamp {
-    Timestamp::from_micros(instant.as_micros().saturating_add(1))
-}
-
 /// The newest checkpoint before an instant, with its fixes as currently stored: what later reports added to them
 /// either affects no judgement, or has put the mark before them.
 pub(super) async fn checkpoint_before(
     tx: &mut Tx,
     vehicle: VehicleId,
+    tail: &[ChunkFix],
     instant: Timestamp,
 ) -> Result<Option<Checkpoint>> {
     let select =
@@ -54,7 +54,7 @@ pub(super) async fn checkpoint_before(
         tx.on().sql(select).bind(vehicle.0).bind(Time(instant)).optional().await?;
     let mut checkpoint = row.map(checkpoint);
     for known in checkpoint.iter_mut().flat_map(|checkpoint| checkpoint.state.fixes_mut()) {
-        let stored = fixes(tx, vehicle, None, Some(known.recorded_at), usize::MAX).await?;
+        let stored = fixes(tx, tail, Span::at(vehicle, known.recorded_at), usize::MAX).await?;
         if let Some(stored) = stored.iter().find(|stored| stored.fix.place == known.place) {
             *known = stored.fix;
         }
@@ -84,10 +84,11 @@ async fn checkpoints_in(
 pub(super) async fn fixes_behind(
     tx: &mut Tx,
     vehicle: VehicleId,
+    tail: &[ChunkFix],
     after: Option<Timestamp>,
 ) -> Result<(Vec<StoredFix>, bool)> {
     // One more than wanted shows whether there are more, and whether the last instant is complete.
-    let mut rows = fixes(tx, vehicle, after, None, Slice::MAX_FIXES + 1).await?;
+    let mut rows = fixes(tx, tail, Span::behind(vehicle, after), Slice::MAX_FIXES + 1).await?;
     let Some(next) = rows.get(Slice::MAX_FIXES).map(|stored| stored.fix.recorded_at) else {
         return Ok((rows, true));
     };
@@ -96,26 +97,14 @@ pub(super) async fn fixes_behind(
         return Ok((rows, false));
     }
     // All of them share one instant: the slice is that instant, however many fixes it has.
-    let rows = fixes(tx, vehicle, None, Some(next), usize::MAX).await?;
-    let is_last = fixes(tx, vehicle, Some(next), None, 1).await?.is_empty();
+    let rows = fixes(tx, tail, Span::at(vehicle, next), usize::MAX).await?;
+    let is_last = fixes(tx, tail, Span::behind(vehicle, Some(next)), 1).await?.is_empty();
     Ok((rows, is_last))
 }
 
-async fn fixes(
-    tx: &mut Tx,
-    vehicle: VehicleId,
-    after: Option<Timestamp>,
-    of: Option<Timestamp>,
-    limit: usize,
-) -> Result<Vec<StoredFix>> {
-    let mut stmt = tx.on().sql(SELECT_FIXES).push(" where vehicle_id = ").push_bind(vehicle.0);
-    if let Some(after) = after {
-        stmt = stmt.push(" and recorded_at > ").push_bind(Time(after));
-    }
-    if let Some(instant) = of {
-        stmt = stmt.push(" and recorded_at = ").push_bind(Time(instant));
-    }
-    let stmt = stmt.push(" and (quarantine is null or quarantine <> 'future') order by recorded_at limit ");
-    let rows: Vec<FixRow> = stmt.push_bind(i64::try_from(limit).unwrap_or(i64::MAX)).all().await?;
+/// The first fixes of a span that count or did, oldest first.
+async fn fixes(tx: &mut Tx, tail: &[ChunkFix], span: Span, limit: usize) -> Result<Vec<StoredFix>> {
+    let is_of_now = |row: &FixRow| !row.is_of_future();
+    let rows = read_fixes(Reader::Tx(tx), tail, Range { span, after: None }, limit, is_of_now).await?;
     rows.into_iter().map(StoredFix::try_from).collect()
 }

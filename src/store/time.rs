@@ -11,6 +11,16 @@ use waypost_actors::model::Timestamp;
 /// 2000-01-01T00:00:00Z in microseconds since 1970: where PostgreSQL counts from.
 pub(super) const POSTGRES_EPOCH_MICROS: i64 = 946_684_800_000_000;
 
+/// The first instant after another.
+pub(super) fn just_after(instant: Timestamp) -> Timestamp {
+    Timestamp::from_micros(instant.as_micros().saturating_add(1))
+}
+
+/// The last instant before another.
+pub(super) fn just_before(instant: Timestamp) -> Timestamp {
+    Timestamp::from_micros(instant.as_micros().saturating_sub(1))
+}
+
 /// An instant as a column or a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Time(pub Timestamp);

@@ -5,13 +5,19 @@ use std::collections::HashMap;
 use sqlx::types::Json;
 use uuid::Uuid;
 use waypost_actors::model::{
-    Analytics, Cause, DriverId, EventId, GeofenceId, Place, Timestamp, VehicleId, VisitId,
+    Analytics, Cause, DriverId, EventId, Fix, GeofenceId, Place, Timestamp, VehicleId, VisitId,
 };
+use waypost_actors::ports::StoredFix;
+use waypost_actors::tracking::by_rank;
 
 use super::filters::{lasted, one_of};
+use super::fixes::{Range, read_fixes};
+use super::position_chunk::Span;
+use super::position_row::FixRow;
 use super::record_row::unknown;
-use super::sql::{Db, Result, Stmt};
+use super::sql::{Db, Reader, Result, Stmt};
 use super::time::Time;
+use super::track::Track;
 use crate::auth::scope::OrgScope;
 use crate::domain::visit::{Visit, VisitEnd, VisitFilter, VisitOrder};
 
@@ -234,29 +240,37 @@ pub async fn inside_at(
 /// The newest evaluated fix of each vehicle at an instant: its time and place. Vehicles without one are left out.
 pub async fn places_at(
     db: &Db,
+    track: &Track,
     vehicles: &[VehicleId],
     at: Timestamp,
 ) -> Result<HashMap<VehicleId, (Timestamp, Place)>> {
-    if vehicles.is_empty() {
-        return Ok(HashMap::new());
+    let mut places = HashMap::new();
+    for vehicle in vehicles {
+        if let Some(fix) = newest_at(db, track, *vehicle, at).await? {
+            places.insert(*vehicle, (fix.recorded_at, fix.place));
+        }
     }
-    let rows: Vec<(Uuid, Time, f64, f64)> = db
-        .lists()
-        .sql(
-            "select p.vehicle_id, p.recorded_at, p.latitude, p.longitude from vehicle v \
-             join position p on p.vehicle_id = v.id and p.quarantine is null and p.recorded_at = \
-             (select q.recorded_at from position q where q.vehicle_id = v.id and q.quarantine is null \
-             and q.recorded_at <= ",
-        )
-        .push_bind(Time(at))
-        .push(" order by q.recorded_at desc limit 1) where v.id in (")
-        .push_each(vehicles, |stmt, id| stmt.push_bind(id.0))
-        // Of two places at the same instant the engine takes the first in this order; here the last row wins, below.
-        .push(") order by p.accuracy_meters desc nulls first, p.latitude desc, p.longitude desc")
-        .all()
-        .await?;
-    let place = |(vehicle, at, latitude, longitude): (Uuid, Time, f64, f64)| {
-        (VehicleId(vehicle), (at.into(), Place::new(latitude, longitude)))
-    };
-    Ok(rows.into_iter().map(place).collect())
+    Ok(places)
+}
+
+async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) -> Result<Option<Fix>> {
+    let tail = track.tail(vehicle)?;
+    let mut span = Span { vehicle, from: None, to: Some(at), is_newest_first: true };
+    let mut newest: Option<Fix> = None;
+    // Of two places at one instant the engine takes the first by rank.
+    for limit in [2, usize::MAX] {
+        let range = Range { span, after: None };
+        let rows = read_fixes(Reader::Lists(db), &tail, range, limit, FixRow::is_evaluated).await?;
+        let fixes: Vec<Fix> =
+            rows.into_iter().map(|row| StoredFix::try_from(row).map(|it| it.fix)).collect::<Result<_>>()?;
+        let of_instant = |fix: &&Fix| Some(fix.recorded_at) == fixes.first().map(|fix| fix.recorded_at);
+        newest = fixes.iter().filter(of_instant).min_by(|a, b| by_rank(a, b)).copied();
+        match newest {
+            Some(fix) if fixes.iter().filter(of_instant).count() > 1 => {
+                span = Span::at(vehicle, fix.recorded_at)
+            }
+            _ => break,
+        }
+    }
+    Ok(newest)
 }

@@ -9,7 +9,7 @@ use waypost::store::track::Track;
 use waypost_actors::ports::RecordLog;
 use waypost_actors::tracking::RecordView;
 use waypost_actors::watch::Audience;
-use waypost_test_support::eventually;
+use waypost_test_support::{eventually, stored_positions};
 
 use crate::ground::DEADLINE;
 use crate::ledger::{FixKey, Stored, Told};
@@ -55,13 +55,9 @@ impl Shelf {
         };
         let records = eventually(DEADLINE, records).await;
         stored.numbers.extend(records.into_iter().map(|(id, revision, sequence)| (id, (revision, sequence))));
-        let fixes = || async {
-            let text = "select vehicle_id, recorded_at, latitude, longitude from position";
-            self.db.read().sql(text).all::<(Uuid, waypost::store::time::Time, f64, f64)>().await
-        };
-        for (vehicle, recorded_at, latitude, longitude) in eventually(DEADLINE, fixes).await {
-            let millis = waypost_actors::model::Timestamp::from(recorded_at).as_millis();
-            *stored.fixes.entry(FixKey::new(vehicle, millis, latitude, longitude)).or_default() += 1;
+        for (vehicle, fix) in eventually(DEADLINE, || stored_positions(&self.db)).await {
+            let key = FixKey::new(vehicle.0, fix.recorded_at.as_millis(), fix.latitude, fix.longitude);
+            *stored.fixes.entry(key).or_default() += 1;
         }
         stored
     }

@@ -277,5 +277,5 @@ pub(crate) async fn until_clean(db: &Db) {
 
 /// How many positions a store holds.
 pub(crate) async fn stored_positions(store: &TestStore) -> i64 {
-    store.db.read().sql("select count(*) from position").scalar().await.unwrap()
+    waypost_test_support::stored_positions(&store.db).await.unwrap().len() as i64
 }

@@ -8,11 +8,11 @@ use waypost_actors::ports::TrackStore;
 use waypost_actors::tracking::{
     Checkpoint, Correction, Mark, PositionRow, Quarantine, Record, Standing, VehicleState, VisitRow,
 };
-use waypost_test_support::{TestStore, for_each_engine};
+use waypost_test_support::{TestStore, for_each_engine, stored_positions};
 
 use crate::fleet::{
     FENCE, FOUND, VEHICLE, at, checkpoint, commit, correcting, correction, entry, exit, fix, log, mark,
-    marked, recording, row, stand, told_as, write,
+    marked, quarantine_at, recording, row, stand, told_as, write,
 };
 
 for_each_engine!(
@@ -281,11 +281,6 @@ async fn checkpoints_are_left_and_replaced(store: TestStore) {
     assert_eq!(checkpoints(&store).await, []);
 }
 
-async fn quarantine_at(store: &TestStore, second: i64) -> Option<String> {
-    let sql = "select quarantine from position where recorded_at = $1";
-    store.db.read().sql(sql).bind(Time(at(second))).scalar().await.expect("read")
-}
-
 async fn quarantines_are_found_otherwise(store: TestStore) {
     let track = stand(&store).await;
     let why = |second, quarantine| PositionRow { quarantine, ..row(fix(second), Standing::Fresh) };
@@ -307,8 +302,8 @@ async fn quarantines_are_found_otherwise(store: TestStore) {
     confirming.effects.confirmed = vec![fix(30)];
     commit(&track, vec![correcting(part), confirming]).await;
     assert_eq!(quarantine_at(&store, 0).await, None);
-    assert_eq!(quarantine_at(&store, 10).await.as_deref(), Some("outOfService"));
-    assert_eq!(quarantine_at(&store, 20).await.as_deref(), Some("future"), "it never counts");
+    assert_eq!(quarantine_at(&store, 10).await, Some(Quarantine::OutOfService));
+    assert_eq!(quarantine_at(&store, 20).await, Some(Quarantine::Future), "it never counts");
     assert_eq!(quarantine_at(&store, 30).await, None, "the later finding stands");
 }
 
@@ -323,9 +318,9 @@ async fn a_correction_of_thousands_is_one_transaction(store: TestStore) {
     commit(&track, vec![write((0..2_000).map(|second| row(fix(second), Standing::Fresh)).collect())]).await;
     let committed = commit(&track, vec![correcting(part)]).await;
     assert!(committed[0].records.iter().map(|event| event.sequence).eq(5_001..=12_500));
-    let quarantined = "select count(*) from position where quarantine = 'speed'";
-    let quarantined: i64 = store.db.read().sql(quarantined).scalar().await.expect("counted");
-    assert_eq!(quarantined, 2_000);
+    let stored = stored_positions(&store.db).await.expect("read");
+    let quarantined = stored.iter().filter(|(_, position)| position.quarantine == Some(Quarantine::Speed));
+    assert_eq!((quarantined.count(), stored.len()), (2_000, 2_000));
     let log = log(&track).await;
     let active = log.iter().filter(|event| event.status == ACTIVE).count();
     assert_eq!((log.len(), active), (7_500, 5_000));

@@ -11,11 +11,11 @@ use waypost_actors::model::{
 };
 use waypost_actors::ports::{Batch, Committed, RecordLog, TrackStore, VehicleWrite};
 use waypost_actors::tracking::{
-    Checkpoint, Correction, Detail, Effects, GeofenceDetail, Mark, PositionRow, Record, Standing,
+    Checkpoint, Correction, Detail, Effects, GeofenceDetail, Mark, PositionRow, Quarantine, Record, Standing,
     VehicleState,
 };
 use waypost_actors::watch::Audience;
-use waypost_test_support::TestStore;
+use waypost_test_support::{TestStore, stored_positions};
 
 pub(crate) const ORGANIZATION: OrganizationId = OrganizationId(Uuid::from_u128(1));
 pub(crate) const VEHICLE: VehicleId = VehicleId(Uuid::from_u128(2));
@@ -135,7 +135,14 @@ pub(crate) async fn stand(store: &TestStore) -> Track {
 }
 
 pub(crate) async fn stored(store: &TestStore) -> i64 {
-    store.db.read().sql("select count(*) from position").scalar().await.expect("counted")
+    stored_positions(&store.db).await.expect("read").len() as i64
+}
+
+/// Why the fix of a second is not evaluated, if it is not.
+pub(crate) async fn quarantine_at(store: &TestStore, seconds: i64) -> Option<Quarantine> {
+    let stored = stored_positions(&store.db).await.expect("read");
+    let found = stored.iter().find(|(_, position)| position.recorded_at == at(seconds));
+    found.expect("stored").1.quarantine
 }
 
 pub(crate) async fn dirty_from(store: &TestStore) -> Option<Time> {

@@ -2,6 +2,7 @@
 
 use waypost::store::refused_fix;
 use waypost::store::sql::is_never_taken;
+use waypost_actors::model::{Fix, Timestamp};
 use waypost_actors::ports::{RefusedFix, StoreError, TrackStore};
 use waypost_actors::tracking::Standing;
 use waypost_test_support::{TestStore, for_each_engine};
@@ -14,7 +15,7 @@ for_each_engine!(
     an_outage_is_no_refusal,
 );
 
-/// From now on the database takes no fix of this instant: as if its row broke a constraint.
+/// From now on the database takes no single fix of this instant: as if its row broke a constraint.
 async fn poison(store: &TestStore, seconds: i64) {
     store.refuse_positions_at(fix(seconds).recorded_at.as_micros()).await;
 }
@@ -23,10 +24,14 @@ async fn a_batch_with_a_poison_row_is_refused_whole_and_its_halves_tell_which(st
     let track = stand(&store).await;
     poison(&store, 10).await;
     let one = |seconds| write(vec![row(fix(seconds), Standing::Fresh)]);
-    for standing in [Standing::Fresh, Standing::Recheck { late: false }] {
-        let all = batch(vec![one(0), write(vec![row(fix(10), standing)]), one(20)]);
+    let timeless = Fix { recorded_at: Timestamp::MAX, ..fix(10) };
+    for (poison, said) in [
+        (row(timeless, Standing::Fresh), "recorded 9223372036854775807 µs after 1970"),
+        (row(fix(10), Standing::Recheck { late: true }), "poison"),
+    ] {
+        let all = batch(vec![one(0), write(vec![poison]), one(20)]);
         let refused = track.commit(&all).await.expect_err("refused");
-        assert!(matches!(&refused, StoreError::Refused(why) if why.contains("poison")), "{refused:?}");
+        assert!(matches!(&refused, StoreError::Refused(why) if why.contains(said)), "{refused:?}");
         assert_eq!(stored(&store).await, 0, "nothing of it is stored");
     }
     track.commit(&batch(vec![one(0), one(20)])).await.expect("the rest is taken");

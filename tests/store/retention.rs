@@ -2,9 +2,10 @@
 //! possible.
 
 use waypost::store::partitions::{drop_partitions, make_partitions};
-use waypost::store::retention::{Timeline, keep_from, vehicles_due};
+use waypost::store::retention::{Timeline, cut_chunks, keep_from, vehicles_due};
 use waypost::store::sql::Engine;
 use waypost::store::time::Time;
+use waypost::store::track::Track;
 use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::TrackStore;
@@ -18,6 +19,8 @@ for_each_engine!(
     what_awaits_a_correction_or_an_edit_waits,
     a_correction_of_before_begins_at_what_is_kept,
     weeks_that_nobody_keeps_are_dropped,
+    a_chunk_that_straddles_the_horizon_is_cut_once_a_day,
+    single_fixes_go_too,
 );
 
 const DAY: i64 = 86_400;
@@ -30,10 +33,10 @@ async fn kept(store: &TestStore) -> Vec<Time> {
 }
 
 /// Keeps the one vehicle's state as of a second, in steps; returns how many steps it took.
-async fn keep(store: &TestStore, second: i64) -> usize {
+async fn keep(store: &TestStore, track: &Track, second: i64) -> usize {
     let fences = FenceSet::empty();
     let mut steps = 1;
-    while !keep_from(&store.db, VEHICLE, at(second), &fences, at(second + DAY)).await.expect("kept") {
+    while !keep_from(&store.db, track, VEHICLE, at(second), &fences, at(second + DAY)).await.expect("kept") {
         steps += 1;
     }
     steps
@@ -41,7 +44,7 @@ async fn keep(store: &TestStore, second: i64) -> usize {
 
 /// The vehicles whose positions may be deleted, and up to when, if the horizon is a second.
 async fn past(store: &TestStore, second: i64) -> Vec<(VehicleId, Timestamp)> {
-    Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(second)).await.expect("read")
+    Timeline::Chunks.vehicles_with_past(&store.db, ORGANIZATION, at(second)).await.expect("read")
 }
 
 async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
@@ -51,20 +54,21 @@ async fn a_long_past_without_checkpoints_goes_in_steps(store: TestStore) {
     let due = async || vehicles_due(&store.db, ORGANIZATION, at(4_400)).await.expect("read");
     assert_eq!(due().await, [VEHICLE]);
     assert!(past(&store, 4_400).await.is_empty());
-    assert_eq!(keep(&store, 4_400).await, 3);
+    assert_eq!(keep(&store, &track, 4_400).await, 3);
     assert_eq!(kept(&store).await, [Time(at(4_400))]);
     assert!(due().await.is_empty());
 
     assert_eq!(past(&store, 4_400).await, [(VEHICLE, at(4_400))]);
     let mut sizes = Vec::new();
     loop {
-        let gone = Timeline::Positions.delete(&store.db, VEHICLE, at(4_400), 2_000).await.expect("deleted");
+        let gone = Timeline::Chunks.delete(&store.db, VEHICLE, at(4_400), 15).await.expect("deleted");
         if gone == 0 {
             break;
         }
         sizes.push(gone);
     }
-    assert_eq!((sizes, stored(&store).await), (vec![2_000, 2_000, 401], 99));
+    // 128 fixes each; the one that reaches beyond the horizon stays.
+    assert_eq!((sizes, stored(&store).await), (vec![15, 15, 4], 148));
     assert!(past(&store, 4_400).await.is_empty());
     // No farther than its state is kept, whatever the horizon.
     assert_eq!(past(&store, 4_499).await, []);
@@ -76,14 +80,14 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     written.effects.late = Some(mark(10, 10));
     commit(&track, vec![written]).await;
     assert!(vehicles_due(&store.db, ORGANIZATION, at(15)).await.expect("read").is_empty());
-    keep(&store, 15).await;
+    keep(&store, &track, 15).await;
     assert!(kept(&store).await.is_empty(), "it is dirty");
     store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
 
     let version = "insert into geofence_version (geofence_id, version, effective_from, changed_at, active, deleted, \
         shape, rules, settled) select id, $1, $2, created_at, true, false, shape, rules, false from geofence";
     store.db.write().sql(version).bind(1_i64).bind(Time(at(15))).run().await.expect("version");
-    keep(&store, 15).await;
+    keep(&store, &track, 15).await;
     assert!(kept(&store).await.is_empty(), "an edit of the past is not settled");
     let later = store.db.write().sql("update geofence_version set effective_from = $1").bind(Time(at(16)));
     later.run().await.expect("set");
@@ -91,12 +95,12 @@ async fn what_awaits_a_correction_or_an_edit_waits(store: TestStore) {
     let calibration = "insert into fuel_calibration (vehicle_id, version, effective_from, tank_capacity_liters, \
         created_at, settled) select id, 1, $1, 400, created_at, false from vehicle";
     store.db.write().sql(calibration).bind(Time(at(15))).run().await.expect("calibration");
-    keep(&store, 15).await;
+    keep(&store, &track, 15).await;
     assert!(kept(&store).await.is_empty(), "a calibration dated back needs the readings until it is settled");
     // Changes that only come later do not hold it up.
     let later = store.db.write().sql("update fuel_calibration set effective_from = $1").bind(Time(at(16)));
     later.run().await.expect("set");
-    keep(&store, 15).await;
+    keep(&store, &track, 15).await;
     assert_eq!(kept(&store).await, [Time(at(15))]);
 }
 
@@ -106,7 +110,7 @@ async fn a_correction_of_before_begins_at_what_is_kept(store: TestStore) {
     written.effects.checkpoints = [20, 40, 60, 80].map(|second| checkpoint(second, second)).to_vec();
     commit(&track, vec![written]).await;
     track.save_states().await.expect("saved");
-    keep(&store, 65).await;
+    keep(&store, &track, 65).await;
     assert_eq!(kept(&store).await, [Time(at(65)), Time(at(80))]);
     for (from, begin) in [(5, 65), (65, 65), (70, 65), (85, 80)] {
         let mut late = write(Vec::new());
@@ -125,20 +129,50 @@ async fn weeks_that_nobody_keeps_are_dropped(store: TestStore) {
     make_partitions(&store.db, at(0)).await.expect("made");
     commit(&track, vec![write((0..30).map(|n| row(fix(n * DAY), Standing::Fresh)).collect())]).await;
     track.save_states().await.expect("saved");
-    keep(&store, 9 * DAY).await;
-    let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
+    keep(&store, &track, 9 * DAY).await;
+    let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
     match store.engine() {
         // Of 2025-12-22 and 2025-12-29; the last day of the next one is kept.
         Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 26)),
         Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
     }
-    let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
+    let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
     assert_eq!(dropped, 0, "what is kept stays");
-    keep(&store, 25 * DAY).await;
-    let dropped = drop_partitions(&store.db, "position", at(20 * DAY)).await.expect("dropped");
+    keep(&store, &track, 25 * DAY).await;
+    let dropped = drop_partitions(&store.db, "position_chunk", at(20 * DAY)).await.expect("dropped");
     match store.engine() {
         // Those that end by the 21st.
         Engine::Postgres => assert_eq!((dropped, stored(&store).await), (2, 12)),
         Engine::Sqlite => assert_eq!((dropped, stored(&store).await), (0, 30)),
     }
+}
+
+async fn a_chunk_that_straddles_the_horizon_is_cut_once_a_day(store: TestStore) {
+    let track = stand(&store).await;
+    // Four hours apart, within one week: one chunk.
+    let begin = 4 * DAY;
+    let rows = (0..18).map(|n| row(fix(begin + n * DAY / 6), Standing::Fresh)).collect();
+    commit(&track, vec![write(rows)]).await;
+    track.save_states().await.expect("saved");
+    for (horizon, left) in
+        [(begin + DAY, 18), (begin + DAY + 1, 11), (begin + 2 * DAY, 11), (begin + 3 * DAY, 11)]
+    {
+        keep(&store, &track, horizon).await;
+        cut_chunks(&store.db, ORGANIZATION, at(horizon)).await.expect("cut");
+        assert_eq!(stored(&store).await, left, "{horizon}");
+    }
+    Timeline::Chunks.delete(&store.db, VEHICLE, at(begin + 3 * DAY), 10).await.expect("deleted");
+    assert_eq!(stored(&store).await, 0);
+}
+
+async fn single_fixes_go_too(store: TestStore) {
+    let track = stand(&store).await;
+    let late = |seconds| row(fix(seconds), Standing::Recheck { late: true });
+    commit(&track, vec![write(vec![row(fix(100), Standing::Fresh), late(10), late(20), late(90)])]).await;
+    store.db.write().sql("update vehicle_state set dirty_from = null").run().await.expect("clean");
+    keep(&store, &track, 20).await;
+    let past = Timeline::Positions.vehicles_with_past(&store.db, ORGANIZATION, at(20)).await.expect("read");
+    assert_eq!(past, [(VEHICLE, at(20))]);
+    assert_eq!(Timeline::Positions.delete(&store.db, VEHICLE, at(20), 10).await.expect("deleted"), 2);
+    assert_eq!(stored(&store).await, 2);
 }

@@ -11,7 +11,8 @@ use waypost_actors::watch::Audience;
 use waypost_test_support::{Engine, TestStore, for_each_engine};
 
 use crate::fleet::{
-    FENCE, ORGANIZATION, VEHICLE, at, batch, dirty_from, entry, exit, fix, row, stand, stored, told_as, write,
+    FENCE, ORGANIZATION, VEHICLE, at, batch, dirty_from, entry, exit, fix, quarantine_at, row, stand, stored,
+    told_as, write,
 };
 
 for_each_engine!(
@@ -85,16 +86,11 @@ async fn a_quarantine_is_lifted(store: TestStore) {
     let track = stand(&store).await;
     let suspect = PositionRow { quarantine: Some(Quarantine::Speed), ..row(fix(0), Standing::Fresh) };
     track.commit(&batch(vec![write(vec![suspect])])).await.expect("committed");
-    let quarantined = "select quarantine from position where recorded_at = $1";
-    let why: Option<String> =
-        store.db.read().sql(quarantined).bind(Time(at(0))).scalar().await.expect("read");
-    assert_eq!(why.as_deref(), Some("speed"));
+    assert_eq!(quarantine_at(&store, 0).await, Some(Quarantine::Speed));
     let mut confirming = write(vec![row(fix(10), Standing::Fresh)]);
     confirming.effects.confirmed = vec![fix(0)];
     track.commit(&batch(vec![confirming])).await.expect("committed");
-    let why: Option<String> =
-        store.db.read().sql(quarantined).bind(Time(at(0))).scalar().await.expect("read");
-    assert_eq!((why, stored(&store).await), (None, 2));
+    assert_eq!((quarantine_at(&store, 0).await, stored(&store).await), (None, 2));
 }
 
 async fn events_are_numbered_without_gaps(store: TestStore) {
@@ -201,17 +197,24 @@ async fn fixes_of_any_year_find_their_place(store: TestStore) {
     let old = Fix { recorded_at: Timestamp::parse("1901-12-13T20:45:52Z").expect("valid"), ..fix(0) };
     let rows = vec![row(old, Standing::Fresh), row(fix(0), Standing::Fresh)];
     track.commit(&batch(vec![write(rows)])).await.expect("committed");
+    track.save_states().await.expect("saved");
     // A week whose partition is made after its fixes came takes them over.
     make_partitions(&store.db, at(0)).await.expect("made");
     make_partitions(&store.db, at(0)).await.expect("made again");
     track.commit(&batch(vec![write(vec![row(fix(60), Standing::Fresh)])])).await.expect("committed");
+    track.save_states().await.expect("saved");
     assert_eq!(stored(&store).await, 3);
     let repeated = write(vec![row(fix(0), Standing::Recheck { late: true })]);
     let committed = track.commit(&batch(vec![repeated])).await.expect("committed");
     assert_eq!(committed[0].counts, Counts { stored: 0, duplicates: 1 });
     if store.engine() == Engine::Postgres {
-        let left: i64 =
-            store.db.read().sql("select count(*) from position_default").scalar().await.expect("counted");
+        let left: i64 = store
+            .db
+            .read()
+            .sql("select count(*) from position_chunk_default")
+            .scalar()
+            .await
+            .expect("counted");
         assert_eq!(left, 1, "only the fix of 1901 is outside every partition");
     }
 }

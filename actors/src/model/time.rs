@@ -25,6 +25,8 @@ impl Timestamp {
     pub const MIN: Self = Self(i64::MIN);
     /// The earliest instant that can be parsed: 0000-01-01T00:00:00Z.
     pub const FIRST: Self = Self(Self::FIRST_MICROS);
+    /// The last instant that can be parsed or written: 9999-12-30T22:00:00Z.
+    pub const LAST: Self = Self(Self::LAST_MICROS);
     /// 9999-12-30T22:00:00Z, the last instant jiff writes; RFC 3339 ends a day later.
     const LAST_MICROS: i64 = 253_402_207_200_000_000;
     /// 0000-01-01T00:00:00Z.

@@ -2,18 +2,18 @@
 
 use super::change::catch_up;
 use super::context::Context;
-use super::effects::{Effects, PositionRow, Quarantine};
+use super::effects::{Effects, PositionRow};
 use super::state::VehicleState;
 use super::timeline::apply;
-use crate::model::{Fix, Timestamp};
+use crate::model::Timestamp;
 
 /// What one step applied to a vehicle, and what it recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Applied {
     /// The server's clock at the step.
     pub judged_at: Timestamp,
-    /// The fixes that were handed to the store, in the order in which they were applied, and why one was not evaluated.
-    pub fixes: Vec<(Fix, Option<Quarantine>)>,
+    /// The fixes that were handed to the store, in the order in which they were applied.
+    pub rows: Vec<PositionRow>,
     /// How many records it made.
     pub records: usize,
 }
@@ -22,8 +22,7 @@ impl Applied {
     /// A step's fixes and records.
     #[must_use]
     pub fn of(judged_at: Timestamp, effects: &Effects) -> Self {
-        let fixes = effects.rows.iter().map(|row| (row.fix, row.quarantine)).collect();
-        Self { judged_at, fixes, records: effects.records.len() }
+        Self { judged_at, rows: effects.rows.clone(), records: effects.records.len() }
     }
 }
 
@@ -33,14 +32,9 @@ impl Applied {
 pub fn replay(state: &mut VehicleState, applied: &Applied, context: &Context<'_>) -> bool {
     let context = Context { detected_at: applied.judged_at, ..*context };
     let mut effects = Effects::default();
-    for (fix, _) in &applied.fixes {
-        apply(state, *fix, &context, &mut effects);
+    for row in &applied.rows {
+        apply(state, row.fix, &context, &mut effects);
     }
     catch_up(state, &context, &mut effects);
-    let same = |(row, (fix, quarantine)): (&PositionRow, &(Fix, Option<Quarantine>))| {
-        row.fix == *fix && row.quarantine == *quarantine
-    };
-    effects.records.len() == applied.records
-        && effects.rows.len() == applied.fixes.len()
-        && effects.rows.iter().zip(&applied.fixes).all(same)
+    effects.records.len() == applied.records && effects.rows == applied.rows
 }

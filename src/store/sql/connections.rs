@@ -223,3 +223,21 @@ impl Tx {
         found.map(|_| ()).ok_or_else(|| SqlError::Configuration(Box::new(TakenOver)))
     }
 }
+
+/// Where something is read that may be wanted beside a transaction or in one.
+pub(in crate::store) enum Reader<'a> {
+    /// Over the connections of long lists.
+    Lists(&'a Db),
+    /// In a transaction.
+    Tx(&'a mut Tx),
+}
+
+impl Reader<'_> {
+    /// For the next statement.
+    pub(in crate::store) fn on(&mut self) -> On<'_> {
+        match self {
+            Self::Lists(db) => db.lists(),
+            Self::Tx(tx) => tx.on(),
+        }
+    }
+}

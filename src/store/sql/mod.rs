@@ -16,7 +16,7 @@ mod promises;
 mod statement;
 mod writer;
 
-pub(super) use connections::{Connection, Renewed};
+pub(super) use connections::{Connection, Reader, Renewed};
 pub use connections::{Db, Engine, Pools, Tx};
 pub use error::{Result, SqlError, is_conflict, is_never_taken, is_taken_over, is_unavailable};
 pub use line::Line;

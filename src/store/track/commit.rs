@@ -1,6 +1,6 @@
 //! One transaction per batch. What is written for which part of it is said in the files of the rows.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use waypost_actors::model::VehicleId;
 use waypost_actors::ports::{Batch, Committed, VehicleWrite};
@@ -10,10 +10,12 @@ use super::unsaved::Plan;
 use super::{Track, fix_log};
 use crate::store::driver_at::Drivers;
 use crate::store::fuel_log::store_fuel_log;
-use crate::store::position_row::{Fresh, store_positions, store_quarantines};
+use crate::store::packed_chunk::ChunkFix;
+use crate::store::position_chunk::insert_chunks;
+use crate::store::position_row::{fresh_of, store_positions, store_quarantines};
 use crate::store::records::store_timelines;
 use crate::store::sql::{Result, Tx, is_conflict, is_never_taken};
-use crate::store::state_row::{dirty_among, left_of, store_states};
+use crate::store::state_row::{NewState, dirty_among, left_of, store_states};
 
 /// What a commit answers, and what it does once it is stored.
 struct Written {
@@ -44,27 +46,21 @@ impl Track {
         if !memory.is_recovered {
             self.recover(memory).await?;
         }
-        match self.commit_batch(memory, &batch.writes, Fresh::Believed).await {
-            // Something is stored that is held to be new. Nothing of the batch is: once more, looking each up.
-            Err(error) if is_conflict(&error) => {
-                self.commit_batch(memory, &batch.writes, Fresh::Doubted).await
-            }
-            ended => ended,
-        }
+        let writes = self.tails.checked(&batch.writes);
+        self.commit_batch(memory, &writes).await
     }
 
     pub(super) async fn commit_batch(
         &self,
         memory: &mut Memory,
         writes: &[VehicleWrite],
-        fresh: Fresh,
     ) -> Result<Option<Vec<Committed>>> {
         let mut tx = self.writer.begin().await?;
-        match self.write(&mut tx, memory, writes, fresh).await {
+        match self.write(&mut tx, memory, writes).await {
             Ok(Some(Written { committed, number, plan, log_from })) => {
                 memory.doubt = Some((number, plan));
                 tx.commit().await?;
-                memory.settle_doubt(number);
+                memory.settle_doubt(number)?;
                 memory.log_from = log_from;
                 Ok(Some(committed))
             }
@@ -83,7 +79,6 @@ impl Track {
         tx: &mut Tx,
         memory: &mut Memory,
         writes: &[VehicleWrite],
-        fresh: Fresh,
     ) -> Result<Option<Written>> {
         let expected: usize = writes.iter().map(|write| write.effects.records.len()).sum();
         let Some(Taken { first, number, anybody_drove, anybody_is_dirty }) =
@@ -91,12 +86,25 @@ impl Track {
         else {
             return Ok(None);
         };
-        memory.settle_doubt(number - 1);
-        let stored = store_positions(tx, writes, fresh).await?;
-        store_quarantines(tx, writes).await?;
+        memory.settle_doubt(number - 1)?;
+        let mut fresh: HashMap<VehicleId, Vec<ChunkFix>> = HashMap::with_capacity(writes.len());
+        for write in writes {
+            fresh.entry(write.vehicle_id).or_default().extend(fresh_of(&write.effects.rows));
+        }
+        let newest = |vehicle| {
+            let mut newest = self.tails.of(vehicle)?;
+            newest.extend(fresh.get(&vehicle).into_iter().flatten());
+            Ok(newest)
+        };
+        let stored = store_positions(tx, writes, &newest).await?;
+        store_quarantines(tx, writes, &newest).await?;
         fix_log::append(tx, number, writes).await?;
         let fixes = writes.iter().map(|write| write.effects.rows.len()).sum();
-        let plan = memory.unsaved.plan(left_of(writes, &stored.late), fixes);
+        let mut plan = memory.unsaved.plan(left_of(writes, &stored.late), fixes);
+        let whole = |new: &NewState| Ok((new.vehicle, newest(new.vehicle)?));
+        let chunks: Vec<_> = plan.saved.iter().map(whole).collect::<Result<_>>()?;
+        insert_chunks(tx, &chunks).await?;
+        plan.fresh = fresh;
         let mut dirty = store_states(tx, &plan.saved, number, anybody_is_dirty).await?;
         if anybody_is_dirty {
             dirty.extend(dirty_among(tx, &plan.logged()).await?);

@@ -11,16 +11,23 @@ use waypost_actors::ports::{VehicleSeed, VehicleWrite};
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
 use super::packed_fixes::{AppliedTo, pack, unpack};
+use crate::store::packed_chunk::ChunkFix;
+use crate::store::position_row::fresh_of;
 use crate::store::sql::{Db, Result, SqlError, Tx};
 
 /// Rows are deleted so many at a time, not with each commit.
 pub(super) const TRIM_ROWS: i64 = 16;
 
-/// Appends what a batch applied; nothing, if it has no fixes.
+/// Appends what a batch applied; nothing, if it has no fixes. An error, if a fix has an instant that no table takes: it
+/// would be found when its chunk is stored, in the batch of others.
 pub(super) async fn append(tx: &mut Tx, number: i64, writes: &[VehicleWrite]) -> Result<()> {
     let with_fixes = writes.iter().filter(|write| !write.effects.rows.is_empty());
     let applied: Vec<AppliedTo> =
         with_fixes.map(|write| (write.vehicle_id, Applied::of(write.judged_at, &write.effects))).collect();
+    let mut instants = applied.iter().flat_map(|(_, applied)| &applied.rows).map(|row| row.fix.recorded_at);
+    if let Some(at) = instants.find(|at| !(Timestamp::FIRST..=Timestamp::LAST).contains(at)) {
+        return Err(SqlError::Encode(format!("recorded {} µs after 1970", at.as_micros()).into()));
+    }
     if !applied.is_empty() {
         let insert = "insert into fix_log (shard, number, fixes) values (0, $1, $2)";
         tx.on().sql(insert).bind(number).bind(pack(&applied)?).run().await?;
@@ -45,6 +52,20 @@ pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
         .collect()
 }
 
+/// The fixes in the log that were newer than all others of their vehicles when they were stored. Some are in chunks since.
+pub(in crate::store) async fn logged_fixes(db: &Db) -> Result<HashMap<VehicleId, Vec<ChunkFix>>> {
+    let mut logged: HashMap<VehicleId, Vec<ChunkFix>> = HashMap::new();
+    for (vehicle, applied) in read(db).await?.into_iter().flat_map(|(_, steps)| steps) {
+        logged.entry(vehicle).or_default().extend(fresh_of(&applied.rows));
+    }
+    Ok(logged)
+}
+
+/// Whom the log names.
+pub(super) fn named(log: &[(i64, Vec<AppliedTo>)]) -> HashSet<VehicleId> {
+    log.iter().flat_map(|(_, steps)| steps).map(|(vehicle, _)| *vehicle).collect()
+}
+
 /// What a replay found.
 #[derive(Debug, Default)]
 pub(super) struct Replayed {
@@ -52,6 +73,8 @@ pub(super) struct Replayed {
     pub(super) since: HashMap<VehicleId, i64>,
     /// Where applying again did not come to the same.
     pub(super) marks: HashMap<VehicleId, Mark>,
+    /// Fixes that were newer than all others of their vehicles when they were stored, and are in no chunk yet.
+    pub(super) fresh: HashMap<VehicleId, Vec<ChunkFix>>,
 }
 
 /// Brings states up to the end of the log. `stored`: up to which commit each vehicle's row is.
@@ -59,10 +82,9 @@ pub(super) fn replay_all(
     seeds: &mut [VehicleSeed],
     stored: &HashMap<VehicleId, i64>,
     fences: &[Fence],
-    log: &[(i64, Vec<AppliedTo>)],
+    log: Vec<(i64, Vec<AppliedTo>)>,
 ) -> Replayed {
-    let named: HashSet<VehicleId> =
-        log.iter().flat_map(|(_, steps)| steps).map(|(vehicle, _)| *vehicle).collect();
+    let named = named(&log);
     let mut seeds: HashMap<VehicleId, &mut VehicleSeed> = seeds
         .iter_mut()
         .filter(|seed| named.contains(&seed.vehicle.id))
@@ -76,18 +98,19 @@ pub(super) fn replay_all(
     let mut replayed = Replayed::default();
     for (number, steps) in log {
         for (vehicle, applied) in steps {
-            let Some(seed) = seeds.get_mut(vehicle) else { continue };
-            if stored.get(vehicle).is_some_and(|stored| number <= stored) {
+            let Some(seed) = seeds.get_mut(&vehicle) else { continue };
+            if stored.get(&vehicle).is_some_and(|stored| number <= *stored) {
                 continue;
             }
-            replayed.since.entry(*vehicle).or_insert(*number);
+            replayed.since.entry(vehicle).or_insert(number);
+            replayed.fresh.entry(vehicle).or_default().extend(fresh_of(&applied.rows));
             let fences = fences.get(&seed.vehicle.organization_id).unwrap_or(&no_fences);
             let context = Context { vehicle: &seed.vehicle, fences, detected_at: applied.judged_at };
-            let began = began(&seed.state, applied);
-            if !replay(&mut seed.state, applied, &context) {
+            let began = began(&seed.state, &applied);
+            if !replay(&mut seed.state, &applied, &context) {
                 let mark =
                     Mark { from: began, until: seed.state.passed().max(began), origin: Origin::Recompute };
-                let known = replayed.marks.entry(*vehicle).or_insert(mark);
+                let known = replayed.marks.entry(vehicle).or_insert(mark);
                 *known = known.merge(mark);
             }
         }
@@ -98,6 +121,6 @@ pub(super) fn replay_all(
 /// The earliest instant of what a step may have recorded.
 fn began(state: &VehicleState, applied: &Applied) -> Timestamp {
     let passed = state.last.map(|_| state.passed());
-    let first = applied.fixes.iter().map(|(fix, _)| fix.recorded_at);
+    let first = applied.rows.iter().map(|row| row.fix.recorded_at);
     first.chain(passed).min().unwrap_or(applied.judged_at).max(Timestamp::FIRST)
 }

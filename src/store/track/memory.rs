@@ -1,10 +1,16 @@
 //! What the writer knows beyond what is stored.
 
+use std::sync::Arc;
+
+use super::tails::Tails;
 use super::unsaved::{Plan, Unsaved};
+use crate::store::sql::Result;
+use crate::store::state_row::NewState;
 
 /// What the writer knows beyond what is stored; held from the beginning of a commit to its end.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
+    tails: Arc<Tails>,
     /// Whether the log was read: until then the rest is empty.
     pub(super) is_recovered: bool,
     pub(super) unsaved: Unsaved,
@@ -15,13 +21,28 @@ pub(super) struct Memory {
 }
 
 impl Memory {
+    pub(super) fn new(tails: Arc<Tails>) -> Self {
+        Self { tails, ..Self::default() }
+    }
+
+    /// States are stored with all fixes of their vehicles.
+    pub(super) fn saved(&mut self, saved: &[NewState]) {
+        self.unsaved.saved(saved);
+        saved.iter().for_each(|new| self.tails.chunked(new.vehicle));
+    }
+
     /// Whether the commit in doubt is stored, once the newest one that is stored is known.
-    pub(super) fn settle_doubt(&mut self, newest: i64) {
+    pub(super) fn settle_doubt(&mut self, newest: i64) -> Result<()> {
         if let Some((number, plan)) = self.doubt.take()
             && number <= newest
         {
+            for (vehicle, fixes) in &plan.fresh {
+                self.tails.append(*vehicle, fixes)?;
+            }
+            plan.saved.iter().for_each(|new| self.tails.chunked(new.vehicle));
             self.unsaved.committed(plan, number);
         }
+        Ok(())
     }
 }
 
@@ -35,7 +56,7 @@ mod tests {
     use waypost_actors::tracking::VehicleState;
 
     use super::*;
-    use crate::store::state_row::{Left, MarkChange, NewState};
+    use crate::store::state_row::{Left, MarkChange};
 
     const VEHICLE: VehicleId = VehicleId(Uuid::nil());
 
@@ -56,10 +77,10 @@ mod tests {
             let mut memory = Memory::default();
             let before = plan(&mut memory, 1);
             memory.doubt = Some((4, before));
-            memory.settle_doubt(4);
+            memory.settle_doubt(4).expect("packed");
             let doubtful = plan(&mut memory, 2);
             memory.doubt = Some((5, doubtful));
-            memory.settle_doubt(newest);
+            memory.settle_doubt(newest).expect("packed");
             let known = memory.unsaved.state(VEHICLE).expect("it is behind").unsaved;
             assert_eq!(
                 (known, memory.doubt.is_none()),

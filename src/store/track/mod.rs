@@ -7,9 +7,11 @@ mod fix_log;
 mod memory;
 mod packed_fixes;
 mod recovery;
+mod tails;
 mod unsaved;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -22,8 +24,11 @@ use waypost_actors::ports::{
 use waypost_actors::tracking::{Record, VehicleState};
 use waypost_actors::watch::Audience;
 
+pub(super) use self::fix_log::logged_fixes;
 use self::memory::Memory;
+use self::tails::Tails;
 use super::calibration;
+use super::packed_chunk::ChunkFix;
 use super::record_row::{RecordRow, SELECT_RECORDS};
 use super::refused_fix;
 use super::slice::read_slice;
@@ -40,6 +45,7 @@ pub struct Track {
     epoch: i64,
     promises: Promises,
     memory: Mutex<Memory>,
+    tails: Arc<Tails>,
 }
 
 /// The row of numbers.
@@ -62,8 +68,9 @@ impl Track {
         let take = "update writer set epoch = epoch + 1 where name = 'main' returning epoch";
         let epoch = tx.on().sql(take).scalar().await?;
         tx.commit().await?;
-        let memory = Mutex::default();
-        Ok(Self { db, writer: writer.into(), epoch, promises: Promises::default(), memory })
+        let tails = Arc::<Tails>::default();
+        let memory = Mutex::new(Memory::new(Arc::clone(&tails)));
+        Ok(Self { db, writer: writer.into(), epoch, promises: Promises::default(), memory, tails })
     }
 
     /// The number of this server's time as the writer.
@@ -76,6 +83,16 @@ impl Track {
     #[must_use]
     pub fn promises(&self) -> Promises {
         self.promises.clone()
+    }
+
+    /// A vehicle's fixes that are in no chunk, oldest first. To be read before the store, because they go from here to there.
+    pub(super) fn tail(&self, vehicle: VehicleId) -> Result<Vec<ChunkFix>> {
+        self.tails.of(vehicle)
+    }
+
+    /// Nothing is committed before the answer is dropped.
+    pub(super) async fn hold_commits(&self) -> impl Drop + '_ {
+        self.memory.lock().await
     }
 
     /// The numbers as they stand, if this is still the writer. Touches the row, so that it waits
@@ -93,7 +110,7 @@ impl Track {
         let Some(Numbers { next_sequence, log_number }) = self.is_writer(&mut tx).await? else {
             return Ok(None);
         };
-        memory.settle_doubt(log_number);
+        memory.settle_doubt(log_number)?;
         let mut reread = Reread { next_sequence, ..Reread::default() };
         for some in vehicles.chunks(500) {
             let rows: Vec<(Uuid, StateText, bool)> = tx
@@ -169,7 +186,7 @@ impl TrackStore for Track {
     }
 
     fn slice(&self, vehicle: VehicleId) -> BoxFuture<'_, std::result::Result<Option<Slice>, StoreError>> {
-        Box::pin(asked(read_slice(&self.db, vehicle)))
+        Box::pin(asked(async move { read_slice(&self.db, vehicle, &self.tail(vehicle)?).await }))
     }
 
     fn reread<'a>(

@@ -6,7 +6,7 @@ use postcard::{from_bytes, to_stdvec};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 use waypost_actors::model::{Fix, FuelReading, Place, Timestamp, VehicleId};
-use waypost_actors::tracking::{Applied, Quarantine};
+use waypost_actors::tracking::{Applied, PositionRow, Quarantine, Standing};
 
 use crate::store::sql::{Result, SqlError};
 
@@ -32,14 +32,16 @@ struct PackedStep {
     fixes: Vec<PackedFix>,
 }
 
+/// One fix.
 #[derive(Serialize, Deserialize)]
-struct PackedFix {
+pub(super) struct PackedFix {
     recorded: Before,
     received: Before,
     place: PackedPlace,
     speed: Number,
     heading: Number,
-    quarantine: Option<u8>,
+    /// The number of its standing times that of quarantines, and the number of its quarantine.
+    found: u8,
     more: Option<Box<More>>,
 }
 
@@ -180,24 +182,33 @@ impl More {
     }
 }
 
-const QUARANTINES: [Quarantine; 4] =
-    [Quarantine::Future, Quarantine::Accuracy, Quarantine::Speed, Quarantine::OutOfService];
+const STANDINGS: [Standing; 4] =
+    [Standing::Fresh, Standing::Recheck { late: false }, Standing::Recheck { late: true }, Standing::Repeat];
+const QUARANTINES: [Option<Quarantine>; 5] = [
+    None,
+    Some(Quarantine::Future),
+    Some(Quarantine::Accuracy),
+    Some(Quarantine::Speed),
+    Some(Quarantine::OutOfService),
+];
 
 impl PackedFix {
-    fn pack((fix, quarantine): &(Fix, Option<Quarantine>), base: i64) -> Self {
-        let number = |why: &Quarantine| QUARANTINES.iter().position(|known| known == why);
+    pub(super) fn pack(row: &PositionRow, base: i64) -> Self {
+        let fix = &row.fix;
+        let standing = STANDINGS.iter().position(|known| *known == row.standing).unwrap_or_default();
+        let quarantine = QUARANTINES.iter().position(|known| *known == row.quarantine).unwrap_or_default();
         Self {
             recorded: Before::pack(fix.recorded_at, base),
             received: Before::pack(fix.received_at, base),
             place: PackedPlace::pack(fix.place),
             speed: Number::pack(fix.speed_kmh),
             heading: Number::pack(fix.heading_degrees),
-            quarantine: quarantine.as_ref().and_then(number).map(|number| number as u8),
+            found: (standing * QUARANTINES.len() + quarantine) as u8,
             more: More::pack(fix),
         }
     }
 
-    fn unpack(&self, base: i64) -> Result<(Fix, Option<Quarantine>)> {
+    pub(super) fn unpack(&self, base: i64) -> Result<PositionRow> {
         let (recorded_at, received_at) = (self.recorded.unpack(base), self.received.unpack(base));
         let mut fix = Fix::new(recorded_at, received_at, self.place.unpack());
         fix.speed_kmh = self.speed.unpack();
@@ -205,11 +216,10 @@ impl PackedFix {
         if let Some(more) = &self.more {
             more.unpack(&mut fix);
         }
-        let unknown = |number| SqlError::Decode(format!("no quarantine has the number {number}").into());
-        let quarantine = self
-            .quarantine
-            .map(|number| QUARANTINES.get(usize::from(number)).copied().ok_or_else(|| unknown(number)));
-        Ok((fix, quarantine.transpose()?))
+        let found = usize::from(self.found);
+        let unknown = || SqlError::Decode(format!("nothing known of a fix has the number {found}").into());
+        let standing = *STANDINGS.get(found / QUARANTINES.len()).ok_or_else(unknown)?;
+        Ok(PositionRow { fix, quarantine: QUARANTINES[found % QUARANTINES.len()], standing })
     }
 }
 
@@ -225,7 +235,7 @@ pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
             vehicle: vehicle.0,
             judged_at,
             records: u32::try_from(applied.records).unwrap_or(u32::MAX),
-            fixes: applied.fixes.iter().map(|fix| PackedFix::pack(fix, base_of(judged_at))).collect(),
+            fixes: applied.rows.iter().map(|row| PackedFix::pack(row, base_of(judged_at))).collect(),
         }
     };
     let packed = Packed::First(applied.iter().map(step).collect());
@@ -239,7 +249,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
         let fixes = step.fixes.iter().map(|fix| fix.unpack(base_of(step.judged_at)));
         let applied = Applied {
             judged_at: Timestamp::from_micros(step.judged_at),
-            fixes: fixes.collect::<Result<_>>()?,
+            rows: fixes.collect::<Result<_>>()?,
             records: step.records as usize,
         };
         Ok((step.vehicle.into(), applied))
@@ -256,9 +266,13 @@ mod tests {
         Fix::new(at, at.plus_seconds(0.251_003), Place::new(latitude, -97.743_061_2))
     }
 
-    fn round_trip(fixes: Vec<(Fix, Option<Quarantine>)>) -> usize {
+    fn row(fix: Fix) -> PositionRow {
+        PositionRow { fix, quarantine: None, standing: Standing::Fresh }
+    }
+
+    fn round_trip(rows: Vec<PositionRow>) -> usize {
         let judged_at = fix(1.000_7, 0.0).recorded_at;
-        let applied = Applied { judged_at, fixes, records: 3 };
+        let applied = Applied { judged_at, rows, records: 3 };
         let steps = vec![(VehicleId(Uuid::from_u128(7)), applied.clone()), (VehicleId(Uuid::max()), applied)];
         let bytes = pack(&steps).expect("packed");
         assert_eq!(unpack(&bytes).expect("unpacked"), steps);
@@ -280,23 +294,24 @@ mod tests {
                 full.fuel_cumulative = Some(value);
                 let steps = [(
                     VehicleId(Uuid::nil()),
-                    Applied { judged_at: full.received_at, fixes: vec![(full, None)], records: 0 },
+                    Applied { judged_at: full.received_at, rows: vec![row(full)], records: 0 },
                 )];
                 let back = unpack(&pack(&steps).expect("packed")).expect("unpacked");
-                let back = back[0].1.fixes[0].0;
+                let back = back[0].1.rows[0].fix;
                 // `==` takes -0.0 for 0.0.
                 assert_eq!(format!("{back:?}"), format!("{full:?}"));
             }
         }
-        for why in QUARANTINES {
-            round_trip(vec![(fix(0.0, 1.0), Some(why))]);
+        for (standing, quarantine) in STANDINGS.into_iter().flat_map(|one| QUARANTINES.map(|why| (one, why)))
+        {
+            round_trip(vec![PositionRow { fix: fix(0.0, 1.0), quarantine, standing }]);
         }
         for micros in [i64::MIN, -1, 0, i64::MAX] {
             let odd = Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) };
-            round_trip(vec![(odd, None)]);
+            round_trip(vec![row(odd)]);
         }
         for latitude in [90.0, -90.0, 0.123_456_789_012, 30.0 + 1e-7, f64::MIN_POSITIVE] {
-            round_trip(vec![(fix(0.5, latitude), None)]);
+            round_trip(vec![row(fix(0.5, latitude))]);
         }
     }
 
@@ -306,7 +321,7 @@ mod tests {
             let mut plain = fix(f64::from(seconds), 30.267_153);
             plain.received_at = plain.recorded_at.plus_seconds(0.251);
             (plain.speed_kmh, plain.heading_degrees) = (Some(36.5), Some(271.2));
-            (plain, None)
+            row(plain)
         };
         let one = round_trip(vec![plain(0)]);
         let two = round_trip(vec![plain(0), plain(1)]);
@@ -318,7 +333,7 @@ mod tests {
     fn what_is_cut_or_of_another_form_is_an_error() {
         let steps = [(
             VehicleId(Uuid::nil()),
-            Applied { judged_at: Timestamp::FIRST, fixes: vec![(fix(0.0, 1.0), None)], records: 0 },
+            Applied { judged_at: Timestamp::FIRST, rows: vec![row(fix(0.0, 1.0))], records: 0 },
         )];
         let bytes = pack(&steps).expect("packed");
         for length in 0..bytes.len() {

@@ -1,5 +1,6 @@
 //! How a start finds what the writer knew beyond what is stored, and how a stop leaves nothing of it.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
@@ -11,8 +12,8 @@ use super::memory::Memory;
 use super::unsaved::Unsaved;
 use super::{Numbers, Track, fix_log};
 use crate::store::calibration;
-use crate::store::position_row::Fresh;
-use crate::store::seeds::{read_fences, read_unsettled, read_vehicles};
+use crate::store::position_chunk::insert_chunks;
+use crate::store::seeds::{read_fences, read_unsettled, read_vehicles, read_vehicles_of};
 use crate::store::sql::{Result, SqlError};
 use crate::store::state_row::{MarkChange, NewState, store_states};
 
@@ -51,13 +52,16 @@ impl Track {
             tx.rollback().await?;
             return Ok(0);
         };
-        memory.settle_doubt(log_number);
+        memory.settle_doubt(log_number)?;
         let states = of(&memory.unsaved);
+        let whole = |new: &NewState| Ok((new.vehicle, self.tails.of(new.vehicle)?));
+        let chunks: Vec<_> = states.iter().map(whole).collect::<Result<_>>()?;
+        insert_chunks(&mut tx, &chunks).await?;
         store_states(&mut tx, &states, log_number, false).await?;
         let log_from = memory.unsaved.log_from().unwrap_or(log_number + 1);
         fix_log::trim(&mut tx, log_from).await?;
         tx.commit().await?;
-        memory.unsaved.saved(&states);
+        memory.saved(&states);
         memory.log_from = log_from;
         Ok(states.len())
     }
@@ -85,7 +89,7 @@ impl Track {
     /// Reads all vehicles and fences. What the log tells of a vehicle is in its state; the first time by applying it again.
     async fn read_stored(&self, memory: &mut Memory) -> Result<Stored> {
         let (vehicles, fences) = tokio::try_join!(read_vehicles(&self.db), read_fences(&self.db))?;
-        let (mut vehicles, numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
+        let (mut vehicles, mut numbers): (Vec<VehicleSeed>, Vec<i64>) = vehicles.into_iter().unzip();
         if memory.is_recovered {
             for seed in &mut vehicles {
                 if let Some(state) = memory.unsaved.state(seed.vehicle.id) {
@@ -95,9 +99,16 @@ impl Track {
             return Ok(Stored { vehicles, fences });
         }
         let log = fix_log::read(&self.db).await?;
+        let in_use: HashSet<VehicleId> = vehicles.iter().map(|seed| seed.vehicle.id).collect();
+        // Those that were taken out of use since are replayed too, for their fixes.
+        let gone = fix_log::named(&log).into_iter().filter(|vehicle| !in_use.contains(vehicle));
+        for (seed, number) in read_vehicles_of(&self.db, &gone.collect::<Vec<_>>()).await? {
+            vehicles.push(seed);
+            numbers.push(number);
+        }
         let replayed = spawn_blocking(move || {
             let numbers = vehicles.iter().map(|seed| seed.vehicle.id).zip(numbers).collect();
-            let replayed = fix_log::replay_all(&mut vehicles, &numbers, &fences, &log);
+            let replayed = fix_log::replay_all(&mut vehicles, &numbers, &fences, log);
             (Stored { vehicles, fences }, replayed)
         });
         let (mut stored, replayed) = replayed.await.map_err(|panic| SqlError::Decode(panic.into()))?;
@@ -106,7 +117,14 @@ impl Track {
             Some((new_state(seed), *since))
         });
         memory.unsaved.resume(of_log);
+        for (vehicle, fixes) in &replayed.fresh {
+            self.tails.append(*vehicle, fixes)?;
+        }
+        for seed in &stored.vehicles {
+            self.tails.reach(seed.vehicle.id, seed.state.newest_stored);
+        }
         memory.is_recovered = true;
+        stored.vehicles.retain(|seed| in_use.contains(&seed.vehicle.id));
         let doubtful = stored.vehicles.iter_mut().filter_map(|seed| {
             let mark = replayed.marks.get(&seed.vehicle.id)?;
             seed.is_dirty = true;
@@ -118,7 +136,7 @@ impl Track {
                 vehicles = some.len(),
                 "changed before they were judged by it: they await a correction"
             );
-            self.commit_batch(memory, some, Fresh::Believed).await?;
+            self.commit_batch(memory, some).await?;
         }
         Ok(stored)
     }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use waypost_actors::model::{OrganizationId, VehicleId};
 use waypost_actors::tracking::VehicleState;
 
+use crate::store::packed_chunk::ChunkFix;
 use crate::store::state_row::{Left, MarkChange, NewState};
 
 /// So many fixes the log may hold, whatever the number of vehicles: a start replays them within half a second or so.
@@ -42,6 +43,8 @@ pub(super) struct Plan {
     pub(super) saved: Vec<NewState>,
     /// The log tells them.
     logged: Vec<NewState>,
+    /// Fixes of the commit that are newer than all others of their vehicles.
+    pub(super) fresh: HashMap<VehicleId, Vec<ChunkFix>>,
     owed: usize,
 }
 
@@ -77,7 +80,7 @@ impl Unsaved {
         let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);
         let owed = self.owed + fixes * vehicles;
         let (due, owed) = (owed / bound, owed % bound);
-        let mut plan = Plan { saved: Vec::new(), logged: Vec::new(), owed };
+        let mut plan = Plan { saved: Vec::new(), logged: Vec::new(), fresh: HashMap::new(), owed };
         let mut left = left;
         for (vehicle, behind) in self.oldest(due) {
             let newer = left.remove(&vehicle).map(|left| left.newest);

@@ -16,6 +16,7 @@
 
 mod eventually;
 mod in_process;
+mod positions;
 mod postgres;
 mod program;
 mod programs;
@@ -28,6 +29,7 @@ mod store;
 
 pub use eventually::{Attempt, eventually};
 pub use in_process::{Running, new_account, sign_in};
+pub use positions::stored_positions;
 pub use postgres::{PrivatePostgres, Shutdown, postgres};
 pub use program::{Launch, PASSWORD, Program, ROOT, port_for_restarts};
 pub use proxy::Proxy;

@@ -37,7 +37,7 @@ impl TestStore {
         self.db.engine()
     }
 
-    /// From now on the database rejects positions of this instant (microseconds since 1970), as if their rows broke
+    /// From now on the database rejects single positions (late ones, repeated ones) of this instant (microseconds since 1970), as if their rows broke
     /// a constraint.
     ///
     /// # Panics

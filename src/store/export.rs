@@ -1,0 +1,43 @@
+//! Every stored fix, for a copy elsewhere. Reads only, also beside a working server.
+
+use std::collections::HashMap;
+
+use uuid::Uuid;
+use waypost_actors::model::VehicleId;
+
+use super::packed_chunk::ChunkFix;
+use super::position_history::read_history;
+use super::sql::{Db, Result};
+use super::track::logged_fixes;
+use crate::domain::position::{AfterFix, HistoryRequest, StoredPosition};
+
+/// A store's fixes. What is stored before it is opened is found by it.
+pub struct Export {
+    db: Db,
+    logged: HashMap<VehicleId, Vec<ChunkFix>>,
+}
+
+impl Export {
+    /// Reads what only the fix log has.
+    pub async fn open(db: &Db) -> Result<Self> {
+        Ok(Self { db: db.clone(), logged: logged_fixes(db).await? })
+    }
+
+    /// Every vehicle, in use or not.
+    pub async fn vehicles(&self) -> Result<Vec<VehicleId>> {
+        let rows: Vec<(Uuid,)> = self.db.lists().sql("select id from vehicle order by id").all().await?;
+        Ok(rows.into_iter().map(|(id,)| id.into()).collect())
+    }
+
+    /// At most `limit` fixes of a vehicle after a place in its history.
+    pub async fn positions(
+        &self,
+        vehicle: VehicleId,
+        request: &HistoryRequest,
+        after: Option<AfterFix>,
+        limit: usize,
+    ) -> Result<Vec<StoredPosition>> {
+        let tail = self.logged.get(&vehicle).map_or(&[] as &[_], Vec::as_slice);
+        read_history(&self.db, vehicle, tail, request, after, limit).await
+    }
+}

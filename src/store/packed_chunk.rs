@@ -1,0 +1,302 @@
+//! The bytes of a chunk: consecutive fixes of one vehicle, in columns of differences (docs/store.md).
+//!
+//! Most columns take a byte or two per fix. What does not come back bit by bit from a scaled whole number is stored whole.
+
+use postcard::{from_bytes, to_stdvec};
+use serde::{Deserialize, Serialize};
+use waypost_actors::model::{Fix, FuelReading, Place, Timestamp};
+use waypost_actors::tracking::Quarantine;
+
+use super::sql::{Result, SqlError};
+
+/// A fix as it was first reported, and why it was not evaluated.
+pub(super) type ChunkFix = (Fix, Option<Quarantine>);
+
+/// Units of the columns of time, largest first. Microseconds.
+const TIME_UNITS: [i64; 3] = [1_000_000, 1_000, 1];
+/// Parts of one in which numbers are stored, coarsest first.
+const SCALES: [u32; 5] = [1, 10, 100, 1_000, 10_000_000];
+
+const QUARANTINES: [Quarantine; 4] =
+    [Quarantine::Future, Quarantine::Accuracy, Quarantine::Speed, Quarantine::OutOfService];
+
+/// The form of the bytes; its number comes first in them.
+#[derive(Serialize, Deserialize)]
+enum Packed {
+    First(Box<Columns>),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Columns {
+    recorded: TimeColumn,
+    /// How long after it was recorded each fix arrived.
+    received: TimeColumn,
+    latitude: NumberColumn,
+    longitude: NumberColumn,
+    speed: NumberColumn,
+    heading: NumberColumn,
+    altitude: NumberColumn,
+    accuracy: NumberColumn,
+    odometer: NumberColumn,
+    /// 0 off, 1 on.
+    ignition: NumberColumn,
+    /// 0 percent, 1 litres, 2 raw.
+    fuel_unit: NumberColumn,
+    fuel: NumberColumn,
+    fuel_cumulative: NumberColumn,
+    /// By [`QUARANTINES`].
+    quarantine: NumberColumn,
+}
+
+/// Differences of differences, in the largest unit that divides all.
+#[derive(Serialize, Deserialize)]
+struct TimeColumn {
+    unit: i64,
+    steps: Vec<i64>,
+}
+
+/// Numbers, each there or not.
+#[derive(Serialize, Deserialize)]
+enum NumberColumn {
+    Absent,
+    /// All are there, in parts of one: the differences from one to the next.
+    Scaled(u32, Vec<i64>),
+    Each(Vec<Option<f64>>),
+}
+
+impl TimeColumn {
+    fn pack(micros: &[i64]) -> Self {
+        let divides = |unit: &i64| micros.iter().all(|at| at % unit == 0);
+        let unit = TIME_UNITS.into_iter().find(divides).unwrap_or(1);
+        let (mut last, mut pace) = (0_i64, 0_i64);
+        let step = |at: &i64| {
+            let at = at / unit;
+            let new_pace = at.wrapping_sub(last);
+            let step = new_pace.wrapping_sub(pace);
+            (last, pace) = (at, new_pace);
+            step
+        };
+        Self { unit, steps: micros.iter().map(step).collect() }
+    }
+
+    fn unpack(&self) -> impl Iterator<Item = i64> {
+        let (mut last, mut pace) = (0_i64, 0_i64);
+        self.steps.iter().map(move |step| {
+            pace = pace.wrapping_add(*step);
+            last = last.wrapping_add(pace);
+            last.wrapping_mul(self.unit)
+        })
+    }
+}
+
+impl NumberColumn {
+    fn pack(values: &[Option<f64>]) -> Self {
+        if values.iter().all(Option::is_none) {
+            return Self::Absent;
+        }
+        let scaled = |per_unit: u32| {
+            let parts: Option<Vec<i64>> = values.iter().map(|value| parts((*value)?, per_unit)).collect();
+            parts.map(|parts| (per_unit, parts))
+        };
+        let Some((per_unit, parts)) = SCALES.into_iter().find_map(scaled) else {
+            return Self::Each(values.to_vec());
+        };
+        let mut last = 0;
+        let step = |part: i64| {
+            let step = part - last;
+            last = part;
+            step
+        };
+        Self::Scaled(per_unit, parts.into_iter().map(step).collect())
+    }
+
+    fn unpack(&self, count: usize) -> Vec<Option<f64>> {
+        match self {
+            Self::Absent => vec![None; count],
+            Self::Each(values) => values.clone(),
+            Self::Scaled(per_unit, steps) => {
+                let mut last = 0_i64;
+                let value = |step: &i64| {
+                    last = last.wrapping_add(*step);
+                    Some(last as f64 / f64::from(*per_unit))
+                };
+                steps.iter().map(value).collect()
+            }
+        }
+    }
+}
+
+/// The number in parts of one, if that gives the same bits back. Doubles hold every whole number up to 2^53, so
+/// differences of two do not overflow.
+fn parts(value: f64, per_unit: u32) -> Option<i64> {
+    let parts = (value * f64::from(per_unit)).round();
+    let whole = parts as i64;
+    let is_same = (whole as f64 / f64::from(per_unit)).to_bits() == value.to_bits();
+    (is_same && parts.abs() < 9e15).then_some(whole)
+}
+
+/// Packs a vehicle's consecutive fixes, oldest first.
+pub(super) fn pack_chunk(fixes: &[ChunkFix]) -> Result<Vec<u8>> {
+    let column =
+        |of: fn(&ChunkFix) -> Option<f64>| NumberColumn::pack(&fixes.iter().map(of).collect::<Vec<_>>());
+    let times =
+        |of: fn(&Fix) -> i64| TimeColumn::pack(&fixes.iter().map(|(fix, _)| of(fix)).collect::<Vec<_>>());
+    let columns = Columns {
+        recorded: times(|fix| fix.recorded_at.as_micros()),
+        received: times(|fix| fix.received_at.as_micros().wrapping_sub(fix.recorded_at.as_micros())),
+        latitude: column(|(fix, _)| Some(fix.place.latitude)),
+        longitude: column(|(fix, _)| Some(fix.place.longitude)),
+        speed: column(|(fix, _)| fix.speed_kmh),
+        heading: column(|(fix, _)| fix.heading_degrees),
+        altitude: column(|(fix, _)| fix.altitude_meters),
+        accuracy: column(|(fix, _)| fix.accuracy_meters),
+        odometer: column(|(fix, _)| fix.odometer_km),
+        ignition: column(|(fix, _)| fix.ignition.map(|on| f64::from(u8::from(on)))),
+        fuel_unit: column(|(fix, _)| fix.fuel.map(|reading| unit_and_value(reading).0)),
+        fuel: column(|(fix, _)| fix.fuel.map(|reading| unit_and_value(reading).1)),
+        fuel_cumulative: column(|(fix, _)| fix.fuel_cumulative),
+        quarantine: column(|(_, why)| {
+            let why = (*why)?;
+            QUARANTINES.iter().position(|known| *known == why).map(|number| number as f64)
+        }),
+    };
+    to_stdvec(&Packed::First(Box::new(columns))).map_err(|error| SqlError::Encode(error.into()))
+}
+
+fn unit_and_value(reading: FuelReading) -> (f64, f64) {
+    match reading {
+        FuelReading::Percent(value) => (0.0, value),
+        FuelReading::Liters(value) => (1.0, value),
+        FuelReading::Raw(value) => (2.0, value),
+    }
+}
+
+/// The fixes of a chunk, oldest first.
+pub(super) fn unpack_chunk(bytes: &[u8]) -> Result<Vec<ChunkFix>> {
+    let broken = |what: &str| SqlError::Decode(format!("a chunk of positions: {what}").into());
+    let Packed::First(columns) = from_bytes(bytes).map_err(|error| broken(&error.to_string()))?;
+    let count = columns.recorded.steps.len();
+    let column = |column: &NumberColumn| {
+        let values = column.unpack(count);
+        if values.len() == count { Ok(values) } else { Err(broken("its columns differ in length")) }
+    };
+    let (latitude, longitude) = (column(&columns.latitude)?, column(&columns.longitude)?);
+    let (speed, heading) = (column(&columns.speed)?, column(&columns.heading)?);
+    let (altitude, accuracy) = (column(&columns.altitude)?, column(&columns.accuracy)?);
+    let (odometer, ignition) = (column(&columns.odometer)?, column(&columns.ignition)?);
+    let (fuel_unit, fuel) = (column(&columns.fuel_unit)?, column(&columns.fuel)?);
+    let (fuel_cumulative, quarantine) = (column(&columns.fuel_cumulative)?, column(&columns.quarantine)?);
+    let times = columns.recorded.unpack().zip(columns.received.unpack());
+    let mut fixes = Vec::with_capacity(count);
+    for (i, (recorded, after)) in times.enumerate() {
+        let (Some(latitude), Some(longitude)) = (latitude[i], longitude[i]) else {
+            return Err(broken("a fix has no place"));
+        };
+        let received_at = Timestamp::from_micros(recorded.wrapping_add(after));
+        let place = Place::new(latitude, longitude);
+        let fuel = fuel_unit[i].zip(fuel[i]).map(|(unit, value)| match unit as u8 {
+            0 => FuelReading::Percent(value),
+            1 => FuelReading::Liters(value),
+            _ => FuelReading::Raw(value),
+        });
+        let fix = Fix {
+            speed_kmh: speed[i],
+            heading_degrees: heading[i],
+            altitude_meters: altitude[i],
+            accuracy_meters: accuracy[i],
+            odometer_km: odometer[i],
+            ignition: ignition[i].map(|on| on > 0.0),
+            fuel,
+            fuel_cumulative: fuel_cumulative[i],
+            ..Fix::new(Timestamp::from_micros(recorded), received_at, place)
+        };
+        let why = |number: f64| {
+            QUARANTINES.get(number as usize).copied().ok_or_else(|| broken("no such quarantine"))
+        };
+        fixes.push((fix, quarantine[i].map(why).transpose()?));
+    }
+    if fixes.len() == count { Ok(fixes) } else { Err(broken("its columns differ in length")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fix(seconds: f64, latitude: f64) -> Fix {
+        let at = Timestamp::from_micros(1_767_225_600_000_000).plus_seconds(seconds);
+        Fix::new(at, at.plus_seconds(0.251_003), Place::new(latitude, -97.743_061_2))
+    }
+
+    fn round_trip(fixes: &[ChunkFix]) -> usize {
+        let bytes = pack_chunk(fixes).expect("packed");
+        let back = unpack_chunk(&bytes).expect("unpacked");
+        // `==` takes -0.0 for 0.0.
+        assert_eq!(format!("{back:?}"), format!("{fixes:?}"));
+        bytes.len()
+    }
+
+    #[test]
+    fn every_member_comes_back_bit_by_bit() {
+        let values = [
+            0.0,
+            -0.0,
+            0.1,
+            1.0 / 3.0,
+            399.999,
+            f64::MAX,
+            f64::MIN_POSITIVE,
+            -1e300,
+            9_007_199_254_740_993.0,
+        ];
+        let mut all = Vec::new();
+        for value in values {
+            for reading in [FuelReading::Percent, FuelReading::Liters, FuelReading::Raw] {
+                let full = Fix {
+                    speed_kmh: Some(value),
+                    heading_degrees: Some(value),
+                    altitude_meters: Some(value),
+                    accuracy_meters: Some(value),
+                    odometer_km: Some(value),
+                    ignition: Some(value > 0.0),
+                    fuel: Some(reading(value)),
+                    fuel_cumulative: Some(value),
+                    ..fix(all.len() as f64 * 7.000_001, 30.267_153)
+                };
+                round_trip(&[(full, None)]);
+                all.push((full, None));
+                all.push((fix(all.len() as f64 * 7.0, value.clamp(-90.0, 90.0)), None));
+            }
+        }
+        round_trip(&all);
+        round_trip(&QUARANTINES.map(|why| (fix(1.0, 1.0), Some(why))));
+        round_trip(&[(fix(1.0, 1.0), None), (fix(2.0, 1.0), Some(Quarantine::Speed))]);
+        let odd = |micros| (Fix { recorded_at: Timestamp::from_micros(micros), ..fix(0.0, 1.0) }, None);
+        round_trip(&[i64::MIN, -1, 0, i64::MAX].map(odd));
+        round_trip(&[]);
+    }
+
+    #[test]
+    fn a_drive_takes_some_ten_bytes_a_fix() {
+        let drive: Vec<ChunkFix> = (0..128)
+            .map(|n| {
+                let noise = f64::from((n * 7919) % 113);
+                let mut fix =
+                    fix(f64::from(n) * 10.0, (302_671_530.0 + f64::from(n) * 900.0 + noise).round() / 1e7);
+                fix.received_at = fix.recorded_at.plus_seconds(0.2 + noise / 1e3);
+                fix.speed_kmh = Some((365.0 + noise).round() / 10.0);
+                fix.heading_degrees = Some((90.0 + noise).round());
+                (fix, None)
+            })
+            .collect();
+        let bytes = round_trip(&drive);
+        assert!(bytes <= 128 * 12, "{} bytes a fix", bytes as f64 / 128.0);
+    }
+
+    #[test]
+    fn what_is_cut_is_an_error() {
+        let bytes = pack_chunk(&[(fix(0.0, 1.0), None), (fix(1.0, 2.0), None)]).expect("packed");
+        for length in 0..bytes.len() {
+            unpack_chunk(&bytes[..length]).expect_err("cut");
+        }
+    }
+}

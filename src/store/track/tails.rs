@@ -1,0 +1,121 @@
+//! Vehicles' newest fixes: those that the fix log has and no chunk yet.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use postcard::{take_from_bytes, to_extend};
+use waypost_actors::model::{Timestamp, VehicleId};
+use waypost_actors::ports::VehicleWrite;
+use waypost_actors::tracking::{PositionRow, Standing};
+
+use super::packed_fixes::PackedFix;
+use crate::store::packed_chunk::ChunkFix;
+use crate::store::sql::{Result, SqlError};
+
+/// The fixes of each vehicle that are in no chunk, oldest first. Read while commits go on.
+#[derive(Debug, Default)]
+pub(super) struct Tails(RwLock<HashMap<VehicleId, Tail>>);
+
+#[derive(Debug)]
+struct Tail {
+    /// No fix of the vehicle that is stored in order is newer.
+    newest: Timestamp,
+    /// One [`PackedFix`] after the other.
+    packed: Vec<u8>,
+}
+
+impl Default for Tail {
+    fn default() -> Self {
+        Self { newest: Timestamp::MIN, packed: Vec::new() }
+    }
+}
+
+impl Tail {
+    fn fixes(&self) -> Result<Vec<ChunkFix>> {
+        let (mut fixes, mut rest) = (Vec::new(), self.packed.as_slice());
+        while !rest.is_empty() {
+            let (packed, behind): (PackedFix, _) =
+                take_from_bytes(rest).map_err(|error| SqlError::Decode(error.into()))?;
+            let row = packed.unpack(0)?;
+            fixes.push((row.fix, row.quarantine));
+            rest = behind;
+        }
+        Ok(fixes)
+    }
+
+    fn append(&mut self, fixes: &[ChunkFix]) -> Result<()> {
+        for (fix, quarantine) in fixes {
+            self.newest = self.newest.max(fix.recorded_at);
+            let row = PositionRow { fix: *fix, quarantine: *quarantine, standing: Standing::Fresh };
+            let packed = std::mem::take(&mut self.packed);
+            let packed = to_extend(&PackedFix::pack(&row, 0), packed);
+            self.packed = packed.map_err(|error| SqlError::Encode(error.into()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Tails {
+    fn read(&self) -> RwLockReadGuard<'_, HashMap<VehicleId, Tail>> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, HashMap<VehicleId, Tail>> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A vehicle's fixes that are in no chunk.
+    pub(super) fn of(&self, vehicle: VehicleId) -> Result<Vec<ChunkFix>> {
+        self.read().get(&vehicle).map_or_else(|| Ok(Vec::new()), Tail::fixes)
+    }
+
+    /// No fix of the vehicle is newer than this, as far as those stored in order are concerned.
+    pub(super) fn reach(&self, vehicle: VehicleId, newest: Timestamp) {
+        let mut tails = self.write();
+        let tail = tails.entry(vehicle).or_default();
+        tail.newest = tail.newest.max(newest);
+    }
+
+    /// Appends fixes that are stored.
+    pub(super) fn append(&self, vehicle: VehicleId, fixes: &[ChunkFix]) -> Result<()> {
+        self.write().entry(vehicle).or_default().append(fixes)
+    }
+
+    /// A vehicle's fixes are all in chunks.
+    pub(super) fn chunked(&self, vehicle: VehicleId) {
+        if let Some(tail) = self.write().get_mut(&vehicle) {
+            tail.packed = Vec::new();
+        }
+    }
+
+    /// The batch, with each fix that is said to be newer than all that is stored, and is not, as one that may be stored
+    /// already.
+    pub(super) fn checked<'a>(&self, writes: &'a [VehicleWrite]) -> Cow<'a, [VehicleWrite]> {
+        let tails = self.read();
+        let mut newest: HashMap<VehicleId, Timestamp> = HashMap::with_capacity(writes.len());
+        let mut is_newer = |vehicle: VehicleId, row: &PositionRow| {
+            let stored = || tails.get(&vehicle).map_or(Timestamp::MIN, |tail| tail.newest);
+            let known = newest.entry(vehicle).or_insert_with(stored);
+            let is_newer = row.fix.recorded_at > *known;
+            *known = row.fix.recorded_at.max(*known);
+            is_newer
+        };
+        let mut wrong = Vec::new();
+        for (number, write) in writes.iter().enumerate() {
+            for (index, row) in write.effects.rows.iter().enumerate() {
+                if row.standing == Standing::Fresh && !is_newer(write.vehicle_id, row) {
+                    wrong.push((number, index));
+                }
+            }
+        }
+        if wrong.is_empty() {
+            return Cow::Borrowed(writes);
+        }
+        let mut writes = writes.to_vec();
+        for (number, index) in wrong {
+            writes[number].effects.rows[index].standing = Standing::Recheck { late: true };
+        }
+        Cow::Owned(writes)
+    }
+}
