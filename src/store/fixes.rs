@@ -17,9 +17,15 @@ const PAGE_FIXES: usize = 10_000;
 /// Which of a vehicle's fixes, in the order of instant, latitude, longitude.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Range {
-    pub(super) span: Span,
-    /// Behind this one, in the wanted order.
-    pub(super) after: Option<Key>,
+    span: Span,
+    /// Behind this one, in the wanted order; the span begins there.
+    after: Option<Key>,
+}
+
+impl From<Span> for Range {
+    fn from(span: Span) -> Self {
+        Self { span, after: None }
+    }
 }
 
 /// Instant, latitude and longitude. Doubles that are no NaN order as their numbers do, with one zero.
@@ -50,7 +56,7 @@ impl Range {
     }
 
     /// What is left of it behind a fix.
-    fn behind(self, key: Key) -> Self {
+    pub(super) fn behind(self, key: Key) -> Self {
         let (from, to) = if self.span.is_newest_first {
             (self.span.from, Some(key.0))
         } else {
@@ -60,9 +66,15 @@ impl Range {
     }
 }
 
-impl FixRow {
-    fn key(&self) -> Key {
-        Key(self.recorded_at.into(), self.latitude, self.longitude)
+impl From<&ChunkFix> for Key {
+    fn from((fix, _): &ChunkFix) -> Self {
+        Self(fix.recorded_at, fix.place.latitude, fix.place.longitude)
+    }
+}
+
+impl From<&FixRow> for Key {
+    fn from(row: &FixRow) -> Self {
+        Self(row.recorded_at.into(), row.latitude, row.longitude)
     }
 }
 
@@ -80,10 +92,11 @@ pub(super) async fn read_fixes(
         let mut rows: BTreeMap<Key, FixRow> = BTreeMap::new();
         // One more, because the first in a chunk may be the one that the range is behind.
         let chunked = chunked_fixes(&mut reader, &range.span, wanted + 1).await?;
-        let in_order = chunked.iter().chain(tail).map(FixRow::from);
-        rows.extend(in_order.map(|row| (row.key(), row)).filter(|(key, _)| range.holds(key)));
+        let in_order = chunked.iter().chain(tail).map(|fix| (Key::from(fix), fix));
+        let in_range = in_order.filter(|(key, _)| range.holds(key));
+        rows.extend(in_range.map(|(key, fix)| (key, FixRow::from(fix))));
         let changed = changed_rows(reader.on(), &range, wanted).await?;
-        rows.extend(changed.into_iter().map(|row| (row.key(), row)));
+        rows.extend(changed.into_iter().map(|row| (Key::from(&row), row)));
         let is_last = rows.len() < wanted;
         let first: Vec<(Key, FixRow)> = if range.span.is_newest_first {
             rows.into_iter().rev().take(wanted).collect()

@@ -63,8 +63,11 @@ pub(super) async fn read_history(
 ) -> Result<Vec<StoredPosition>> {
     let HistoryRequest { from, to, is_newest_first, with_quarantined } = *request;
     let span = Span { vehicle, from, to: to.map(just_before), is_newest_first };
-    let after = after.map(|after| Key(after.recorded_at, after.latitude, after.longitude));
+    let range = match after {
+        Some(after) => Range::from(span).behind(Key(after.recorded_at, after.latitude, after.longitude)),
+        None => span.into(),
+    };
     let keep = |row: &FixRow| with_quarantined || row.is_evaluated();
-    let rows = read_fixes(Reader::Lists(db), tail, Range { span, after }, limit, keep).await?;
+    let rows = read_fixes(Reader::Lists(db), tail, range, limit, keep).await?;
     rows.into_iter().map(StoredPosition::try_from).collect()
 }

@@ -5,7 +5,7 @@ use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Slice, StoredFix};
 use waypost_actors::tracking::Checkpoint;
 
-use super::fixes::{Range, read_fixes};
+use super::fixes::read_fixes;
 use super::packed_chunk::ChunkFix;
 use super::position_chunk::Span;
 use super::position_row::FixRow;
@@ -105,6 +105,6 @@ pub(super) async fn fixes_behind(
 /// The first fixes of a span that count or did, oldest first.
 async fn fixes(tx: &mut Tx, tail: &[ChunkFix], span: Span, limit: usize) -> Result<Vec<StoredFix>> {
     let is_of_now = |row: &FixRow| !row.is_of_future();
-    let rows = read_fixes(Reader::Tx(tx), tail, Range { span, after: None }, limit, is_of_now).await?;
+    let rows = read_fixes(Reader::Tx(tx), tail, span.into(), limit, is_of_now).await?;
     rows.into_iter().map(StoredFix::try_from).collect()
 }

@@ -11,7 +11,7 @@ use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::by_rank;
 
 use super::filters::{lasted, one_of};
-use super::fixes::{Range, read_fixes};
+use super::fixes::read_fixes;
 use super::position_chunk::Span;
 use super::position_row::FixRow;
 use super::record_row::unknown;
@@ -259,8 +259,7 @@ async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) ->
     let mut newest: Option<Fix> = None;
     // Of two places at one instant the engine takes the first by rank.
     for limit in [2, usize::MAX] {
-        let range = Range { span, after: None };
-        let rows = read_fixes(Reader::Lists(db), &tail, range, limit, FixRow::is_evaluated).await?;
+        let rows = read_fixes(Reader::Lists(db), &tail, span.into(), limit, FixRow::is_evaluated).await?;
         let fixes: Vec<Fix> =
             rows.into_iter().map(|row| StoredFix::try_from(row).map(|it| it.fix)).collect::<Result<_>>()?;
         let of_instant = |fix: &&Fix| Some(fix.recorded_at) == fixes.first().map(|fix| fix.recorded_at);

@@ -1,16 +1,14 @@
 //! States lag behind the fix log: a start finds every one as it was committed, whatever part of it was stored.
 
-use std::sync::Arc;
-
 use uuid::Uuid;
 use waypost::store::track::Track;
-use waypost_actors::geofence::FenceSet;
-use waypost_actors::model::{Fix, Place, Vehicle, VehicleId, VehicleLimits};
+use waypost_actors::model::VehicleId;
 use waypost_actors::ports::{TrackStore, VehicleSeed, VehicleWrite};
-use waypost_actors::tracking::{Context, Effects, VehicleState, apply, catch_up};
+use waypost_actors::tracking::Effects;
 use waypost_test_support::{TestStore, for_each_engine};
 
-use crate::fleet::{ORGANIZATION, VEHICLE, at, batch, commit, fix, stand};
+use crate::driven::{Driven, driving};
+use crate::fleet::{VEHICLE, at, batch, commit, stand};
 
 for_each_engine!(
     a_start_finds_states_that_were_never_stored,
@@ -20,55 +18,7 @@ for_each_engine!(
     a_state_of_another_server_is_not_stored,
 );
 
-/// A vehicle as the live core has it.
-struct Driven {
-    vehicle: Vehicle,
-    state: VehicleState,
-}
-
-impl Driven {
-    fn new(id: VehicleId) -> Self {
-        let vehicle = Vehicle {
-            id,
-            organization_id: ORGANIZATION,
-            name: "Bus".into(),
-            limits: VehicleLimits::default(),
-            out_of_service: vec![],
-            calibrations: vec![],
-        };
-        Self { vehicle, state: VehicleState::default() }
-    }
-
-    /// Reports fixes; what is to be committed.
-    fn report(&mut self, fixes: &[Fix]) -> VehicleWrite {
-        let fences = FenceSet::new(vec![]);
-        let judged_at = fixes.iter().map(|fix| fix.received_at).max().expect("some");
-        let context = Context { vehicle: &self.vehicle, fences: &fences, detected_at: judged_at };
-        let mut effects = Effects::default();
-        for fix in fixes {
-            apply(&mut self.state, *fix, &context, &mut effects);
-        }
-        catch_up(&mut self.state, &context, &mut effects);
-        VehicleWrite {
-            vehicle_id: self.vehicle.id,
-            organization_id: ORGANIZATION,
-            effects,
-            state: Arc::new(self.state.clone()),
-            judged_at,
-        }
-    }
-}
-
-/// On its way north, with everything a tracker may report.
-fn driving(seconds: i64) -> Fix {
-    let mut fix = fix(seconds);
-    fix.place = Place::new(30.25 + seconds as f64 / 1e4, -97.75);
-    (fix.speed_kmh, fix.heading_degrees) = (Some(40.123_456), Some(0.0));
-    (fix.accuracy_meters, fix.odometer_km) = (Some(20.0), Some(seconds as f64 / 90.0));
-    fix
-}
-
-async fn start(store: &TestStore) -> (Track, Vec<VehicleSeed>) {
+pub(crate) async fn start(store: &TestStore) -> (Track, Vec<VehicleSeed>) {
     let track = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
     let vehicles = track.seeds().await.expect("read").vehicles;
     (track, vehicles)

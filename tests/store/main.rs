@@ -2,7 +2,9 @@
 
 mod assignment;
 mod cache;
+mod chunks;
 mod corrections;
+mod driven;
 mod driver_at;
 mod fix_log;
 mod fleet;
