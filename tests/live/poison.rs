@@ -24,7 +24,7 @@ async fn a_poison_fix_is_named_to_its_tracker_and_costs_nobody_else_anything(sto
     store.refuse_positions_at(recorded_at_millis * 1_000).await;
     let mut wire = Wire::bus(&server, &poisoned).await;
     let mut others = Wire::bus(&server, &other).await;
-    for frame in [&reported[..3], &reported[3..]] {
+    for frame in [&reported[..3], &reported[3..8], &reported[8..]] {
         wire.report(frame.to_vec()).await;
     }
     let mut acked = json!(0);

@@ -8,7 +8,7 @@ use serde_json::json;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 use tokio::time::{Instant, sleep};
 use waypost::config::Secret;
-use waypost::store::open::{Location, Options, open};
+use waypost::store::open::Location;
 use waypost::store::track::Track;
 use waypost_test_support::{Engine, PrivatePostgres, TestStore, eventually, for_each_engine, run};
 
@@ -250,11 +250,9 @@ fn what_is_acknowledged_is_kept_though_others_commit_without_waiting() {
         }
         postgres.kill();
         postgres.start_again();
-        let options = Options::new(Location::Postgres(url.clone()));
-        let db = eventually(DEADLINE, || open(&options)).await;
-        let stored = waypost_test_support::stored_positions(&db).await.unwrap();
+        let db = &server.context.db;
+        let stored = eventually(DEADLINE, || waypost_test_support::stored_positions(db)).await;
         assert_eq!(stored.len(), 20, "acknowledged fixes are gone");
-        db.close().await;
         server.stop().await;
     });
 }
