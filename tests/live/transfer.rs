@@ -180,7 +180,16 @@ fn nothing_is_lost_and_no_answer_changes() {
             .collect();
         assert_eq!(sums.keys().map(|name| (*name).to_owned()).collect::<BTreeSet<_>>(), tables);
         // What trackers, dispatchers and administrators left is all there to be compared.
-        for table in ["position_chunk", "position", "records", "visit", "checkpoint", "assignment", "audit", "fuel_log"] {
+        for table in [
+            "position_chunk",
+            "position",
+            "records",
+            "visit",
+            "checkpoint",
+            "assignment",
+            "audit",
+            "fuel_log",
+        ] {
             assert!(sums[table] > 0, "{table} is empty: {told}");
         }
 
