@@ -17,6 +17,7 @@ pub mod live;
 pub mod meters;
 pub mod model;
 pub mod ports;
+pub mod prepare;
 mod provisional;
 pub mod report;
 pub mod tracking;

@@ -5,8 +5,8 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{OrganizationId, Timestamp};
+use waypost_actors::prepare;
 
 use crate::context::Context;
 use crate::mail::COUNTED_SECONDS;
@@ -103,7 +103,7 @@ async fn keep_states(context: &Context, horizon: &Horizon, now: Timestamp) -> Re
         return Ok(());
     }
     let fences = retention::fences(db, horizon.organization).await?;
-    let prepared = tokio::task::spawn_blocking(move || FenceSet::prepare(&fences)).await;
+    let prepared = tokio::task::spawn_blocking(move || prepare::fences(&fences)).await;
     let Ok(fences) = prepared else { return Ok(()) };
     for vehicle in due {
         while !retention::keep_from(db, track, vehicle, judged, &fences, now).await? {}

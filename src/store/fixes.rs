@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use waypost_actors::model::Timestamp;
 
+use super::fix_row::{FixRow, SELECT_FIXES};
 use super::packed_chunk::ChunkFix;
 use super::position_chunk::{Span, chunked_fixes};
-use super::position_row::{FixRow, SELECT_FIXES};
 use super::sql::{On, Reader, Result};
 use super::time::Time;
 

@@ -17,6 +17,7 @@ pub mod driver_profile;
 pub mod export;
 mod fence_row;
 mod filters;
+mod fix_row;
 mod fixes;
 pub mod founder;
 pub mod fuel_history;

@@ -2,10 +2,10 @@
 
 use waypost_actors::model::VehicleId;
 
+use super::fix_row::FixRow;
 use super::fixes::{Key, Range, read_fixes};
 use super::packed_chunk::ChunkFix;
 use super::position_chunk::Span;
-use super::position_row::FixRow;
 use super::sql::{Db, Reader, Result, SqlError};
 use super::time::just_before;
 use super::track::Track;

@@ -5,10 +5,10 @@ use waypost_actors::model::{Timestamp, VehicleId};
 use waypost_actors::ports::{Slice, StoredFix};
 use waypost_actors::tracking::Checkpoint;
 
+use super::fix_row::FixRow;
 use super::fixes::read_fixes;
 use super::packed_chunk::ChunkFix;
 use super::position_chunk::Span;
-use super::position_row::FixRow;
 use super::sql::{Db, Reader, Result, Tx};
 use super::state_row::{MarkRow, StateText};
 use super::time::{Time, just_after};

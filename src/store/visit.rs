@@ -11,9 +11,9 @@ use waypost_actors::ports::StoredFix;
 use waypost_actors::tracking::by_rank;
 
 use super::filters::{lasted, one_of};
+use super::fix_row::FixRow;
 use super::fixes::read_fixes;
 use super::position_chunk::Span;
-use super::position_row::FixRow;
 use super::record_row::unknown;
 use super::sql::{Db, Reader, Result, Stmt};
 use super::time::Time;

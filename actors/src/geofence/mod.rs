@@ -21,7 +21,6 @@ mod paged_map;
 mod place;
 mod plane;
 mod polygon;
-mod prepare;
 mod runs;
 mod set;
 mod shape;

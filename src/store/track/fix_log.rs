@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Fence, OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{VehicleSeed, VehicleWrite};
+use waypost_actors::prepare::fences_by_organization;
 use waypost_actors::tracking::{Applied, Context, Mark, VehicleState, replay};
 
 use super::packed_fixes::{AppliedTo, pack, unpack};
@@ -94,7 +95,7 @@ pub(super) fn replay_all(
         seeds.values().map(|seed| seed.vehicle.organization_id).collect();
     let fences: Vec<Fence> =
         fences.iter().filter(|fence| organizations.contains(&fence.organization_id)).cloned().collect();
-    let (fences, no_fences) = (FenceSet::by_organization(&fences), FenceSet::empty());
+    let (fences, no_fences) = (fences_by_organization(&fences), FenceSet::empty());
     let mut replayed = Replayed::default();
     for (number, steps) in log {
         for (vehicle, applied) in steps {

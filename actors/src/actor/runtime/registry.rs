@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use crate::geofence::{FenceSet, FenceTimeline};
 use crate::meters::Meters;
 use crate::model::{Fence, GeofenceId, OrganizationId};
+use crate::prepare;
 
 /// The newest snapshot of each organization's fences. A shelf, once taken, shows every later snapshot.
 #[derive(Clone, Default)]
@@ -31,7 +32,7 @@ impl Shelves {
     /// Puts all fences at the start.
     pub(crate) fn load(fences: &[Fence]) -> Self {
         let shelves = Self::default();
-        for (organization, fences) in FenceSet::by_organization(fences) {
+        for (organization, fences) in prepare::fences_by_organization(fences) {
             shelves.of(organization).store(Arc::new(fences));
         }
         shelves

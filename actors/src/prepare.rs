@@ -6,27 +6,24 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::thread;
 
-use super::set::FenceSet;
-use super::timeline::FenceTimeline;
+use crate::geofence::{FenceSet, FenceTimeline};
 use crate::model::{Fence, OrganizationId};
 
-impl FenceSet {
-    /// Fences of one organization, prepared and indexed.
-    #[must_use]
-    pub fn prepare(fences: &[Fence]) -> Self {
-        Self::new(prepared(fences))
-    }
+/// Fences of one organization, prepared and indexed.
+#[must_use]
+pub fn fences(fences: &[Fence]) -> FenceSet {
+    FenceSet::new(prepared(fences))
+}
 
-    /// The fences of each organization that has any, prepared and indexed.
-    #[must_use]
-    pub fn by_organization(fences: &[Fence]) -> HashMap<OrganizationId, Self> {
-        let mut by_organization: HashMap<OrganizationId, Vec<Arc<FenceTimeline>>> = HashMap::new();
-        for fence in prepared(fences) {
-            by_organization.entry(fence.organization_id).or_default().push(fence);
-        }
-        let set = |(organization, fences)| (organization, Self::new(fences));
-        by_organization.into_iter().map(set).collect()
+/// The fences of each organization that has any, prepared and indexed.
+#[must_use]
+pub fn fences_by_organization(fences: &[Fence]) -> HashMap<OrganizationId, FenceSet> {
+    let mut by_organization: HashMap<OrganizationId, Vec<Arc<FenceTimeline>>> = HashMap::new();
+    for fence in prepared(fences) {
+        by_organization.entry(fence.organization_id).or_default().push(fence);
     }
+    let set = |(organization, fences)| (organization, FenceSet::new(fences));
+    by_organization.into_iter().map(set).collect()
 }
 
 fn prepared(fences: &[Fence]) -> Vec<Arc<FenceTimeline>> {
