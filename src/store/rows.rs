@@ -3,7 +3,7 @@
 //! The one place where batch inserts differ by engine. A table's columns are given once, each as a whole; the
 //! surrounding text is shared.
 
-use sqlx::postgres::{PgArguments, PgConnection};
+use sqlx::postgres::PgArguments;
 use sqlx::sqlite::SqliteArguments;
 use sqlx::{Arguments as _, AssertSqlSafe};
 use uuid::Uuid;
@@ -189,9 +189,18 @@ impl Insert<'_> {
         Ok(found)
     }
 
+    /// The text is the same for any number of rows, so that PostgreSQL prepares it once.
     fn unnest(&self) -> Result<(String, PgArguments)> {
-        let (rows, args) = unnest(&self.columns)?;
-        Ok((format!("{} select * from {rows} {}", self.into, self.after), args))
+        let mut args = PgArguments::default();
+        let mut text = format!("{} select * from unnest(", self.into);
+        for (number, column) in self.columns.iter().enumerate() {
+            let comma = if number > 0 { ", " } else { "" };
+            text.push_str(&format!("{comma}${}{}", number + 1, column.array_type()));
+            column.add_array(&mut args)?;
+        }
+        text.push_str(") ");
+        text.push_str(self.after);
+        Ok((text, args))
     }
 
     fn values(mut self) -> Result<Vec<(String, SqliteArguments)>> {
@@ -214,37 +223,4 @@ impl Insert<'_> {
         }
         Ok(statements)
     }
-}
-
-/// A change of many existing rows, on PostgreSQL. An insert with a conflict would do more work: it looks each row up,
-/// locks it with a WAL record of its own, and only then changes it.
-pub(super) struct Update<'a> {
-    /// `update t set a = n.a`
-    pub(super) change: &'static str,
-    /// The columns, in the order of `named`; all of one length.
-    pub(super) columns: &'a [Column<'a>],
-    /// `as n (id, a) where t.id = n.id`
-    pub(super) named: &'static str,
-}
-
-impl Update<'_> {
-    /// Changes the rows; returns how many existed.
-    pub(super) async fn run(&self, tx: &mut PgConnection) -> Result<u64> {
-        let (rows, args) = unnest(self.columns)?;
-        let text = format!("{} from {rows} {}", self.change, self.named);
-        Ok(sqlx::query_with(AssertSqlSafe(text), args).execute(tx).await?.rows_affected())
-    }
-}
-
-/// The text is the same for any number of rows, so that PostgreSQL prepares it once.
-fn unnest(columns: &[Column<'_>]) -> Result<(String, PgArguments)> {
-    let mut args = PgArguments::default();
-    let mut text = "unnest(".to_owned();
-    for (number, column) in columns.iter().enumerate() {
-        let comma = if number > 0 { ", " } else { "" };
-        text.push_str(&format!("{comma}${}{}", number + 1, column.array_type()));
-        column.add_array(&mut args)?;
-    }
-    text.push(')');
-    Ok((text, args))
 }

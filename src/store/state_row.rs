@@ -11,8 +11,8 @@ use waypost_actors::ports::VehicleWrite;
 use waypost_actors::tracking::{Mark, VehicleState};
 
 use super::record_row::unknown;
-use super::rows::{Column, Insert, Update};
-use super::sql::{Connection, Result, Tx};
+use super::rows::{Column, Insert};
+use super::sql::{Result, Tx};
 use super::time::Time;
 
 /// Vehicles in one statement.
@@ -149,29 +149,13 @@ pub(super) async fn dirty_among(tx: &mut Tx, vehicles: &[VehicleId]) -> Result<V
 
 /// Stores states of vehicles that are not marked dirty, which is the common case.
 async fn put_plain(tx: &mut Tx, states: &[&NewState], log_number: i64) -> Result<()> {
-    if states.is_empty() {
-        return Ok(());
-    }
     let columns = plain_columns(states, log_number)?;
-    let new = if let Connection::Postgres(tx) = tx.connection() {
-        let there = Update { change: PLAIN_CHANGE, columns: &columns, named: PLAIN_NAMED }.run(tx).await?;
-        if there == states.len() as u64 {
-            return Ok(());
-        }
-        "on conflict (vehicle_id) do nothing"
-    } else {
-        PLAIN
-    };
     let into = "insert into vehicle_state (vehicle_id, organization_id, state, log_number)";
-    Insert { into, columns, after: new }.run(tx).await?;
+    let after =
+        "on conflict (vehicle_id) do update set state = excluded.state, log_number = excluded.log_number";
+    Insert { into, columns, after }.run(tx).await?;
     Ok(())
 }
-
-const PLAIN: &str =
-    "on conflict (vehicle_id) do update set state = excluded.state, log_number = excluded.log_number";
-const PLAIN_CHANGE: &str = "update vehicle_state set state = n.state, log_number = n.log_number";
-const PLAIN_NAMED: &str =
-    "as n (vehicle_id, organization_id, state, log_number) where vehicle_state.vehicle_id = n.vehicle_id";
 
 macro_rules! state_and {
     ($mark:literal) => {
