@@ -16,6 +16,7 @@ for_each_engine!(
     the_log_is_cut_behind_the_oldest_state,
     a_vehicle_whose_settings_changed_awaits_a_correction,
     a_state_of_another_server_is_not_stored,
+    states_are_saved_once_beside_commits,
 );
 
 pub(crate) async fn start(store: &TestStore) -> (Track, Vec<VehicleSeed>) {
@@ -131,4 +132,20 @@ async fn a_state_of_another_server_is_not_stored(store: TestStore) {
         (2, 0)
     );
     assert_eq!(start(&store).await.1[0].state, bus.state);
+}
+
+async fn states_are_saved_once_beside_commits(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    commit(&track, vec![bus.report(&[driving(0)])]).await;
+    let commits = async {
+        for seconds in 1..500 {
+            commit(&track, vec![bus.report(&[driving(seconds)])]).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = commits => panic!("what comes meanwhile is saved too, without an end"),
+        saved = track.save_states() => saved.expect("saved"),
+    }
 }

@@ -20,14 +20,21 @@ const MICROS_PER_MILLI: i64 = 1_000;
 /// The form of the bytes; its number comes first in them.
 #[derive(Serialize, Deserialize)]
 enum Packed {
-    First(Vec<PackedStep>),
+    First(PackedCommit),
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackedCommit {
+    /// When its last step was judged: microseconds since 1970.
+    judged_at: i64,
+    steps: Vec<PackedStep>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct PackedStep {
-    vehicle: Uuid,
-    /// Microseconds since 1970.
-    judged_at: i64,
+    vehicle: [u8; 16],
+    /// How long before the commit's last step it was judged. Microseconds.
+    judged_before: i64,
     records: u32,
     fixes: Vec<PackedFix>,
 }
@@ -229,30 +236,33 @@ const fn base_of(judged_at: i64) -> i64 {
 
 /// Packs what one commit applied.
 pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
+    let last = applied.iter().map(|(_, applied)| applied.judged_at.as_micros()).max().unwrap_or_default();
     let step = |(vehicle, applied): &AppliedTo| {
         let judged_at = applied.judged_at.as_micros();
         PackedStep {
-            vehicle: vehicle.0,
-            judged_at,
+            vehicle: vehicle.0.into_bytes(),
+            judged_before: last.wrapping_sub(judged_at),
             records: u32::try_from(applied.records).unwrap_or(u32::MAX),
             fixes: applied.rows.iter().map(|row| PackedFix::pack(row, base_of(judged_at))).collect(),
         }
     };
-    let packed = Packed::First(applied.iter().map(step).collect());
+    let packed = Packed::First(PackedCommit { judged_at: last, steps: applied.iter().map(step).collect() });
     to_stdvec(&packed).map_err(|error| SqlError::Encode(error.into()))
 }
 
 /// What one commit applied.
 pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
-    let Packed::First(steps) = from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
+    let Packed::First(PackedCommit { judged_at: last, steps }) =
+        from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
     let step = |step: PackedStep| {
-        let fixes = step.fixes.iter().map(|fix| fix.unpack(base_of(step.judged_at)));
+        let judged_at = last.wrapping_sub(step.judged_before);
+        let fixes = step.fixes.iter().map(|fix| fix.unpack(base_of(judged_at)));
         let applied = Applied {
-            judged_at: Timestamp::from_micros(step.judged_at),
+            judged_at: Timestamp::from_micros(judged_at),
             rows: fixes.collect::<Result<_>>()?,
             records: step.records as usize,
         };
-        Ok((step.vehicle.into(), applied))
+        Ok((VehicleId(Uuid::from_bytes(step.vehicle)), applied))
     };
     steps.into_iter().map(step).collect()
 }

@@ -27,30 +27,30 @@ struct Stored {
 }
 
 impl Track {
-    /// Writes every state that is newer than its row, and leaves the log empty: for a start that has nothing to replay.
-    /// Commits go on beside.
+    /// Writes every state that is newer than its row by now, so that a start has nothing to replay. Commits go on beside.
     pub async fn save_states(&self) -> Result<()> {
-        while self.save(|unsaved| unsaved.lagging(SAVED_TOGETHER)).await? > 0 {}
+        let lagging = self.memory.lock().await.unsaved.vehicles();
+        for some in lagging.chunks(SAVED_TOGETHER) {
+            self.save(|unsaved| some.iter().filter_map(|one| unsaved.lagging_state(*one)).collect()).await?;
+        }
         Ok(())
     }
 
     /// Writes a vehicle's state, if it is newer than its row: what it is judged by has changed, and what the log tells was
     /// judged by what that was before.
     pub async fn save_state(&self, vehicle: VehicleId) -> Result<()> {
-        self.save(|unsaved| unsaved.lagging_state(vehicle).into_iter().collect()).await.map(|_| ())
+        self.save(|unsaved| unsaved.lagging_state(vehicle).into_iter().collect()).await
     }
 
-    /// Writes some states that are newer than their rows, and cuts the log. Answers how many; none of a server that is
-    /// not the writer any more.
-    async fn save(&self, of: impl FnOnce(&Unsaved) -> Vec<NewState>) -> Result<usize> {
+    /// Writes some states that are newer than their rows, and cuts the log; nothing, if another server is the writer now.
+    async fn save(&self, of: impl FnOnce(&Unsaved) -> Vec<NewState>) -> Result<()> {
         let memory = &mut *self.memory.lock().await;
         if !memory.is_recovered {
-            return Ok(0);
+            return Ok(());
         }
         let mut tx = self.writer.begin().await?;
         let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
-            tx.rollback().await?;
-            return Ok(0);
+            return tx.rollback().await;
         };
         memory.settle_doubt(log_number)?;
         let states = of(&memory.unsaved);
@@ -58,12 +58,12 @@ impl Track {
         let chunks: Vec<_> = states.iter().map(whole).collect::<Result<_>>()?;
         insert_chunks(&mut tx, &chunks).await?;
         store_states(&mut tx, &states, log_number, false).await?;
-        let log_from = memory.unsaved.log_from().unwrap_or(log_number + 1);
+        let log_from = memory.unsaved.log_from_without(&states).unwrap_or(log_number + 1);
         fix_log::trim(&mut tx, log_from).await?;
         tx.commit().await?;
         memory.saved(&states);
         memory.log_from = log_from;
-        Ok(states.len())
+        Ok(())
     }
 
     /// Finds what the log tells, before the first commit of who did not ask for the seeds.

@@ -1,9 +1,11 @@
 //! Vehicles' states that are newer than their rows: which they are, and when the row of one is written.
 //!
-//! The fix log tells how such a state came about, so a row may lag. With each commit a few are written, those that lag
-//! longest first, so that the log behind all of them stays bounded; nothing runs beside the commits.
+//! The fix log tells how such a state came about, so a row may lag. With each commit a few are written, all vehicles taking
+//! turns, so that the log behind all of them stays bounded; nothing runs beside the commits. They take turns in the order of
+//! their keys, because rows of neighbours share pages.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use waypost_actors::model::{OrganizationId, VehicleId};
@@ -29,7 +31,9 @@ struct Behind {
 /// States that are newer than their rows.
 #[derive(Debug, Default)]
 pub(super) struct Unsaved {
-    behind: HashMap<VehicleId, Behind>,
+    behind: BTreeMap<VehicleId, Behind>,
+    /// Whose turn was last.
+    turn: Option<VehicleId>,
     /// By their first commit; one whose row was written since is in it no more than by name.
     order: VecDeque<(i64, VehicleId)>,
     /// Fixes, times vehicles, for which no row was written yet.
@@ -46,6 +50,8 @@ pub(super) struct Plan {
     /// Fixes of the commit that are newer than all others of their vehicles.
     pub(super) fresh: HashMap<VehicleId, Vec<ChunkFix>>,
     owed: usize,
+    /// Whose turn was last.
+    turn: Option<VehicleId>,
 }
 
 impl Unsaved {
@@ -74,15 +80,23 @@ impl Unsaved {
         None
     }
 
+    /// [`Self::log_from`], once some states are saved.
+    pub(super) fn log_from_without(&self, saved: &[NewState]) -> Option<i64> {
+        let saved: HashSet<VehicleId> = saved.iter().map(|new| new.vehicle).collect();
+        let left = self.behind.iter().filter(|(vehicle, _)| !saved.contains(vehicle));
+        left.map(|(_, behind)| behind.since).min()
+    }
+
     /// What to do in a commit of so many fixes that leaves this.
     pub(super) fn plan(&self, left: HashMap<VehicleId, Left>, fixes: usize) -> Plan {
         let vehicles = self.behind.len().max(1);
         let bound = LOG_FIXES.max(LOG_FIXES_PER_VEHICLE * vehicles);
         let owed = self.owed + fixes * vehicles;
         let (due, owed) = (owed / bound, owed % bound);
-        let mut plan = Plan { saved: Vec::new(), logged: Vec::new(), fresh: HashMap::new(), owed };
+        let turn = self.next_turns(due).last().map(|(vehicle, _)| vehicle);
+        let mut plan = Plan { saved: Vec::new(), logged: Vec::new(), fresh: HashMap::new(), owed, turn };
         let mut left = left;
-        for (vehicle, behind) in self.oldest(due) {
+        for (vehicle, behind) in self.next_turns(due) {
             let newer = left.remove(&vehicle).map(|left| left.newest);
             plan.saved.push(newer.unwrap_or_else(|| behind.as_new(vehicle)));
         }
@@ -97,22 +111,23 @@ impl Unsaved {
         self.behind.get(&vehicle).map(|behind| behind.as_new(vehicle))
     }
 
-    /// Those that lag longest.
-    pub(super) fn lagging(&self, many: usize) -> Vec<NewState> {
-        self.oldest(many).map(|(vehicle, behind)| behind.as_new(vehicle)).collect()
+    /// Vehicles whose states are newer than their rows.
+    pub(super) fn vehicles(&self) -> Vec<VehicleId> {
+        self.behind.keys().copied().collect()
     }
 
-    fn oldest(&self, many: usize) -> impl Iterator<Item = (VehicleId, &Behind)> {
-        let known = self.order.iter().filter_map(|(since, vehicle)| {
-            let behind = self.behind.get(vehicle)?;
-            (behind.since == *since).then_some((*vehicle, behind))
-        });
-        known.take(many)
+    /// The next ones whose turn it is.
+    fn next_turns(&self, many: usize) -> impl Iterator<Item = (VehicleId, &Behind)> {
+        let since = self.turn.map_or(Bound::Unbounded, Bound::Excluded);
+        let rest = self.turn.map(|turn| self.behind.range(..=turn)).into_iter().flatten();
+        let all = self.behind.range((since, Bound::Unbounded)).chain(rest);
+        all.take(many).map(|(vehicle, behind)| (*vehicle, behind))
     }
 
     /// A commit is stored.
     pub(super) fn committed(&mut self, plan: Plan, number: i64) {
         self.owed = plan.owed;
+        self.turn = plan.turn.or(self.turn);
         self.saved(&plan.saved);
         for new in plan.logged {
             self.put(new, number);
@@ -222,9 +237,8 @@ mod tests {
         // One that is behind again is so from there on.
         let plan = unsaved.plan(left(0..1, true), 1);
         unsaved.committed(plan, 9);
-        let last = unsaved.lagging(1);
-        assert_eq!(last[0].vehicle, vehicle(2));
-        unsaved.saved(&last);
+        let last = unsaved.lagging_state(vehicle(2)).expect("it lags longest");
+        unsaved.saved(&[last]);
         assert_eq!(unsaved.log_from(), Some(9));
     }
 
