@@ -2,26 +2,26 @@
 """Recomputes the analytics of ended visits from the stored fixes and compares them with the server's.
 
 Shares nothing with the server but the definitions of docs/tracking.md ("Motion", "Analytics"): it reads
-the visits, fences and vehicles through the interface, the fixes from the database, and has a geodesic of
-its own (Vincenty's inverse formula on WGS 84). Python 3 alone; for PostgreSQL also `psql`.
+the visits, fences and vehicles through the interface, the fixes by `waypost export positions`, and has a
+geodesic of its own (Vincenty's inverse formula on WGS 84). Python 3 and the program alone.
 
     tools/recompute_analytics.py --email you@example.org --password … --organization ID \\
-        --sqlite waypost-data/waypost.sqlite --visits 500
+        --waypost target/release/waypost --data-dir waypost-data --visits 500
 
 Exits with 1 if a member of any visit differs by more than --tolerance.
 """
 
 import argparse
+import csv
+import io
 import json
 import math
 import random
-import sqlite3
 import subprocess
 import sys
 import urllib.parse
 import urllib.request
-import uuid
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 
 MOVING_KMH = 3.0
 LEAST_NOISE_METERS, MOST_NOISE_METERS = 20.0, 200.0
@@ -86,23 +86,18 @@ def fixes_of(rows):
     return fixes
 
 
-def sqlite_rows(path, vehicle):
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
-        return database.execute(
-            "select recorded_at, latitude, longitude, speed_kmh, accuracy_meters from position"
-            " where vehicle_id = ? and quarantine is null",
-            (uuid.UUID(vehicle).bytes,),
-        ).fetchall()
-
-
-def psql_rows(url, vehicle):
-    text = (
-        "select (extract(epoch from recorded_at) * 1000000)::bigint, latitude, longitude, speed_kmh,"
-        f" accuracy_meters from position where vehicle_id = '{uuid.UUID(vehicle)}' and quarantine is null"
-    )
-    run = subprocess.run(["psql", "-AtF", "\t", url, "-c", text], check=True, capture_output=True, text=True)
+def exported_rows(options, vehicle):
+    """The evaluated fixes of a vehicle, as `waypost export positions` prints them."""
+    store = ["--data-dir", options.data_dir] if options.data_dir else ["--database-url", options.database_url]
+    command = [options.waypost, "export", "positions", "--vehicle", vehicle, *store]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
     number = lambda word: None if word == "" else float(word)
-    return [tuple(map(number, line.split("\t"))) for line in run.stdout.splitlines()]
+    for line in csv.DictReader(io.StringIO(run.stdout)):
+        if line["quarantine"] == "":
+            at = datetime.fromisoformat(line["recordedAt"].replace("Z", "+00:00"))
+            micros = (at - datetime(1970, 1, 1, tzinfo=timezone.utc)) // timedelta(microseconds=1)
+            members = ("latitude", "longitude", "speedKmh", "accuracyMeters")
+            yield (micros, *(number(line[member]) for member in members))
 
 
 def noise(a, b):
@@ -251,9 +246,10 @@ def arguments():
     parser.add_argument("--email", required=True)
     parser.add_argument("--password", required=True)
     parser.add_argument("--organization", help="id; needed by platform operators")
-    fixes = parser.add_mutually_exclusive_group(required=True)
-    fixes.add_argument("--sqlite", help="the embedded database's file")
-    fixes.add_argument("--psql", help="postgres://… for psql")
+    parser.add_argument("--waypost", default="waypost", help="the program, for `waypost export positions`")
+    store = parser.add_mutually_exclusive_group(required=True)
+    store.add_argument("--data-dir", help="of the embedded database")
+    store.add_argument("--database-url", help="postgres://…")
     parser.add_argument("--visits", type=int, default=500, help="how many to recompute")
     parser.add_argument("--from-first", type=int, default=100_000, help="chosen at random among so many")
     parser.add_argument("--seed", type=int, default=1)
@@ -273,8 +269,7 @@ def main():
             fences[fence] = server.call(f"/v1/geofences/{fence}")["rules"]
         if vehicle not in vehicles:
             vehicles[vehicle] = server.call(f"/v1/vehicles/{vehicle}", include="none")["tracking"]
-            read = sqlite_rows if options.sqlite else psql_rows
-            tracks[vehicle] = fixes_of(read(options.sqlite or options.psql, vehicle))
+            tracks[vehicle] = fixes_of(exported_rows(options, vehicle))
         exit_event = server.call(f"/v1/geofence-events/{visit['exit']['eventId']}")
         exit_fix_at = seconds_of(exit_event["fix"]["recordedAt"])
         limit = vehicles[vehicle].get("maxSpeedKmh")

@@ -46,9 +46,28 @@ struct Positions {
     settings: MigrateArgs,
 }
 
+/// The members of [`Line`], also of an export without lines.
+const HEADER: [&str; 16] = [
+    "vehicleId",
+    "recordedAt",
+    "receivedAt",
+    "latitude",
+    "longitude",
+    "speedKmh",
+    "headingDegrees",
+    "altitudeMeters",
+    "accuracyMeters",
+    "odometerKm",
+    "ignition",
+    "fuelPercent",
+    "fuelLiters",
+    "fuelRaw",
+    "fuelCumulative",
+    "quarantine",
+];
+
 /// A line of the export.
 #[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
 struct Line {
     vehicle_id: Uuid,
     recorded_at: Timestamp,
@@ -111,7 +130,8 @@ pub(super) async fn run(export: Export) -> anyhow::Result<()> {
     if !vehicle.is_empty() {
         vehicles.retain(|known| vehicle.contains(&known.0));
     }
-    let mut lines = csv::Writer::from_writer(BufWriter::new(io::stdout().lock()));
+    let out = BufWriter::new(io::stdout().lock());
+    let mut lines = csv::WriterBuilder::new().has_headers(false).from_writer(out);
     let printed = print(&stored, &vehicles, &request, &mut lines).await;
     db.close().await;
     match printed {
@@ -127,6 +147,7 @@ async fn print<W: Write>(
     request: &HistoryRequest,
     lines: &mut csv::Writer<W>,
 ) -> anyhow::Result<()> {
+    lines.write_record(HEADER)?;
     for vehicle in vehicles {
         let mut after = None;
         loop {

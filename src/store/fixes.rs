@@ -87,8 +87,11 @@ pub(super) async fn read_fixes(
     keep: impl Fn(&FixRow) -> bool,
 ) -> Result<Vec<FixRow>> {
     let mut found = Vec::new();
+    // Of many that nobody wants few pages are read.
+    let mut least = 1;
     while found.len() < limit {
-        let wanted = (limit - found.len()).min(PAGE_FIXES);
+        let wanted = (limit - found.len()).max(least).min(PAGE_FIXES);
+        least = PAGE_FIXES;
         let mut rows: BTreeMap<Key, FixRow> = BTreeMap::new();
         // One more, because the first in a chunk may be the one that the range is behind.
         let chunked = chunked_fixes(&mut reader, &range.span, wanted + 1).await?;
@@ -110,6 +113,7 @@ pub(super) async fn read_fixes(
             break;
         }
     }
+    found.truncate(limit);
     Ok(found)
 }
 

@@ -1,6 +1,7 @@
 //! Chunks of positions: consecutive fixes of one vehicle in one row. Cut where partitions are.
 
 use std::collections::BTreeSet;
+use std::iter;
 
 use uuid::Uuid;
 use waypost_actors::model::{Timestamp, VehicleId};
@@ -11,10 +12,11 @@ use super::rows::{Column, Insert};
 use super::sql::{Reader, Result, Tx};
 use super::time::{Time, just_after};
 
-/// Fixes of one chunk at most: some 1.5 KB, which PostgreSQL keeps in the row.
-const CHUNK_FIXES: usize = 128;
-/// Instants that are looked up by one statement.
-const TOGETHER: usize = 200;
+/// Fixes of one chunk at most: some 800 bytes. SQLite gives a row of a table without rowid that is longer than 1,002 bytes
+/// a page of its own.
+const CHUNK_FIXES: usize = 64;
+/// Instants that are looked up by one statement: any number is filled up to one of these, so that there are few texts.
+const TOGETHER: [usize; 4] = [1, 8, 64, 256];
 /// Chunks that are read by one statement at most.
 const CHUNKS_TOGETHER: usize = 256;
 
@@ -101,9 +103,11 @@ async fn chunks_of(
     let select = "select recorded_at, fixes from position_chunk where vehicle_id = ";
     let mut stmt = reader.on().sql(select).push_bind(span.vehicle.0);
     if let Some(from) = span.from {
-        // A chunk that reaches to an instant begins in the same week.
-        stmt = stmt.push(" and recorded_at >= ").push_bind(Time(week_begin(from)));
-        stmt = stmt.push(" and ended_at >= ").push_bind(Time(from));
+        // The one that may reach to it is the last that begins before, in the same week.
+        let reaching = " and recorded_at >= coalesce((select max(b.recorded_at) from position_chunk b where b.vehicle_id = ";
+        stmt = stmt.push(reaching).push_bind(span.vehicle.0).push(" and b.recorded_at >= ");
+        stmt = stmt.push_bind(Time(week_begin(from))).push(" and b.recorded_at <= ").push_bind(Time(from));
+        stmt = stmt.push("), ").push_bind(Time(from)).push(")");
     }
     if let Some(to) = span.to {
         stmt = stmt.push(" and recorded_at <= ").push_bind(Time(to));
@@ -127,7 +131,9 @@ pub(super) async fn chunked_at(
 ) -> Result<Vec<(VehicleId, ChunkFix)>> {
     let mut found = Vec::new();
     let each: Vec<_> = wanted.iter().collect();
-    for some in each.chunks(TOGETHER) {
+    for some in each.chunks(TOGETHER[TOGETHER.len() - 1]) {
+        let size = TOGETHER.into_iter().find(|size| *size >= some.len()).unwrap_or(some.len());
+        let some = some.iter().chain(iter::repeat(&some[some.len() - 1])).take(size);
         let stmt = tx.on().sql(
             "select c.vehicle_id, c.fixes from position_chunk c join (select distinct column1 as vehicle, \
              (select max(b.recorded_at) from position_chunk b where b.vehicle_id = column1 \

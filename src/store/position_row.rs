@@ -134,12 +134,12 @@ pub(super) fn fresh_of(rows: &[PositionRow]) -> impl Iterator<Item = ChunkFix> {
     fresh.map(|row| (row.fix, row.quarantine))
 }
 
-/// Stores those of the batch's fixes that are not fresh. `newest`: a vehicle's fixes that are in no chunk yet, with the
+/// Stores those of the batch's fixes that are not fresh. `unchunked`: a vehicle's fixes that are in no chunk yet, with the
 /// fresh ones of this batch.
 pub(super) async fn store_positions(
     tx: &mut Tx,
     writes: &[VehicleWrite],
-    newest: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
+    unchunked: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
 ) -> Result<Stored> {
     let mut stored = Stored { counts: vec![Counts::default(); writes.len()], late: vec![None; writes.len()] };
     let mut recheck = Vec::new();
@@ -166,7 +166,7 @@ pub(super) async fn store_positions(
     }
     if !recheck.is_empty() {
         let reports: Vec<Report> = recheck.iter().map(|(_, report, _)| *report).collect();
-        copy_stored(tx, &reports, newest).await?;
+        copy_stored(tx, &reports, unchunked).await?;
         recheck_positions(tx, &recheck, &reports, &mut stored).await?;
     }
     Ok(stored)
@@ -177,23 +177,23 @@ pub(super) async fn store_positions(
 async fn copy_stored(
     tx: &mut Tx,
     reports: &[Report],
-    newest: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
+    unchunked: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
 ) -> Result<()> {
     let keys: HashSet<KeyBits> = reports.iter().map(Report::key).collect();
     let (mut found, mut in_chunks) = (Vec::new(), BTreeSet::new());
-    let mut since: HashMap<VehicleId, Option<Timestamp>> = HashMap::new();
+    let mut firsts: HashMap<VehicleId, Option<Timestamp>> = HashMap::new();
     for report in reports {
         let vehicle = report.vehicle;
-        let since = match since.entry(vehicle) {
-            Entry::Occupied(since) => *since.get(),
+        let first = match firsts.entry(vehicle) {
+            Entry::Occupied(first) => *first.get(),
             Entry::Vacant(entry) => {
-                let newest = newest(vehicle)?;
-                let since = newest.first().map(|(fix, _)| fix.recorded_at);
-                found.extend(newest.into_iter().map(|fix| (vehicle, fix)));
-                *entry.insert(since)
+                let unchunked = unchunked(vehicle)?;
+                let first = unchunked.first().map(|(fix, _)| fix.recorded_at);
+                found.extend(unchunked.into_iter().map(|fix| (vehicle, fix)));
+                *entry.insert(first)
             }
         };
-        if since.is_none_or(|since| report.fix.recorded_at < since) {
+        if first.is_none_or(|first| report.fix.recorded_at < first) {
             in_chunks.insert((vehicle, report.fix.recorded_at));
         }
     }
@@ -310,7 +310,7 @@ const UNJUDGED: &str = concat!(
 pub(super) async fn store_quarantines(
     tx: &mut Tx,
     writes: &[VehicleWrite],
-    newest: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
+    unchunked: impl Fn(VehicleId) -> Result<Vec<ChunkFix>>,
 ) -> Result<()> {
     let mut found: HashMap<KeyBits, Report> = HashMap::new();
     for write in writes {
@@ -326,7 +326,7 @@ pub(super) async fn store_quarantines(
         where position.quarantine is null or position.quarantine <> 'future'";
     let found: Vec<Report> = found.into_values().collect();
     if !found.is_empty() {
-        copy_stored(tx, &found, newest).await?;
+        copy_stored(tx, &found, unchunked).await?;
         insert(&found, change).run(tx).await?;
     }
     Ok(())

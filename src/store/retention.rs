@@ -15,7 +15,7 @@ use super::seeds::{read_fences_of, read_vehicle};
 use super::slice::{checkpoint_before, fixes_behind};
 use super::sql::{Db, Result};
 use super::time::{Time, just_after};
-use super::track::Track;
+use super::track::{Held, Track};
 use crate::domain::organization_settings::Settings;
 
 const DAY_SECONDS: f64 = 86_400.0;
@@ -85,17 +85,15 @@ pub async fn fences(db: &Db, organization: OrganizationId) -> Result<Vec<Fence>>
 /// Returns whether the vehicle is done: the horizon is reached, or the vehicle is skipped because it awaits a
 /// correction or because its organization has an edit of the past that is not settled yet.
 pub async fn keep_from(
-    db: &Db,
     track: &Track,
     vehicle: VehicleId,
     horizon: Timestamp,
     fences: &FenceSet,
     now: Timestamp,
 ) -> Result<bool> {
-    let _no_commit = track.hold_commits().await;
-    let mut tx = db.begin().await?;
-    // Locks out batches: a correction on its way would write back the state it started from.
-    tx.on().sql("update writer set epoch = epoch where name = 'main'").run().await?;
+    // A correction on its way would write back the state it started from.
+    let Some(held) = track.hold_commits().await? else { return Ok(true) };
+    let Held { mut tx, .. } = held;
     let may = "select s.vehicle_id from vehicle_state s where s.vehicle_id = $1 and s.dirty_from is null \
         and not exists (select 1 from geofence_version v join geofence g on g.id = v.geofence_id \
         where g.organization_id = s.organization_id and not v.settled \
@@ -104,15 +102,12 @@ pub async fn keep_from(
         and not c.settled and (c.effective_from is null or c.effective_from <= $2))";
     let may: Option<(Uuid,)> = tx.on().sql(may).bind(vehicle.0).bind(Time(horizon)).optional().await?;
     if may.is_none() {
-        return Ok(true);
+        return tx.rollback().await.map(|()| true);
     }
     let tail = track.tail(vehicle)?;
     let from = checkpoint_before(&mut tx, vehicle, &tail, just_after(horizon)).await?;
-    let (mut fixes, is_last) =
-        fixes_behind(&mut tx, vehicle, &tail, from.as_ref().map(|checkpoint| checkpoint.at)).await?;
-    let read = fixes.len();
-    fixes.retain(|stored| stored.fix.recorded_at <= horizon);
-    let is_reached = is_last || fixes.len() < read;
+    let after = from.as_ref().map(|checkpoint| checkpoint.at);
+    let (fixes, is_reached) = fixes_behind(&mut tx, vehicle, &tail, after, Some(horizon)).await?;
     let at = fixes.last().filter(|_| !is_reached).map_or(horizon, |stored| stored.fix.recorded_at);
     let judged = read_vehicle(&mut tx, vehicle).await?;
     let context = Context { vehicle: &judged, fences, detected_at: now };
@@ -215,15 +210,16 @@ impl Timeline {
     }
 }
 
-/// Shortens an organization's chunks of positions that began more than a day before the horizon, or before what is kept of
-/// their vehicle: what is past goes. So each fix goes a day late at most, and a chunk is written again once a day at most.
+/// Shortens an organization's chunks of positions that began more than a day before the horizon and reach beyond it, or
+/// beyond what is kept of their vehicle: what is past goes. So each fix goes a day late at most, and a chunk is written again once a day at most.
 pub async fn cut_chunks(db: &Db, organization: OrganizationId, horizon: Timestamp) -> Result<()> {
     let select = "select s.vehicle_id, s.kept_from from vehicle_state s where s.organization_id = $1 \
         and s.kept_from is not null and exists (select 1 from position_chunk c where c.vehicle_id = s.vehicle_id \
-        and c.recorded_at < $2 and c.recorded_at < s.kept_from and c.ended_at > s.kept_from) order by s.vehicle_id";
+        and c.recorded_at < $2 and c.recorded_at < s.kept_from and (c.ended_at > s.kept_from or c.ended_at > $3)) \
+        order by s.vehicle_id";
     let day_before = horizon.plus_seconds(-DAY_SECONDS);
-    let rows: Vec<(Uuid, Time)> =
-        db.read().sql(select).bind(organization.0).bind(Time(day_before)).all().await?;
+    let stmt = db.read().sql(select).bind(organization.0).bind(Time(day_before)).bind(Time(horizon));
+    let rows: Vec<(Uuid, Time)> = stmt.all().await?;
     for (vehicle, kept_from) in rows {
         let mut tx = db.begin().await?;
         cut_chunk(&mut tx, vehicle.into(), horizon.min(kept_from.into())).await?;

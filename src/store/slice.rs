@@ -28,7 +28,7 @@ pub(super) async fn read_slice(db: &Db, vehicle: VehicleId, tail: &[ChunkFix]) -
     let begin = kept.map_or(mark.from, |kept| mark.from.max(just_after(kept.into())));
     let checkpoint = checkpoint_before(&mut tx, vehicle, tail, begin).await?;
     let after = checkpoint.as_ref().map(|checkpoint| checkpoint.at);
-    let (fixes, is_last) = fixes_behind(&mut tx, vehicle, tail, after).await?;
+    let (fixes, is_last) = fixes_behind(&mut tx, vehicle, tail, after, None).await?;
     let until = fixes.last().filter(|_| !is_last).map(|stored| stored.fix.recorded_at);
     let checkpoints = checkpoints_in(&mut tx, vehicle, after, until).await?;
     Ok(Some(Slice { mark, checkpoint, fixes, checkpoints, is_last }))
@@ -56,7 +56,7 @@ pub(super) async fn checkpoint_before(
     for known in checkpoint.iter_mut().flat_map(|checkpoint| checkpoint.state.fixes_mut()) {
         let stored = fixes(tx, tail, Span::at(vehicle, known.recorded_at), usize::MAX).await?;
         if let Some(stored) = stored.iter().find(|stored| stored.fix.place == known.place) {
-            *known = stored.fix;
+            known.merge(&stored.fix);
         }
     }
     Ok(checkpoint)
@@ -80,15 +80,17 @@ async fn checkpoints_in(
     Ok(rows.into_iter().map(checkpoint).collect())
 }
 
-/// The next fixes that count, by instant, and whether they are the last ones.
+/// The next fixes that count, by instant, up to one if it is given, and whether they are the last ones.
 pub(super) async fn fixes_behind(
     tx: &mut Tx,
     vehicle: VehicleId,
     tail: &[ChunkFix],
     after: Option<Timestamp>,
+    until: Option<Timestamp>,
 ) -> Result<(Vec<StoredFix>, bool)> {
+    let behind = |after| Span { to: until, ..Span::behind(vehicle, after) };
     // One more than wanted shows whether there are more, and whether the last instant is complete.
-    let mut rows = fixes(tx, tail, Span::behind(vehicle, after), Slice::MAX_FIXES + 1).await?;
+    let mut rows = fixes(tx, tail, behind(after), Slice::MAX_FIXES + 1).await?;
     let Some(next) = rows.get(Slice::MAX_FIXES).map(|stored| stored.fix.recorded_at) else {
         return Ok((rows, true));
     };
@@ -98,7 +100,7 @@ pub(super) async fn fixes_behind(
     }
     // All of them share one instant: the slice is that instant, however many fixes it has.
     let rows = fixes(tx, tail, Span::at(vehicle, next), usize::MAX).await?;
-    let is_last = fixes(tx, tail, Span::behind(vehicle, Some(next)), 1).await?.is_empty();
+    let is_last = fixes(tx, tail, behind(Some(next)), 1).await?.is_empty();
     Ok((rows, is_last))
 }
 

@@ -87,7 +87,7 @@ pub(super) struct NewState {
 #[derive(Clone, Debug)]
 pub(super) struct Left {
     pub(super) newest: NewState,
-    /// Whether the fix log suffices to restore the state; if not, the state is stored now.
+    /// Whether the state may wait, because the fix log suffices to restore it; if not, it is stored now.
     pub(super) is_logged: bool,
 }
 

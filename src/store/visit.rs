@@ -13,6 +13,7 @@ use waypost_actors::tracking::by_rank;
 use super::filters::{lasted, one_of};
 use super::fix_row::FixRow;
 use super::fixes::read_fixes;
+use super::packed_chunk::ChunkFix;
 use super::position_chunk::Span;
 use super::record_row::unknown;
 use super::sql::{Db, Reader, Result, Stmt};
@@ -20,6 +21,8 @@ use super::time::Time;
 use super::track::Track;
 use crate::auth::scope::OrgScope;
 use crate::domain::visit::{Visit, VisitEnd, VisitFilter, VisitOrder};
+
+const DAY_SECONDS: f64 = 86_400.0;
 
 /// Each visit with the records of its two ends.
 const SELECT: &str = "select v.id, v.organization_id, v.vehicle_id, vehicle.name as vehicle_name, v.geofence_id, \
@@ -255,18 +258,30 @@ pub async fn places_at(
 
 async fn newest_at(db: &Db, track: &Track, vehicle: VehicleId, at: Timestamp) -> Result<Option<Fix>> {
     let tail = track.tail(vehicle)?;
-    let mut span = Span { vehicle, from: None, to: Some(at), is_newest_first: true };
     let mut newest: Option<Fix> = None;
-    // Of two places at one instant the engine takes the first by rank.
+    // Most were heard of within a day: that looks at one or two partitions.
+    for from in [Some(at.plus_seconds(-DAY_SECONDS)), None] {
+        let span = Span { vehicle, from, to: Some(at), is_newest_first: true };
+        newest = newest_of(db, &tail, span).await?;
+        if newest.is_some() {
+            break;
+        }
+    }
+    Ok(newest)
+}
+
+/// The newest evaluated fix of a span; of two places at one instant the first by rank, as the engine takes it.
+async fn newest_of(db: &Db, tail: &[ChunkFix], span: Span) -> Result<Option<Fix>> {
+    let (mut span, mut newest) = (span, None);
     for limit in [2, usize::MAX] {
-        let rows = read_fixes(Reader::Lists(db), &tail, span.into(), limit, FixRow::is_evaluated).await?;
+        let rows = read_fixes(Reader::Lists(db), tail, span.into(), limit, FixRow::is_evaluated).await?;
         let fixes: Vec<Fix> =
             rows.into_iter().map(|row| StoredFix::try_from(row).map(|it| it.fix)).collect::<Result<_>>()?;
         let of_instant = |fix: &&Fix| Some(fix.recorded_at) == fixes.first().map(|fix| fix.recorded_at);
         newest = fixes.iter().filter(of_instant).min_by(|a, b| by_rank(a, b)).copied();
         match newest {
             Some(fix) if fixes.iter().filter(of_instant).count() > 1 => {
-                span = Span::at(vehicle, fix.recorded_at)
+                span = Span::at(span.vehicle, fix.recorded_at)
             }
             _ => break,
         }

@@ -7,6 +7,7 @@ mod answers;
 mod away;
 mod bad_input;
 mod clock;
+mod export;
 mod feed;
 mod flood;
 mod fuel;

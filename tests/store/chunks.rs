@@ -18,6 +18,7 @@ for_each_engine!(
     fixes_of_any_order_are_read_back_whole,
     fixes_in_order_take_a_row_for_many,
     a_vehicle_taken_out_of_use_keeps_its_fixes,
+    a_tail_is_bounded_though_there_is_one_vehicle,
 );
 
 const DAY: i64 = 86_400;
@@ -38,11 +39,12 @@ impl Dice {
 
 /// What should be stored.
 #[derive(Default)]
-struct Expected(BTreeMap<(i64, i64), Fix>);
+struct Expected(BTreeMap<(i64, i64, i64), Fix>);
 
 impl Expected {
-    fn key(fix: &Fix) -> (i64, i64) {
-        (fix.recorded_at.as_micros(), (fix.place.latitude * 1e7).round() as i64)
+    fn key(fix: &Fix) -> (i64, i64, i64) {
+        let parts = |degrees: f64| (degrees * 1e7).round() as i64;
+        (fix.recorded_at.as_micros(), parts(fix.place.latitude), parts(fix.place.longitude))
     }
 
     fn report(&mut self, fix: &Fix) {
@@ -99,6 +101,10 @@ async fn check(store: &TestStore, track: &Track, expected: &Expected, dice: &mut
     let whole = stored_positions(&store.db).await.expect("read");
     let whole: Vec<Fix> = whole.iter().map(|(_, position)| fix_of(position)).collect();
     assert!(whole == expected.fixes(), "{} of {}", whole.len(), expected.0.len());
+    let select = "select recorded_at, ended_at from position_chunk order by recorded_at";
+    let chunks: Vec<(Time, Time)> = store.db.read().sql(select).all().await.expect("read");
+    let is_apart = |pair: &[(Time, Time)]| pair[0].1 < pair[1].0;
+    assert!(chunks.windows(2).all(is_apart), "chunks overlap: {chunks:?}");
     for is_newest_first in [false, true] {
         let (one, other) = (expected.any(dice).expect("some"), expected.any(dice).expect("some"));
         let (from, to) = (one.recorded_at.min(other.recorded_at), one.recorded_at.max(other.recorded_at));
@@ -138,6 +144,10 @@ async fn fixes_of_any_order_are_read_back_whole(store: TestStore) {
                 report.speed_kmh = Some(dice.below(60) as f64);
                 report.ignition = dice.one_in(2).then(|| dice.one_in(2));
             }
+            if dice.one_in(10) {
+                // Another place at the same instant.
+                report.place.longitude += 1e-4;
+            }
             if dice.one_in(5) {
                 report.fuel = Some(FuelReading::Percent(dice.below(1_000) as f64 / 10.0));
             }
@@ -168,7 +178,7 @@ async fn fixes_in_order_take_a_row_for_many(store: TestStore) {
     track.save_states().await.expect("saved");
     let bytes = "select cast(sum(length(fixes)) as bigint) from position_chunk";
     let count = async |sql: &'static str| store.db.read().sql(sql).scalar::<i64>().await.expect("counted");
-    assert_eq!(count("select count(*) from position_chunk").await, 3, "128 in a chunk");
+    assert_eq!(count("select count(*) from position_chunk").await, 5, "64 in a chunk");
     assert_eq!(count("select count(*) from position").await, 0);
     let bytes = count(bytes).await;
     assert!(bytes < 300 * 20, "{bytes} bytes");
@@ -176,7 +186,7 @@ async fn fixes_in_order_take_a_row_for_many(store: TestStore) {
     commit(&track, vec![bus.report(&[driving(9_000)])]).await;
     track.save_states().await.expect("saved");
     track.save_states().await.expect("saved");
-    assert_eq!((count("select count(*) from position_chunk").await, stored(&store).await), (4, 301));
+    assert_eq!((count("select count(*) from position_chunk").await, stored(&store).await), (6, 301));
 }
 
 async fn a_vehicle_taken_out_of_use_keeps_its_fixes(store: TestStore) {
@@ -190,4 +200,20 @@ async fn a_vehicle_taken_out_of_use_keeps_its_fixes(store: TestStore) {
     track.save_states().await.expect("saved");
     let logged: i64 = store.db.read().sql("select count(*) from fix_log").scalar().await.expect("counted");
     assert_eq!((logged, stored(&store).await), (0, 2));
+}
+
+async fn a_tail_is_bounded_though_there_is_one_vehicle(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    let chunks = async || -> i64 {
+        store.db.read().sql("select count(*) from position_chunk").scalar().await.expect("counted")
+    };
+    for hundred in 0..10 {
+        let fixes: Vec<Fix> = (0..100).map(|n| driving(hundred * 100 + n)).collect();
+        commit(&track, vec![bus.report(&fixes)]).await;
+    }
+    assert_eq!(chunks().await, 0, "a thousand wait");
+    let fixes: Vec<Fix> = (0..100).map(|n| driving(1_000 + n)).collect();
+    commit(&track, vec![bus.report(&fixes)]).await;
+    assert_eq!((chunks().await, stored(&store).await), (18, 1_100));
 }

@@ -17,6 +17,7 @@ for_each_engine!(
     a_vehicle_whose_settings_changed_awaits_a_correction,
     a_state_of_another_server_is_not_stored,
     states_are_saved_once_beside_commits,
+    who_has_not_read_the_log_does_not_cut_it,
 );
 
 pub(crate) async fn start(store: &TestStore) -> (Track, Vec<VehicleSeed>) {
@@ -148,4 +149,14 @@ async fn states_are_saved_once_beside_commits(store: TestStore) {
         () = commits => panic!("what comes meanwhile is saved too, without an end"),
         saved = track.save_states() => saved.expect("saved"),
     }
+}
+
+async fn who_has_not_read_the_log_does_not_cut_it(store: TestStore) {
+    let track = stand(&store).await;
+    let mut bus = Driven::new(VEHICLE);
+    commit(&track, vec![bus.report(&[driving(0)])]).await;
+    let next = Track::take_over(store.db.clone(), store.db.clone()).await.expect("taken over");
+    next.save_states().await.expect("nothing to do");
+    assert_eq!(rows_of_log(&store).await, 1);
+    assert_eq!(start(&store).await.1[0].state, bus.state);
 }

@@ -17,6 +17,9 @@ use crate::store::records::store_timelines;
 use crate::store::sql::{Result, Tx, is_conflict, is_never_taken};
 use crate::store::state_row::{NewState, dirty_among, left_of, store_states};
 
+/// Fixes of a vehicle in no chunk at most, with few vehicles: who reads them unpacks all of them.
+const TAIL_FIXES: usize = 1_024;
+
 /// What a commit answers, and what it does once it is stored.
 struct Written {
     committed: Vec<Committed>,
@@ -91,17 +94,22 @@ impl Track {
         for write in writes {
             fresh.entry(write.vehicle_id).or_default().extend(fresh_of(&write.effects.rows));
         }
-        let newest = |vehicle| {
-            let mut newest = self.tails.of(vehicle)?;
-            newest.extend(fresh.get(&vehicle).into_iter().flatten());
-            Ok(newest)
+        let unchunked = |vehicle| {
+            let mut fixes = self.tails.of(vehicle)?;
+            fixes.extend(fresh.get(&vehicle).into_iter().flatten());
+            Ok(fixes)
         };
-        let stored = store_positions(tx, writes, &newest).await?;
-        store_quarantines(tx, writes, &newest).await?;
+        let stored = store_positions(tx, writes, &unchunked).await?;
+        store_quarantines(tx, writes, &unchunked).await?;
         fix_log::append(tx, number, writes).await?;
         let fixes = writes.iter().map(|write| write.effects.rows.len()).sum();
-        let mut plan = memory.unsaved.plan(left_of(writes, &stored.late), fixes);
-        let whole = |new: &NewState| Ok((new.vehicle, newest(new.vehicle)?));
+        let mut left = left_of(writes, &stored.late);
+        for (vehicle, left) in &mut left {
+            let new = fresh.get(vehicle).map_or(0, Vec::len);
+            left.is_logged &= self.tails.len(*vehicle) + new < TAIL_FIXES;
+        }
+        let mut plan = memory.unsaved.plan(left, fixes);
+        let whole = |new: &NewState| Ok((new.vehicle, unchunked(new.vehicle)?));
         let chunks: Vec<_> = plan.saved.iter().map(whole).collect::<Result<_>>()?;
         insert_chunks(tx, &chunks).await?;
         plan.fresh = fresh;

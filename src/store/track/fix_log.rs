@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use uuid::Uuid;
 use waypost_actors::geofence::FenceSet;
 use waypost_actors::model::{Fence, OrganizationId, Origin, Timestamp, VehicleId};
 use waypost_actors::ports::{VehicleSeed, VehicleWrite};
@@ -53,11 +54,20 @@ pub(super) async fn read(db: &Db) -> Result<Vec<(i64, Vec<AppliedTo>)>> {
         .collect()
 }
 
-/// The fixes in the log that were newer than all others of their vehicles when they were stored. Some are in chunks since.
+/// The fixes that are in the log and in no chunk: those that were newer than all others of their vehicles when they were
+/// stored, and came after the states that are stored.
 pub(in crate::store) async fn logged_fixes(db: &Db) -> Result<HashMap<VehicleId, Vec<ChunkFix>>> {
+    let log = read(db).await?;
+    let select = "select vehicle_id, log_number from vehicle_state";
+    let stored: Vec<(Uuid, i64)> = db.lists().sql(select).all().await?;
+    let stored: HashMap<Uuid, i64> = stored.into_iter().collect();
     let mut logged: HashMap<VehicleId, Vec<ChunkFix>> = HashMap::new();
-    for (vehicle, applied) in read(db).await?.into_iter().flat_map(|(_, steps)| steps) {
-        logged.entry(vehicle).or_default().extend(fresh_of(&applied.rows));
+    for (number, steps) in log {
+        for (vehicle, applied) in steps {
+            if stored.get(&vehicle.0).is_none_or(|stored| number > *stored) {
+                logged.entry(vehicle).or_default().extend(fresh_of(&applied.rows));
+            }
+        }
     }
     Ok(logged)
 }

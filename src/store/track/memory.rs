@@ -52,7 +52,7 @@ mod tests {
     use std::sync::Arc;
 
     use uuid::Uuid;
-    use waypost_actors::model::{OrganizationId, VehicleId};
+    use waypost_actors::model::{Fix, OrganizationId, Place, Timestamp, VehicleId};
     use waypost_actors::tracking::VehicleState;
 
     use super::*;
@@ -68,7 +68,10 @@ mod tests {
             state: Arc::new(VehicleState { unsaved, ..VehicleState::default() }),
             change: MarkChange::default(),
         };
-        memory.unsaved.plan(HashMap::from([(VEHICLE, Left { newest, is_logged: true })]), 1)
+        let mut plan = memory.unsaved.plan(HashMap::from([(VEHICLE, Left { newest, is_logged: true })]), 1);
+        let at = Timestamp::FIRST.plus_seconds(f64::from(unsaved));
+        plan.fresh = HashMap::from([(VEHICLE, vec![(Fix::new(at, at, Place::new(1.0, 2.0)), None)])]);
+        plan
     }
 
     #[test]
@@ -82,9 +85,10 @@ mod tests {
             memory.doubt = Some((5, doubtful));
             memory.settle_doubt(newest).expect("packed");
             let known = memory.unsaved.state(VEHICLE).expect("it is behind").unsaved;
+            let tail = memory.tails.of(VEHICLE).expect("unpacked").len();
             assert_eq!(
-                (known, memory.doubt.is_none()),
-                (expected, true),
+                (known, tail, memory.doubt.is_none()),
+                (expected, expected as usize, true),
                 "the newest one stored is {newest}"
             );
         }

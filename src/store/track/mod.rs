@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 use uuid::Uuid;
 use waypost_actors::model::{GeofenceId, VehicleId};
 use waypost_actors::ports::{
@@ -46,6 +46,14 @@ pub struct Track {
     promises: Promises,
     memory: Mutex<Memory>,
     tails: Arc<Tails>,
+}
+
+/// Between two commits. To be ended by [`Tx::commit`] or [`Tx::rollback`], or the writer's connection is lost.
+pub(super) struct Held<'a> {
+    pub(super) tx: Tx,
+    memory: MutexGuard<'a, Memory>,
+    /// The newest commit's.
+    log_number: i64,
 }
 
 /// The row of numbers.
@@ -90,9 +98,15 @@ impl Track {
         self.tails.of(vehicle)
     }
 
-    /// Nothing is committed before the answer is dropped.
-    pub(super) async fn hold_commits(&self) -> impl Drop + '_ {
-        self.memory.lock().await
+    /// Begins a transaction beside which nothing is committed; `None`, if another server is the writer now.
+    pub(super) async fn hold_commits(&self) -> Result<Option<Held<'_>>> {
+        let mut memory = self.memory.lock().await;
+        let mut tx = self.writer.begin().await?;
+        let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
+            return tx.rollback().await.map(|()| None);
+        };
+        memory.settle_doubt(log_number)?;
+        Ok(Some(Held { tx, memory, log_number }))
     }
 
     /// The numbers as they stand, if this is still the writer. Touches the row, so that it waits

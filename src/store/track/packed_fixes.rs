@@ -20,7 +20,9 @@ const MICROS_PER_MILLI: i64 = 1_000;
 /// The form of the bytes; its number comes first in them.
 #[derive(Serialize, Deserialize)]
 enum Packed {
-    First(PackedCommit),
+    /// Of no released version: without what was known of a fix when it was applied.
+    First,
+    Second(PackedCommit),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -246,14 +248,18 @@ pub(super) fn pack(applied: &[AppliedTo]) -> Result<Vec<u8>> {
             fixes: applied.rows.iter().map(|row| PackedFix::pack(row, base_of(judged_at))).collect(),
         }
     };
-    let packed = Packed::First(PackedCommit { judged_at: last, steps: applied.iter().map(step).collect() });
+    let packed = Packed::Second(PackedCommit { judged_at: last, steps: applied.iter().map(step).collect() });
     to_stdvec(&packed).map_err(|error| SqlError::Encode(error.into()))
 }
 
 /// What one commit applied.
 pub(super) fn unpack(bytes: &[u8]) -> Result<Vec<AppliedTo>> {
-    let Packed::First(PackedCommit { judged_at: last, steps }) =
-        from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
+    let packed = from_bytes(bytes).map_err(|error| SqlError::Decode(error.into()))?;
+    let Packed::Second(PackedCommit { judged_at: last, steps }) = packed else {
+        let what =
+            "it is in the form of an earlier version: start that one once more, and stop it with SIGTERM";
+        return Err(SqlError::Decode(what.into()));
+    };
     let step = |step: PackedStep| {
         let judged_at = last.wrapping_sub(step.judged_before);
         let fixes = step.fixes.iter().map(|fix| fix.unpack(base_of(judged_at)));
@@ -350,5 +356,7 @@ mod tests {
             unpack(&bytes[..length]).expect_err("cut");
         }
         unpack(&[&[9], &bytes[1..]].concat()).expect_err("of another form");
+        let earlier = unpack(&[&[0], &bytes[1..]].concat()).expect_err("of an earlier form");
+        assert!(earlier.to_string().contains("start that one once more"), "{earlier}");
     }
 }

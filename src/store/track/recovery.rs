@@ -10,7 +10,7 @@ use waypost_actors::tracking::{Effects, Mark, VehicleState};
 
 use super::memory::Memory;
 use super::unsaved::Unsaved;
-use super::{Numbers, Track, fix_log};
+use super::{Held, Numbers, Track, fix_log};
 use crate::store::calibration;
 use crate::store::position_chunk::insert_chunks;
 use crate::store::seeds::{read_fences, read_unsettled, read_vehicles, read_vehicles_of};
@@ -33,7 +33,8 @@ impl Track {
         for some in lagging.chunks(SAVED_TOGETHER) {
             self.save(|unsaved| some.iter().filter_map(|one| unsaved.lagging_state(*one)).collect()).await?;
         }
-        Ok(())
+        // Cuts the log behind the last of them.
+        self.save(|_| Vec::new()).await
     }
 
     /// Writes a vehicle's state, if it is newer than its row: what it is judged by has changed, and what the log tells was
@@ -44,15 +45,12 @@ impl Track {
 
     /// Writes some states that are newer than their rows, and cuts the log; nothing, if another server is the writer now.
     async fn save(&self, of: impl FnOnce(&Unsaved) -> Vec<NewState>) -> Result<()> {
-        let memory = &mut *self.memory.lock().await;
-        if !memory.is_recovered {
+        let Some(Held { mut tx, mut memory, log_number }) = self.hold_commits().await? else {
             return Ok(());
-        }
-        let mut tx = self.writer.begin().await?;
-        let Some(Numbers { log_number, .. }) = self.is_writer(&mut tx).await? else {
-            return tx.rollback().await;
         };
-        memory.settle_doubt(log_number)?;
+        if !memory.is_recovered {
+            return tx.rollback().await;
+        }
         let states = of(&memory.unsaved);
         let whole = |new: &NewState| Ok((new.vehicle, self.tails.of(new.vehicle)?));
         let chunks: Vec<_> = states.iter().map(whole).collect::<Result<_>>()?;

@@ -23,11 +23,12 @@ struct Tail {
     newest: Timestamp,
     /// One [`PackedFix`] after the other.
     packed: Vec<u8>,
+    count: usize,
 }
 
 impl Default for Tail {
     fn default() -> Self {
-        Self { newest: Timestamp::MIN, packed: Vec::new() }
+        Self { newest: Timestamp::MIN, packed: Vec::new(), count: 0 }
     }
 }
 
@@ -51,6 +52,7 @@ impl Tail {
             let packed = std::mem::take(&mut self.packed);
             let packed = to_extend(&PackedFix::pack(&row, 0), packed);
             self.packed = packed.map_err(|error| SqlError::Encode(error.into()))?;
+            self.count += 1;
         }
         Ok(())
     }
@@ -70,6 +72,11 @@ impl Tails {
         self.read().get(&vehicle).map_or_else(|| Ok(Vec::new()), Tail::fixes)
     }
 
+    /// How many fixes of a vehicle are in no chunk.
+    pub(super) fn len(&self, vehicle: VehicleId) -> usize {
+        self.read().get(&vehicle).map_or(0, |tail| tail.count)
+    }
+
     /// No fix of the vehicle is newer than this, as far as those stored in order are concerned.
     pub(super) fn reach(&self, vehicle: VehicleId, newest: Timestamp) {
         let mut tails = self.write();
@@ -85,7 +92,7 @@ impl Tails {
     /// A vehicle's fixes are all in chunks.
     pub(super) fn chunked(&self, vehicle: VehicleId) {
         if let Some(tail) = self.write().get_mut(&vehicle) {
-            tail.packed = Vec::new();
+            (tail.packed, tail.count) = (Vec::new(), 0);
         }
     }
 

@@ -237,7 +237,7 @@ mod tests {
         // One that is behind again is so from there on.
         let plan = unsaved.plan(left(0..1, true), 1);
         unsaved.committed(plan, 9);
-        let last = unsaved.lagging_state(vehicle(2)).expect("it lags longest");
+        let last = unsaved.lagging_state(vehicle(2)).expect("it lags");
         unsaved.saved(&[last]);
         assert_eq!(unsaved.log_from(), Some(9));
     }

@@ -4573,7 +4573,7 @@ export interface components {
             readonly id?: unknown;
             /** @description As it was read; of no effect */
             readonly lastLoginAt?: unknown;
-            /** @description What it is called. */
+            /** @description What it is called, 1 to 120 characters. */
             readonly name?: string;
             /** @description As it was read; of no effect */
             readonly organizationId?: unknown;

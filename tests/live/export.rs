@@ -1,0 +1,57 @@
+//! `waypost export positions`: all of them, wherever they are, beside a working server.
+
+use std::process::Command;
+
+use waypost::store::open::Location;
+use waypost_test_support::{TestStore, for_each_engine};
+
+use crate::server::{Bus, Server};
+use crate::wire::items;
+
+for_each_engine!(positions_are_exported_beside_a_working_server);
+
+const START: i64 = 1_790_000_000_000;
+
+/// Runs the program; the lines that it prints.
+async fn exported(store: &TestStore, arguments: &[&str]) -> Vec<String> {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_waypost"));
+    command.env_clear().args(["export", "positions"]).args(arguments);
+    match &store.options.location {
+        Location::Embedded(directory) => command.arg("--data-dir").arg(directory),
+        Location::Postgres(url) => command.args(["--database-url", url]),
+    };
+    let output = actix_rt::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect()
+}
+
+async fn positions_are_exported_beside_a_working_server(store: TestStore) {
+    let server = Server::start(&store).await;
+    let fleet = server.fleet("org").await;
+    let (one, two) = (fleet.bus("one").await, fleet.bus("two").await);
+    let mut all = items(1, 9, START);
+    let late = all.remove(4);
+    one.report(&server, all).await;
+    server.context.track.save_states().await.unwrap();
+    one.report(&server, vec![late]).await;
+    one.report(&server, items(10, 12, START)).await;
+    two.report(&server, items(1, 2, START)).await;
+
+    let lines = exported(&store, &[]).await;
+    assert!(
+        lines[0].starts_with("vehicleId,recordedAt,receivedAt,latitude,longitude,speedKmh,"),
+        "{}",
+        lines[0]
+    );
+    let of = |bus: &Bus| lines.iter().filter(|line| line.starts_with(&bus.vehicle)).collect::<Vec<_>>();
+    assert_eq!((of(&one).len(), of(&two).len(), lines.len()), (12, 2, 1 + 12 + 2));
+    assert!(of(&one).is_sorted(), "oldest first: {lines:#?}");
+    let first = of(&one)[0].split(',').collect::<Vec<_>>();
+    assert_eq!((first.len(), first[1], first[3]), (16, "2026-09-21T14:13:21.000Z", "30.000001"));
+
+    let narrowed =
+        ["--vehicle", &one.vehicle, "--from", "2026-09-21T14:13:25Z", "--to", "2026-09-21T14:13:27Z"];
+    assert_eq!(exported(&store, &narrowed).await.len(), 1 + 2);
+    assert_eq!(exported(&store, &["--from", "2126-01-01T00:00:00Z"]).await, lines[..1]);
+    server.stop().await;
+}
